@@ -1,0 +1,208 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+//
+// One section per target, bedrock first, in the order of docs/architecture.md; one dependency per line, alphabetical.
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "outrider",
+    products: [
+        .executable(name: "outrider", targets: ["outrider"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    ],
+    targets: [
+        // bedrock
+        .systemLibrary(
+            name: "CJansson",
+            pkgConfig: "jansson",
+            providers: [.apt(["libjansson-dev"])]
+        ),
+        .systemLibrary(
+            name: "CZlib",
+            pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"])]
+        ),
+
+        // ground
+        .target(
+            name: "OutriderJSON",
+            dependencies: [
+                "CJansson"
+            ],
+            swiftSettings: settings
+        ),
+
+        // rules
+        .target(
+            name: "OutriderRPC",
+            dependencies: [
+                "OutriderJSON"
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "OutriderHTTP",
+            dependencies: [
+                "OutriderJSON"
+            ],
+            swiftSettings: settings
+        ),
+
+        // wires
+        .target(
+            name: "OutriderTransport",
+            dependencies: [
+                "CZlib",
+                "OutriderHTTP",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // running
+        .target(
+            name: "OutriderServer",
+            dependencies: [
+                "OutriderJSON",
+                "OutriderRPC",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "OutriderEngine",
+            dependencies: [
+                "OutriderHTTP",
+                "OutriderTransport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // hall
+        .target(
+            name: "OutriderMethods",
+            dependencies: [
+                "OutriderEngine",
+                "OutriderHTTP",
+                "OutriderJSON",
+                "OutriderRPC",
+            ],
+            swiftSettings: settings
+        ),
+
+        // roof
+        .executableTarget(
+            name: "outrider",
+            dependencies: [
+                "OutriderEngine",
+                "OutriderHTTP",
+                "OutriderJSON",
+                "OutriderMethods",
+                "OutriderRPC",
+                "OutriderServer",
+                "OutriderTransport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // tests, in the same order
+        .testTarget(
+            name: "OutriderJSONTests",
+            dependencies: [
+                "OutriderJSON"
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "OutriderRPCTests",
+            dependencies: [
+                "OutriderJSON",
+                "OutriderRPC",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "OutriderHTTPTests",
+            dependencies: [
+                "OutriderHTTP",
+                "OutriderJSON",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "OutriderTransportTests",
+            dependencies: [
+                "OutriderHTTP",
+                "OutriderTransport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "OutriderServerTests",
+            dependencies: [
+                "OutriderJSON",
+                "OutriderRPC",
+                "OutriderServer",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "OutriderEngineTests",
+            dependencies: [
+                "OutriderEngine",
+                "OutriderHTTP",
+                "OutriderTransport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "OutriderMethodsTests",
+            dependencies: [
+                "OutriderHTTP",
+                "OutriderJSON",
+                "OutriderMethods",
+                "OutriderRPC",
+            ],
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)
