@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Base64 with padding (RFC 4648 section 4).
+package enum Base64 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    /// Two characters for each twelve bits, so that three bytes take two look-ups.
+    private static let pairs: [UInt16] = (0..<4096).map { bits in
+        UInt16(alphabet[bits >> 6]) | UInt16(alphabet[bits & 63]) << 8
+    }
+
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 0xFF, count: 256)
+        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(truncatingIfNeeded: value) }
+        return values
+    }()
+
+    package static func append(_ data: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        let start = bytes.count
+        let length = (data.count + 2) / 3 * 4
+        bytes.reserveCapacity(start + length + 64)
+        bytes.append(contentsOf: repeatElement(UInt8(ascii: "="), count: length))
+        bytes.withUnsafeMutableBytes { all in
+            let out = UnsafeMutableRawBufferPointer(rebasing: all[start...])
+            pairs.withUnsafeBufferPointer { encode(data, to: out, pairs: $0) }
+        }
+    }
+
+    private static func encode(
+        _ data: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer, pairs: UnsafeBufferPointer<UInt16>
+    ) {
+        var read = 0
+        var write = 0
+        while data.count - read >= 3 {
+            let bits = Int(data[read]) << 16 | Int(data[read + 1]) << 8 | Int(data[read + 2])
+            out.storeBytes(of: pairs[bits >> 12].littleEndian, toByteOffset: write, as: UInt16.self)
+            out.storeBytes(of: pairs[bits & 4095].littleEndian, toByteOffset: write + 2, as: UInt16.self)
+            read += 3
+            write += 4
+        }
+        switch data.count - read {
+        case 1:
+            let bits = Int(data[read]) << 4
+            out.storeBytes(of: pairs[bits].littleEndian, toByteOffset: write, as: UInt16.self)
+        case 2:
+            let bits = Int(data[read]) << 16 | Int(data[read + 1]) << 8
+            out.storeBytes(of: pairs[bits >> 12].littleEndian, toByteOffset: write, as: UInt16.self)
+            out[write + 2] = alphabet[bits >> 6 & 63]
+        default: break
+        }
+    }
+
+    package static func encode(_ data: [UInt8]) -> String {
+        var bytes: [UInt8] = []
+        data.withUnsafeBytes { append($0, to: &bytes) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Strict: no line breaks, no other alphabet; padding may be absent. Nil for anything else.
+    package static func decode(_ text: String) -> [UInt8]? {
+        var text = text
+        return text.withUTF8 { decode($0) }
+    }
+
+    private static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+        var end = text.count
+        if end % 4 == 0 {
+            while end > 0, text.count - end < 2, text[end - 1] == UInt8(ascii: "=") { end -= 1 }
+        }
+        if end % 4 == 1 { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(end / 4 * 3 + 2)
+        var bits: UInt32 = 0
+        return values.withUnsafeBufferPointer { values in
+            for index in 0..<end {
+                let value = values[Int(text[index])]
+                if value == 0xFF { return nil }
+                bits = bits << 6 | UInt32(value)
+                if index & 3 == 3 {
+                    bytes.append(UInt8(truncatingIfNeeded: bits >> 16))
+                    bytes.append(UInt8(truncatingIfNeeded: bits >> 8))
+                    bytes.append(UInt8(truncatingIfNeeded: bits))
+                    bits = 0
+                }
+            }
+            switch end % 4 {
+            case 2: bytes.append(UInt8(truncatingIfNeeded: bits >> 4))
+            case 3:
+                bytes.append(UInt8(truncatingIfNeeded: bits >> 10))
+                bytes.append(UInt8(truncatingIfNeeded: bits >> 2))
+            default: break
+            }
+            return bytes
+        }
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Why bytes are not an acceptable JSON text, and where.
+package struct JSONFailure: Error, Equatable {
+    /// One sentence for a person, naming the byte position.
+    package var reason: String
+    /// Bytes from the start of the text to the place of the fault.
+    package var offset: Int
+    /// The innermost value that had begun there.
+    package var pointer: JSONPointer
+
+    package init(reason: String, offset: Int, pointer: JSONPointer = .root) {
+        self.reason = reason
+        self.offset = offset
+        self.pointer = pointer
+    }
+}
+
+/// Why a well-formed JSON value is not what was asked for, and where.
+package struct JSONComplaint: Error, Equatable {
+    package var pointer: JSONPointer
+    /// One sentence for a person, naming the member and the remedy.
+    package var message: String
+    /// The names that would have been accepted, where an unknown one was given.
+    package var known: [String]?
+
+    package init(_ message: String, at pointer: JSONPointer = .root, known: [String]? = nil) {
+        self.message = message
+        self.pointer = pointer
+        self.known = known
+    }
+
+    package func under(member name: String) -> JSONComplaint {
+        JSONComplaint(message, at: pointer.under(member: name), known: known)
+    }
+
+    package func under(index: Int) -> JSONComplaint {
+        JSONComplaint(message, at: pointer.under(index: index), known: known)
+    }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What can be read from JSON.
+package protocol JSONDecodable {
+    init(json: JSONValue) throws(JSONComplaint)
+}
+
+/// Reads the members of one object, each once, strictly: `finish` refuses members nobody asked for, so that a typo never
+/// passes silently.
+///
+///     var fields = try JSONFields(json)
+///     seconds = try fields.required("seconds")
+///     limit = try fields.optional("limit") ?? 2
+///     try fields.finish()
+///
+/// `null` is the same as absent. Complaints carry a pointer that begins at this object.
+package struct JSONFields: ~Copyable {
+    private let object: JSONObject
+    private var asked: [StaticString] = []
+
+    /// The empty array counts as the empty object, because Lisp and Lua cannot tell them apart.
+    package init(_ json: JSONValue) throws(JSONComplaint) {
+        switch json {
+        case .object(let object): self.object = object
+        case .array(let array) where array.isEmpty: object = JSONObject()
+        default: throw JSONComplaint("must be an object, not \(json.typeName)")
+        }
+        asked.reserveCapacity(8)
+    }
+
+    /// The value as it stands, or nil if absent or null. Remembers the name as one that is known.
+    package mutating func value(_ name: StaticString) -> JSONValue? {
+        asked.append(name)
+        for member in object.members where Self.same(member.name, name) {
+            if case .null = member.value { return nil }
+            return member.value
+        }
+        return nil
+    }
+
+    package mutating func optional<T: JSONDecodable>(
+        _ name: StaticString, as type: T.Type = T.self
+    ) throws(JSONComplaint) -> T? {
+        guard let value = value(name) else { return nil }
+        do {
+            return try T(json: value)
+        } catch {
+            throw Self.named(error, name)
+        }
+    }
+
+    package mutating func required<T: JSONDecodable>(
+        _ name: StaticString, as type: T.Type = T.self
+    ) throws(JSONComplaint) -> T {
+        if let value: T = try optional(name) { return value }
+        let name = name.description
+        throw JSONComplaint("\(name) is required", at: JSONPointer(member: name))
+    }
+
+    /// Reads and checks: the test says what is wrong, as "must be …", or nil.
+    package mutating func optional<T: JSONDecodable>(
+        _ name: StaticString, as type: T.Type = T.self, check: (T) -> String?
+    ) throws(JSONComplaint) -> T? {
+        guard let value = try optional(name, as: type) else { return nil }
+        if let fault = check(value) { throw Self.named(JSONComplaint(fault), name) }
+        return value
+    }
+
+    /// All members, for objects whose names are the client's own.
+    package var all: JSONObject { object }
+
+    /// How many of the names are present (not null): for unions, where exactly one of several keys is allowed.
+    package func present(_ names: [StaticString]) -> [StaticString] {
+        names.filter { name in
+            object.members.contains { Self.same($0.name, name) && $0.value != .null }
+        }
+    }
+
+    /// Refuses what was not asked for. `_meta` is welcome everywhere (protocol section 3.3).
+    package consuming func finish(allowing extra: StaticString? = nil) throws(JSONComplaint) {
+        for member in object.members where !asked.contains(where: { Self.same(member.name, $0) }) {
+            if let extra, Self.same(member.name, extra) { continue }
+            throw JSONComplaint(
+                "unknown parameter \(member.name)",
+                at: JSONPointer(member: member.name),
+                known: asked.map(\.description)
+            )
+        }
+    }
+
+    /// A complaint from inside a member, seen from this object. A complaint about the member itself gets its name.
+    private static func named(_ complaint: JSONComplaint, _ name: StaticString) -> JSONComplaint {
+        var complaint = complaint
+        if complaint.pointer == .root { complaint.message = "\(name) \(complaint.message)" }
+        return complaint.under(member: name.description)
+    }
+
+    private static func same(_ text: String, _ name: StaticString) -> Bool {
+        let length = name.utf8CodeUnitCount
+        guard text.utf8.count == length else { return false }
+        return text.utf8.elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: length))
+    }
+}
+
+extension JSONValue: JSONDecodable {
+    package init(json: JSONValue) { self = json }
+}
+
+extension JSONObject: JSONDecodable {
+    package init(json: JSONValue) throws(JSONComplaint) {
+        switch json {
+        case .object(let object): self = object
+        case .array(let array) where array.isEmpty: self = JSONObject()
+        default: throw JSONComplaint("must be an object, not \(json.typeName)")
+        }
+    }
+}
+
+extension Bool: JSONDecodable {
+    package init(json: JSONValue) throws(JSONComplaint) {
+        guard case .bool(let flag) = json else { throw JSONComplaint("must be true or false, not \(json.typeName)") }
+        self = flag
+    }
+}
+
+extension String: JSONDecodable {
+    package init(json: JSONValue) throws(JSONComplaint) {
+        guard case .string(let text) = json else { throw JSONComplaint("must be a string, not \(json.typeName)") }
+        self = text
+    }
+}
+
+extension Double: JSONDecodable {
+    package init(json: JSONValue) throws(JSONComplaint) {
+        guard let number = json.number else { throw JSONComplaint("must be a number") }
+        self = number
+    }
+}
+
+extension Int64: JSONDecodable {
+    package init(json: JSONValue) throws(JSONComplaint) {
+        guard let number = json.integer else { throw JSONComplaint("must be an integer, not \(json.typeName)") }
+        self = number
+    }
+}
+
+extension Int: JSONDecodable {
+    package init(json: JSONValue) throws(JSONComplaint) {
+        let number = try Int64(json: json)
+        self = Int(truncatingIfNeeded: number)
+    }
+}
+
+extension Array: JSONDecodable where Element: JSONDecodable {
+    /// The empty object counts as the empty array, because Lisp and Lua cannot tell them apart.
+    package init(json: JSONValue) throws(JSONComplaint) {
+        if case .object(let object) = json, object.isEmpty {
+            self = []
+            return
+        }
+        guard case .array(let values) = json else { throw JSONComplaint("must be an array, not \(json.typeName)") }
+        self = []
+        reserveCapacity(values.count)
+        for (index, value) in values.enumerated() {
+            do {
+                append(try Element(json: value))
+            } catch {
+                throw error.under(index: index)
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Finds places in a JSON text without building it: where a byte belongs, and where a member's text stands.
+package enum JSONLocator {
+    /// The innermost value that contains, or begins at, a byte. Needs no valid text after that byte.
+    package static func pointer(at offset: Int, in bytes: UnsafeBufferPointer<UInt8>) -> JSONPointer {
+        var walk = Walk(bytes: bytes)
+        while walk.position < offset, walk.step() {}
+        return walk.pointer
+    }
+
+    /// The range of a member's value in the text of an object, or nil if the outermost value has no such member.
+    /// The text must have passed JSONScanner.
+    package static func range(ofMember name: String, in bytes: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+        var walk = Walk(bytes: bytes)
+        while walk.step() {
+            guard walk.depth == 1, walk.nameIsComplete(name) else { continue }
+            walk.skipSpace()
+            let start = walk.position
+            walk.skipValue()
+            return start..<walk.position
+        }
+        return nil
+    }
+}
+
+/// A cursor over JSON tokens that knows the names and indices on the way down.
+private struct Walk {
+    private enum Level {
+        case array(Int)
+        case object(Range<Int>?, wantsName: Bool)
+    }
+
+    let bytes: UnsafeBufferPointer<UInt8>
+    var position = 0
+    private var levels: [Level] = []
+
+    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    var depth: Int { levels.count }
+
+    var pointer: JSONPointer {
+        var pointer = JSONPointer.root
+        for level in levels.suffix(128).reversed() {
+            switch level {
+            case .array(let index): pointer = pointer.under(index: index)
+            case .object(let name?, _): pointer = pointer.under(member: text(name))
+            case .object(nil, _): break
+            }
+        }
+        return pointer
+    }
+
+    /// Whether the cursor stands right after the colon of a member of that name.
+    func nameIsComplete(_ wanted: String) -> Bool {
+        guard case .object(let name?, wantsName: false) = levels.last, position > 0,
+            bytes[position - 1] == UInt8(ascii: ":")
+        else { return false }
+        return text(name) == wanted
+    }
+
+    /// Reads one token; false at the end.
+    mutating func step() -> Bool {
+        guard position < bytes.count else { return false }
+        let byte = bytes[position]
+        switch byte {
+        case UInt8(ascii: "{"):
+            levels.append(.object(nil, wantsName: true))
+            position += 1
+        case UInt8(ascii: "["):
+            levels.append(.array(0))
+            position += 1
+        case UInt8(ascii: "}"), UInt8(ascii: "]"):
+            _ = levels.popLast()
+            position += 1
+        case UInt8(ascii: ","):
+            if case .array(let index) = levels.last {
+                levels[levels.count - 1] = .array(index + 1)
+            } else if case .object = levels.last {
+                levels[levels.count - 1] = .object(nil, wantsName: true)
+            }
+            position += 1
+        case UInt8(ascii: "\""):
+            let start = position + 1
+            skipString()
+            if case .object(_, wantsName: true) = levels.last {
+                levels[levels.count - 1] = .object(start..<max(start, position - 1), wantsName: false)
+            }
+        default:
+            position += 1
+        }
+        return true
+    }
+
+    mutating func skipSpace() {
+        while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
+    }
+
+    mutating func skipValue() {
+        let level = levels.count
+        while position < bytes.count {
+            let byte = bytes[position]
+            if levels.count == level, byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") { break }
+            _ = step()
+        }
+        while position > 0, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position - 1]) { position -= 1 }
+    }
+
+    private mutating func skipString() {
+        position += 1
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                position += 1
+                return
+            case UInt8(ascii: "\\"): position = min(position + 2, bytes.count)
+            default: position += 1
+            }
+        }
+    }
+
+    /// The text of a name; one with escapes is decoded by the parser, being a JSON string of its own.
+    private func text(_ range: Range<Int>) -> String {
+        let slice = bytes[range]
+        guard slice.contains(UInt8(ascii: "\\")) else { return String(decoding: slice, as: UTF8.self) }
+        let quoted = [UInt8(ascii: "\"")] + slice + [UInt8(ascii: "\"")]
+        let parsed = try? quoted.withUnsafeBufferPointer { quoted throws(JSONFailure) in
+            try JSONParser.build(quoted)
+        }
+        return parsed?.string ?? String(decoding: slice, as: UTF8.self)
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import CJansson
+
+/// JSON bytes to a JSONValue: our own scan first, then jansson builds the tree, which is copied and freed at once.
+///
+/// Strict: UTF-8 only, duplicate names refused, integers outside Int64 and reals outside Double refused, U+0000 allowed in
+/// strings but not in names.
+package enum JSONParser {
+    /// jansson's hash seed must exist before two threads can want it.
+    private static let seeded: Void = json_object_seed(0)
+
+    package static func parse(_ bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONFailure) -> JSONValue {
+        try bytes.withUnsafeBufferPointer { buffer throws(JSONFailure) in
+            try parse(buffer, limits: limits)
+        }
+    }
+
+    package static func parse(
+        _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()
+    ) throws(JSONFailure) -> JSONValue {
+        try JSONScanner.check(bytes, limits: limits)
+        return try build(bytes)
+    }
+
+    /// The jansson half. The bytes must have passed JSONScanner, whose depth limit keeps the recursion here shallow.
+    static func build(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONFailure) -> JSONValue {
+        _ = seeded
+        var error = json_error_t()
+        let flags = Int(JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY)
+        let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+        guard let tree = json_loadb(start, bytes.count, flags, &error) else {
+            let offset = Int(error.position).clamped(to: 0...bytes.count)
+            throw JSONFailure(
+                reason: "\(reason(error)) at byte \(offset)",
+                offset: offset,
+                pointer: JSONLocator.pointer(at: max(0, offset - 1), in: bytes)
+            )
+        }
+        defer { json_decref(tree) }
+        return value(tree)
+    }
+
+    private static func reason(_ error: json_error_t) -> String {
+        withUnsafeBytes(of: error.text) { raw in
+            let text = raw.prefix { $0 != 0 }
+            return String(decoding: text, as: UTF8.self)
+        }
+    }
+
+    private static func value(_ node: UnsafeMutablePointer<json_t>) -> JSONValue {
+        switch node.pointee.type {
+        case JSON_OBJECT: .object(object(node))
+        case JSON_ARRAY: .array(array(node))
+        case JSON_STRING: .string(string(json_string_value(node), json_string_length(node)))
+        case JSON_INTEGER: .integer(json_integer_value(node))
+        case JSON_REAL: .real(json_real_value(node))
+        case JSON_TRUE: .bool(true)
+        case JSON_FALSE: .bool(false)
+        default: .null
+        }
+    }
+
+    private static func string(_ start: UnsafePointer<CChar>?, _ length: Int) -> String {
+        guard let start else { return "" }
+        return UnsafeRawPointer(start).withMemoryRebound(to: UInt8.self, capacity: length) {
+            String(decoding: UnsafeBufferPointer(start: $0, count: length), as: UTF8.self)
+        }
+    }
+
+    private static func array(_ node: UnsafeMutablePointer<json_t>) -> [JSONValue] {
+        let count = json_array_size(node)
+        var values: [JSONValue] = []
+        values.reserveCapacity(count)
+        for index in 0..<count {
+            guard let element = json_array_get(node, index) else { continue }
+            values.append(value(element))
+        }
+        return values
+    }
+
+    private static func object(_ node: UnsafeMutablePointer<json_t>) -> JSONObject {
+        var members: [JSONObject.Member] = []
+        members.reserveCapacity(json_object_size(node))
+        var next = json_object_iter(node)
+        while let iterator = next {
+            let name = string(json_object_iter_key(iterator), json_object_iter_key_len(iterator))
+            if let element = json_object_iter_value(iterator) {
+                members.append(JSONObject.Member(name, value(element)))
+            }
+            next = json_object_iter_next(node, iterator)
+        }
+        return JSONObject(members: members)
+    }
+}
+
+extension Int {
+    func clamped(to range: ClosedRange<Int>) -> Int {
+        Swift.min(Swift.max(self, range.lowerBound), range.upperBound)
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// A place in a JSON document (RFC 6901): `/retry/limit`; the empty pointer is the whole document.
+package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
+    package private(set) var description: String
+
+    /// The whole document.
+    package static let root = JSONPointer()
+
+    package init() { description = "" }
+
+    package init(member name: String) { description = Self.token(name) }
+
+    package init(index: Int) { description = "/\(index)" }
+
+    /// The same place, seen from one level further up. Complaints grow this way while they are thrown upwards,
+    /// so that the way down costs nothing when all is well.
+    package func under(member name: String) -> JSONPointer {
+        var pointer = self
+        pointer.description = Self.token(name) + description
+        return pointer
+    }
+
+    package func under(index: Int) -> JSONPointer {
+        var pointer = self
+        pointer.description = "/\(index)" + description
+        return pointer
+    }
+
+    package func appending(_ other: JSONPointer) -> JSONPointer {
+        var pointer = self
+        pointer.description += other.description
+        return pointer
+    }
+
+    private static func token(_ name: String) -> String {
+        var token = "/"
+        for scalar in name.unicodeScalars {
+            switch scalar {
+            case "~": token += "~0"
+            case "/": token += "~1"
+            default: token.unicodeScalars.append(scalar)
+            }
+        }
+        return token
+    }
+}

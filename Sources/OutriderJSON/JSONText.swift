@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// A JSON text that is already written: passed through as it stands, so that big integers, `1.0`, repeated names and the
+/// order of members survive.
+package struct JSONText: Sendable, JSONEncodable {
+    package let bytes: [UInt8]
+
+    /// For bytes that our own writer made.
+    package init(written bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Somebody else's bytes, checked and brought into the form that every client can read: one line, ASCII.
+    ///
+    /// Throws where the text is not JSON, not UTF-8, has a lone surrogate, or is nested too deep.
+    package init(checking foreign: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONFailure) {
+        let clean = try foreign.withUnsafeBufferPointer { foreign throws(JSONFailure) in
+            try JSONScanner.check(foreign, limits: limits)
+            return !foreign.contains { $0 < 0x20 || $0 >= 0x7F }
+        }
+        bytes = clean ? foreign : Self.oneASCIILine(foreign)
+    }
+
+    package func encode(to writer: inout JSONWriter) { writer.text(self) }
+
+    /// In a valid text raw control characters stand only between tokens, and raw non-ASCII only inside strings.
+    private static func oneASCIILine(_ text: [UInt8]) -> [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity(text.count + text.count / 4)
+        var scalars = Unicode.UTF8.ForwardParser()
+        var source = text.makeIterator()
+        while case .valid(let encoded) = scalars.parseScalar(from: &source) {
+            let scalar = Unicode.UTF8.decode(encoded)
+            switch scalar.value {
+            case 0..<0x20: out.append(0x20)
+            case 0x20..<0x7F: out.append(UInt8(truncatingIfNeeded: scalar.value))
+            default: JSONWriter.appendEscape(of: scalar, to: &out)
+            }
+        }
+        return out
+    }
+}
