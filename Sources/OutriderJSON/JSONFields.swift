@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// What can be read from JSON.
-package protocol JSONDecodable {
+package protocol JSONDecodable: SendableMetatype {
     init(json: JSONValue) throws(JSONComplaint)
 }
 

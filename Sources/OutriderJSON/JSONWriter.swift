@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// What can be written as JSON.
-package protocol JSONEncodable {
+package protocol JSONEncodable: SendableMetatype {
     func encode(to writer: inout JSONWriter)
 }
 

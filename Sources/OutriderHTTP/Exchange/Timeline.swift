@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// When each phase of one attempt ended, as durations. A phase that did not happen (a reused connection) is nil.
+package struct Timeline: Sendable, Equatable {
+    /// Waiting for a place in the pool.
+    package var queue: Duration?
+    package var resolve: Duration?
+    package var connect: Duration?
+    package var tls: Duration?
+    /// From having a connection to the last byte of the request.
+    package var request: Duration?
+    /// From the last byte of the request to the first byte of the answer.
+    package var firstByte: Duration?
+    /// From the first byte of the answer to its last.
+    package var response: Duration?
+    package var total: Duration?
+    /// Whether the connection had carried a request before.
+    package var reused = false
+    /// The address at the other end, "127.0.0.1:443" or "[::1]:443" or a socket path.
+    package var remote: String?
+    /// "TLSv1.3", for TLS connections.
+    package var tlsVersion: String?
+    package var bytesSent: Int64 = 0
+    package var bytesReceived: Int64 = 0
+    /// Body bytes after content decoding.
+    package var bodyBytes: Int64 = 0
+
+    package init() {}
+}

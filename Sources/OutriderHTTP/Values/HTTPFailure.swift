@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Why network work ended badly: what, where, why, and whether trying again could help.
+package struct HTTPFailure: Error, Sendable, Equatable {
+    package var kind: Kind
+    /// One sentence for a person, naming host, phase or limit; no secrets, no query of a URL.
+    package var message: String
+    /// Where time or the connection ran out.
+    package var phase: Phase?
+    /// Whether the same request could succeed later.
+    package var retryable: Bool
+    /// Whether the server may have seen the request.
+    package var sent: Sent
+    package var underlying: Underlying?
+    /// Where in the caller's params the fault lies, as an RFC 6901 pointer, if it lies there.
+    package var pointer: String?
+
+    package init(
+        _ kind: Kind, _ message: String, phase: Phase? = nil, retryable: Bool? = nil, sent: Sent = .notSent,
+        underlying: Underlying? = nil, pointer: String? = nil
+    ) {
+        self.kind = kind
+        self.message = message
+        self.phase = phase
+        self.retryable = retryable ?? kind.usuallyRetryable
+        self.sent = sent
+        self.underlying = underlying
+        self.pointer = pointer
+    }
+
+    package enum Phase: String, Sendable, CaseIterable {
+        case queue, resolve, connect, proxy, tls, request, firstByte, response, total
+    }
+
+    package enum Sent: String, Sendable { case notSent, maybeSent, sent }
+
+    /// The error of a library or the system that led here.
+    package struct Underlying: Sendable, Equatable {
+        package enum Domain: String, Sendable { case posix, tls, dns, http, json, callback, file }
+
+        package var domain: Domain
+        package var code: Int
+        package var message: String
+
+        package init(_ domain: Domain, _ code: Int, _ message: String) {
+            self.domain = domain
+            self.code = code
+            self.message = message
+        }
+    }
+
+    /// A closed list; its codes and names on the wire stand in the contract (schema/errors.json).
+    package enum Kind: Sendable, Equatable, Hashable, CaseIterable {
+        // building the request
+        case invalidURL, createURLRequestFailed, bodyDataInGETRequest, createUploadableFailed
+        case parameterEncodingFailed, parameterEncoderFailed
+        // the network
+        case sessionTaskFailed, nameNotFound, connectionRefused, unreachable, connectionLost, timedOut
+        case tlsHandshakeFailed, tooManyRedirects, malformedResponse, proxyFailed, bodyUnreadable, limitExceeded
+        case offline, unsupportedScheme
+        // trust
+        case trustEvaluationFailed, hostValidationFailed, settingAnchorCertificatesFailed
+        // the answer
+        case stringSerializationFailed, jsonSerializationFailed
+        // files
+        case fileWriteFailed, destinationExists
+        // ends
+        case explicitlyCancelled, sessionInvalidated
+
+        package var usuallyRetryable: Bool {
+            switch self {
+            case .nameNotFound, .connectionRefused, .unreachable, .connectionLost, .timedOut, .offline: true
+            default: false
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Header or trailer fields (RFC 9110 section 5): in order, repeated ones preserved, names compared without case but kept
+/// as they were written.
+package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
+    package struct Field: Sendable, Equatable {
+        package var name: String
+        package var value: String
+
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package var list: [Field]
+
+    package init(_ list: [Field] = []) { self.list = list }
+
+    package init(arrayLiteral elements: Field...) { list = elements }
+
+    package mutating func add(_ name: String, _ value: String) { list.append(Field(name, value)) }
+
+    /// Replaces every field of that name by one, in the place of the first.
+    package mutating func set(_ name: String, _ value: String) {
+        guard let index = list.firstIndex(where: { Self.same($0.name, name) }) else { return add(name, value) }
+        list[index] = Field(name, value)
+        var kept = index
+        list.removeAll { field in
+            guard Self.same(field.name, name) else { return false }
+            defer { kept = -1 }
+            return kept < 0
+        }
+    }
+
+    package mutating func remove(_ name: String) { list.removeAll { Self.same($0.name, name) } }
+
+    package func contains(_ name: String) -> Bool { list.contains { Self.same($0.name, name) } }
+
+    /// The value of the first field of that name.
+    package func first(_ name: String) -> String? {
+        for field in list where Self.same(field.name, name) { return field.value }
+        return nil
+    }
+
+    /// All values of that name, joined with commas (RFC 9110 section 5.2); nil if there is none.
+    package func combined(_ name: String) -> String? {
+        let values = all(name)
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
+    package func all(_ name: String) -> [String] {
+        list.compactMap { Self.same($0.name, name) ? $0.value : nil }
+    }
+
+    /// Names are compared as ASCII without case.
+    package static func same(_ one: String, _ other: String) -> Bool {
+        let one = one.utf8
+        let other = other.utf8
+        guard one.count == other.count else { return false }
+        return zip(one, other).allSatisfy { lower($0) == lower($1) }
+    }
+
+    private static func lower(_ byte: UInt8) -> UInt8 {
+        byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// An http, https, ws, wss, http+unix or https+unix URL that may be requested: parsed once, and the only reading used for
+/// pool keys, Host, TLS names and connecting.
+package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
+    package enum Scheme: String, Sendable { case http, https, ws, wss }
+
+    package var scheme: Scheme
+    /// Lower-case, ASCII; an IPv6 address without its brackets.
+    package var host: String
+    /// 1 to 65535; the default of the scheme if none was written.
+    package var port: Int
+    /// From the path on, percent-encoded: "/a/b?c=d". Never empty.
+    package var target: String
+    /// Set for `http+unix://%2Fpath%2Fto.sock/target`: connect to this socket instead of a host.
+    package var socketPath: String?
+
+    package init(scheme: Scheme, host: String, port: Int, target: String, socketPath: String? = nil) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        self.target = target
+        self.socketPath = socketPath
+    }
+
+    package var isSecure: Bool { scheme == .https || scheme == .wss }
+
+    package var defaultPort: Int { isSecure ? 443 : 80 }
+
+    /// What the Host field says (RFC 9110 section 7.2).
+    package var authority: String {
+        if socketPath != nil { return "localhost" }
+        let host = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        return port == defaultPort ? host : "\(host):\(port)"
+    }
+
+    package var description: String {
+        guard let socketPath else { return "\(scheme.rawValue)://\(authority)\(target)" }
+        return "\(scheme.rawValue)+unix://\(socketPath.split(separator: "/", omittingEmptySubsequences: false).joined(separator: "%2F"))\(target)"
+    }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// How long each phase of one attempt may take, in seconds. Zero or less is refused where it is read.
+package struct Timeouts: Sendable, Equatable {
+    /// Name resolution. Default 5.
+    package var resolve = 5.0
+    /// TCP connection to one of the addresses. Default 10.
+    package var connect = 10.0
+    /// TLS handshake. Default 10.
+    package var tls = 10.0
+    /// From the end of the request to the first byte of the answer. Default 60.
+    package var firstByte = 60.0
+    /// Longest silence while either body is moving. Default 60.
+    package var idle = 60.0
+    /// Everything together, waiting for a connection included. Default 300.
+    package var total = 300.0
+
+    package init() {}
+}

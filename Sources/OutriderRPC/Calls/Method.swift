@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// One method of the protocol: what it is called, what it takes, what it gives, what it does.
+package protocol Method<Scope>: SendableMetatype {
+    associatedtype Scope: ConnectionScope
+    associatedtype Params: JSONDecodable
+    associatedtype Result: JSONEncodable
+
+    static var name: String { get }
+
+    /// Throws RPCError for what the client must hear; anything else is a bug and becomes internalError (-32603).
+    /// Runs on the connection's event loop until it suspends: nothing here may block.
+    static func call(_ params: Params, _ call: Call<Scope>) async throws -> Result
+}
+
+/// Everything that belongs to one connection: opened with it, closed with it.
+package protocol ConnectionScope: AnyObject, Sendable {
+    /// The client will send nothing more, but reads on (half-close): what no call waits for is cancelled now.
+    func inputEnded()
+
+    /// The client is gone, or the server stops: everything owned is cancelled and deleted. Called exactly once.
+    func close()
+}
+
+/// The params of a method that takes none.
+package struct NoParams: JSONDecodable, Sendable {
+    package init(json: JSONValue) throws(JSONComplaint) {
+        try JSONFields(json).finish(allowing: "_meta")
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// One client's connection, as a method sees it. Made by the server, used by the hall; every member may be called from
+/// any task.
+package protocol Peer: AnyObject, Sendable {
+    var info: PeerInfo { get }
+
+    /// What the client promised or asked in `server.hello`; defaults until then.
+    var terms: PeerTerms { get }
+
+    func agree(to terms: PeerTerms)
+
+    /// Queues an event that must arrive. Waits while the queue to this client is full; throws `clientGone` when the
+    /// client is, and on cancellation.
+    func notify(_ event: Event) async throws(RPCError)
+
+    /// Queues an event that may be lost: a newer one with the same key replaces an older one still waiting, and a full
+    /// queue drops it (counted, and told later by `event.dropped`).
+    func offer(_ event: Event, key: String)
+
+    /// Asks the client and waits for the answer (protocol section 9). Throws callbackTimedOut, callbackFailed (the
+    /// client's error in `data.error`) or clientGone. Cancelling the task sends `$/cancelRequest` and does not wait.
+    func ask(_ question: Question, timeout: Duration) async throws(RPCError) -> JSONValue
+}
+
+/// What is known of a connection from its beginning.
+package struct PeerInfo: Sendable {
+    package enum Transport: String, Sendable { case stdio, socket }
+    package enum Framing: String, Sendable { case line, header }
+
+    /// `con_` and 16 characters.
+    package var connection: String
+    package var transport: Transport
+    package var framing: Framing
+    /// Of the process at the other end, where the kernel tells (SO_PEERCRED).
+    package var pid: Int?
+    package var uid: Int?
+
+    package init(connection: String, transport: Transport, framing: Framing, pid: Int? = nil, uid: Int? = nil) {
+        self.connection = connection
+        self.transport = transport
+        self.framing = framing
+        self.pid = pid
+        self.uid = uid
+    }
+}
+
+package struct PeerTerms: Sendable {
+    /// The longest message the client can read, in bytes; nil if it set no limit.
+    package var maxMessageBytes: Int?
+    /// Callback methods that the client implements.
+    package var callbacks: Set<String> = []
+    /// Seconds between two progress events of one request.
+    package var progressInterval = 0.1
+
+    package init() {}
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The service as a whole, as the hall sees it: made by the roof from the parts that run.
+package protocol ServerControl: Sendable {
+    var name: String { get }
+    var version: String { get }
+    /// Changes with every start.
+    var instanceID: String { get }
+    var startedAt: ContinuousClock.Instant { get }
+
+    /// Refuses new calls, lets running ones finish for so long, then cancels them and ends the process.
+    func stop(grace: Duration)
+
+    /// Ends a stdio server at once (LSP `exit`); ignored on a socket.
+    func exit(status: Int32)
+
+    func setLog(_ setting: LogSetting) throws(RPCError) -> LogSetting
+
+    /// Connections, calls and events since the start.
+    var counters: ServerCounters { get }
+
+    var limits: [(name: StaticString, value: Int)] { get }
+}
+
+package struct LogSetting: Sendable, Equatable {
+    package enum Level: String, Sendable, CaseIterable { case trace, debug, info, notice, warning, error, critical }
+    package enum Target: String, Sendable, CaseIterable { case stderr, file, events }
+
+    package var level: Level
+    package var target: Target
+    package var path: String?
+
+    package init(level: Level, target: Target, path: String? = nil) {
+        self.level = level
+        self.target = target
+        self.path = path
+    }
+}
+
+package struct ServerCounters: Sendable {
+    package var connections = 0
+    package var callsRunning = 0
+    package var callsTotal = 0
+    package var eventsSent = 0
+    package var eventsDropped = 0
+    package var bytesReceived = 0
+    package var bytesSent = 0
+
+    package init() {}
+}

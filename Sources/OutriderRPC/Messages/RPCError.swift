@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// Why a call could not be served. A failed exchange is a result, not one of these (protocol D1).
+package struct RPCError: Error, Equatable {
+    package var code: Int
+    /// One sentence that tells the whole story; some clients see nothing else.
+    package var message: String
+    package var data: JSONObject?
+
+    package init(_ code: Code, _ message: String, data: JSONObject? = nil) {
+        self.init(code: code.rawValue, message, data: data)
+    }
+
+    package init(code: Int, _ message: String, data: JSONObject? = nil) {
+        self.code = code
+        self.message = message
+        self.data = data
+    }
+
+    /// The codes of protocol section 13. A code never changes its meaning.
+    package enum Code: Int, Sendable, CaseIterable {
+        case parseError = -32700
+        case invalidRequest = -32600
+        case methodNotFound = -32601
+        case invalidParams = -32602
+        case internalError = -32603
+        case cancelled = -32800
+        case messageTooLong = -32010
+        case tooMany = -32011
+        case unknownHandle = -32012
+        case wrongState = -32013
+        case notPermitted = -32014
+        case featureMissing = -32015
+        case clientTooSlow = -32016
+        case stopping = -32017
+        case callbackTimedOut = -32020
+        case callbackFailed = -32021
+        case clientGone = -32022
+    }
+}
+
+extension RPCError {
+    /// A parameter that is not what its method asks for; the pointer is into `params`.
+    package init(_ complaint: JSONComplaint) {
+        var data: JSONObject = ["pointer": .string(complaint.pointer.description)]
+        if let known = complaint.known { data["known"] = .array(known.map { .string($0) }) }
+        self.init(.invalidParams, complaint.message, data: data)
+    }
+}
+
+extension RPCError: JSONEncodable {
+    package func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("code", code)
+            writer.member("message", message)
+            writer.member("data", data)
+        }
+    }
+}

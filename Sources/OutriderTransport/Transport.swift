@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import NIOCore
+package import OutriderHTTP
+
+/// The seam between what is decided and what touches the network: sends one attempt, gives the head of the answer and a
+/// body to pull.
+package protocol Transport: Sendable {
+    /// Returns when the head of a final answer (not 1xx) has arrived; the request body may still be moving.
+    ///
+    /// Cancelling the task ends the attempt at any point and closes its connection. Every wait is bounded by the attempt's
+    /// timeouts. Runs on the caller's executor; meant to be called on the transport's event loop, correct anywhere.
+    func send(_ attempt: Attempt, observer: any AttemptObserver) async throws(HTTPFailure) -> AttemptResponse
+}
+
+/// Hears how an attempt goes on, on the transport's event loop; must return quickly.
+package protocol AttemptObserver: Sendable {
+    /// The attempt has a connection and its head is being written.
+    func sending()
+    /// So many body bytes of the request have been taken by the kernel, in all.
+    func bodySent(_ bytes: Int64)
+    /// A 1xx answer other than 101.
+    func informational(status: Int, fields: HTTPFields)
+}
+
+/// The head of an answer, with the body still to come.
+package struct AttemptResponse: Sendable {
+    package var status: Int
+    package var reason: String
+    /// "1.0" or "1.1".
+    package var version: String
+    package var fields: HTTPFields
+    package let body: any AttemptResponseBody
+
+    package init(status: Int, reason: String, version: String, fields: HTTPFields, body: any AttemptResponseBody) {
+        self.status = status
+        self.reason = reason
+        self.version = version
+        self.fields = fields
+        self.body = body
+    }
+}
+
+/// The body of an answer, decoded, pulled chunk by chunk: what is not pulled is not read from the network.
+package protocol AttemptResponseBody: Sendable {
+    /// The length that the answer declared, in bytes on the wire; nil if it did not, or if a content coding hides it.
+    var expectedBytes: Int64? { get }
+
+    /// The next chunk, or nil at the end. One caller at a time. A truncated or malformed body throws; it never just ends.
+    func next() async throws(HTTPFailure) -> ByteBuffer?
+
+    /// Trailer fields, known after the end.
+    var trailers: HTTPFields { get }
+
+    /// What is known of the times so far; complete after the end.
+    var timeline: Timeline { get }
+
+    /// Gives up: the connection is closed unless the body had ended. Harmless afterwards.
+    func abandon()
+}
