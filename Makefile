@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+#
+# Nothing clever: every target is a script or a command that can be typed by hand.
+
+SWIFT := swift build --explicit-target-dependency-import-check error
+PREFIX ?= /usr/local
+
+.PHONY: help setup build test check format schema docs run bench install clean
+
+help:
+	@echo 'make run      build, start the service and a small origin, and show how to call it'
+	@echo 'make test     every test, Swift and Python'
+	@echo 'make build    the release binary: .build/release/outrider'
+	@echo 'make check    formatting, walls, words, links; says which command mends what it finds'
+	@echo 'make format   rewrite the Swift files in the one format'
+	@echo 'make schema   assemble schema/ into openrpc.json, the Swift and Python tables and docs/methods.md'
+	@echo 'make docs     the same: the docs that can be generated come from the schema'
+	@echo 'make bench    side by side with other HTTP clients'
+	@echo 'make install  the binary to $$PREFIX/bin, user units for systemd to $$PREFIX/lib/systemd/user'
+	@echo 'make clean    forget everything that was built'
+
+setup:
+	@scripts/setup
+
+build: setup
+	$(SWIFT) -c release --product outrider
+
+run: build
+	@scripts/run
+
+test:
+	@scripts/setup --test
+	@scripts/test
+
+check:
+	@scripts/check
+
+format:
+	swift format --in-place --recursive --parallel Package.swift Sources Tests
+
+schema docs:
+	python3 schema/assemble.py
+
+bench: build
+	@scripts/setup --bench
+	.build/bench/bin/python Benchmarks/run.py
+
+install: build
+	install -D .build/release/outrider $(DESTDIR)$(PREFIX)/bin/outrider
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/user
+	sed 's|@BIN@|$(PREFIX)/bin|' scripts/systemd/outrider.service > $(DESTDIR)$(PREFIX)/lib/systemd/user/outrider.service
+	install -m 644 scripts/systemd/outrider.socket $(DESTDIR)$(PREFIX)/lib/systemd/user/outrider.socket
+
+clean:
+	swift package clean
+	rm -rf .build/venv .build/clients .build/bench

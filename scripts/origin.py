@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""A small HTTP/1.1 origin on loopback, so that outrider can be tried without the internet.
+
+    scripts/origin.py [--port N] [--quiet]
+
+The first line on stdout is the port: N, or with `--port 0` one that the system picked, or without `--port`
+8080 when it is free and any other when it is not. What it answers is listed at `/`.
+"""
+
+import argparse
+import gzip
+import http
+import http.server
+import json
+import signal
+import socket
+import sys
+import time
+import zlib
+
+PAGE = """Hello from the origin that comes with outrider.
+
+/json              {"id":1,"x":0.1}
+/echo              what you sent: method, target, headers, body
+/status/N          status N
+/bytes/N           N bytes
+/delay/SECONDS     an answer after a while
+/gzip  /deflate    a compressed answer
+/chunked           a body in chunks
+/headers           the same field twice
+/trailers          a body in chunks, then a trailer
+/redirect/N        302, N times, then /json
+"""
+MOST_BYTES = 1 << 30
+MOST_SECONDS = 3600.0
+PIECE = 1 << 16
+
+
+class Origin(http.server.BaseHTTPRequestHandler):
+    """One connection; kept alive between requests."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "outrider-origin"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    quiet = False
+
+    def handle_any(self) -> None:
+        """Answers whatever the method is; unknown paths are 404."""
+        self.body = self.read_body()
+        path = self.path.split("?", 1)[0]
+        name, _, argument = path[1:].partition("/")
+        action = getattr(self, "at_" + (name or "root"), None)
+        try:
+            if action is None:
+                self.answer(404, "not found: see /\n")
+            else:
+                action(argument)
+        except ValueError as error:
+            self.answer(400, f"{error}\n")
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = handle_any
+
+    def __getattr__(self, name: str) -> object:
+        # any other method, such as PURGE or QUERY, is answered too
+        if name.startswith("do_"):
+            return self.handle_any
+        raise AttributeError(name)
+
+    def version_string(self) -> str:
+        return self.server_version
+
+    def handle(self) -> None:
+        """Serves until the peer leaves, however it leaves."""
+        try:
+            super().handle()
+        except ConnectionError:
+            pass
+
+    def read_body(self) -> bytes:
+        if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        pieces = []
+        while True:
+            size = int(self.rfile.readline().split(b";")[0], 16)
+            if size == 0:
+                break
+            pieces.append(self.rfile.read(size))
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            pass
+        return b"".join(pieces)
+
+    # paths
+
+    def at_root(self, _: str) -> None:
+        self.answer(200, PAGE)
+
+    def at_json(self, _: str) -> None:
+        self.answer(200, '{"id":1,"x":0.1}', "application/json")
+
+    def at_echo(self, _: str) -> None:
+        seen = {
+            "method": self.command,
+            "target": self.path,
+            "headers": [[name, value] for name, value in self.headers.items()],
+            "body": self.body.decode("utf-8", "replace"),
+        }
+        self.answer(200, json.dumps(seen), "application/json")
+
+    def at_status(self, argument: str) -> None:
+        status = int(argument)
+        if not 200 <= status <= 599:
+            raise ValueError("a status between 200 and 599, please")
+        try:
+            phrase = http.HTTPStatus(status).phrase
+        except ValueError:
+            phrase = "Unknown"
+        self.answer(status, "" if status in (204, 304) else f"{status} {phrase}\n")
+
+    def at_bytes(self, argument: str) -> None:
+        left = int(argument)
+        if not 0 <= left <= MOST_BYTES:
+            raise ValueError(f"between 0 and {MOST_BYTES} bytes, please")
+        self.head(200, "application/octet-stream", [("Content-Length", str(left))])
+        piece = bytes(range(256)) * (PIECE // 256)
+        while left > 0 and self.command != "HEAD":
+            self.wfile.write(piece[: min(left, PIECE)])
+            left -= PIECE
+
+    def at_delay(self, argument: str) -> None:
+        seconds = float(argument)
+        if not 0 <= seconds <= MOST_SECONDS:
+            raise ValueError(f"between 0 and {MOST_SECONDS:.0f} seconds, please")
+        time.sleep(seconds)
+        self.answer(200, f"waited {argument} s\n")
+
+    def at_gzip(self, _: str) -> None:
+        self.coded("gzip", gzip.compress(b"this was compressed with gzip\n", mtime=0))
+
+    def at_deflate(self, _: str) -> None:
+        self.coded("deflate", zlib.compress(b"this was compressed with deflate\n"))
+
+    def at_chunked(self, _: str) -> None:
+        self.chunks([])
+
+    def at_trailers(self, _: str) -> None:
+        self.chunks([("Trailer", "X-Checksum")], trailers=b"X-Checksum: 12\r\n")
+
+    def at_headers(self, _: str) -> None:
+        self.answer(200, "the same field twice\n", more=[("X-Twice", "one"), ("X-Twice", "two")])
+
+    def at_redirect(self, argument: str) -> None:
+        left = int(argument)
+        target = f"/redirect/{left - 1}" if left > 1 else "/json"
+        self.answer(302, f"see {target}\n", more=[("Location", target)])
+
+    # how they answer
+
+    def answer(
+        self,
+        status: int,
+        text: str,
+        kind: str = "text/plain; charset=utf-8",
+        more: "list[tuple[str, str]] | None" = None,
+    ) -> None:
+        body = text.encode()
+        length = [] if status in (204, 304) else [("Content-Length", str(len(body)))]
+        self.head(status, kind, length + (more or []))
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def coded(self, coding: str, body: bytes) -> None:
+        self.head(200, "text/plain", [("Content-Encoding", coding), ("Content-Length", str(len(body)))])
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def chunks(self, more: "list[tuple[str, str]]", trailers: bytes = b"") -> None:
+        self.head(200, "text/plain", [("Transfer-Encoding", "chunked"), *more])
+        if self.command == "HEAD":
+            return
+        for word in (b"one ", b"two ", b"three\n"):
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(word), word))
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n" + trailers + b"\r\n")
+
+    def head(self, status: int, kind: str, fields: "list[tuple[str, str]]") -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        for name, value in fields:
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        if not self.quiet:
+            super().log_message(format, *arguments)
+
+
+class Loopback(http.server.ThreadingHTTPServer):
+    """Many connections at once, none of them from elsewhere."""
+
+    daemon_threads = True
+    request_queue_size = 512
+
+    def server_bind(self) -> None:
+        # the inherited one asks the resolver for a name, which may take seconds
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = self.server_address[:2]
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="A small HTTP/1.1 origin on loopback.")
+    parser.add_argument("--port", type=int, help="0: any free one; absent: 8080, or any if that is taken")
+    parser.add_argument("--quiet", action="store_true", help="do not log requests to stderr")
+    options = parser.parse_args()
+    Origin.quiet = options.quiet
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        server = Loopback(("127.0.0.1", 8080 if options.port is None else options.port), Origin)
+    except (OSError, OverflowError) as error:
+        if options.port is not None:
+            print(f"origin: port {options.port}: {error}", file=sys.stderr)
+            return 1
+        server = Loopback(("127.0.0.1", 0), Origin)
+    print(server.server_port, flush=True)
+    try:
+        server.serve_forever(poll_interval=0.1)
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
