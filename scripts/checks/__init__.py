@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The checks, in the order in which they are run: the quick ones first."""
+
+from .circles import CIRCLES
+from .docs import DOCS, LINKS, SCHEMA
+from .shape import HEADERS, SIZES, TRACKED
+from .tools import FORMAT, LINKAGE, LINT, TYPES
+from .tree import Check
+from .walls import IMPORTS, MANIFEST
+from .words import CONVERSIONS, NAMES, WORDS
+
+ALL: "list[Check]" = [
+    TRACKED,
+    HEADERS,
+    SIZES,
+    NAMES,
+    WORDS,
+    CONVERSIONS,
+    MANIFEST,
+    IMPORTS,
+    CIRCLES,
+    LINKS,
+    SCHEMA,
+    DOCS,
+    LINKAGE,
+    LINT,
+    TYPES,
+    FORMAT,
+]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Texts: links lead somewhere, generated ones are up to date."""
+
+import posixpath
+import re
+import sys
+
+from .tree import Check, Tree, run
+
+_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+_SPAN = re.compile(r"`[^`\n]*`")
+_LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
+_HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
+
+
+def _blank(match: "re.Match[str]") -> str:
+    return re.sub(r"[^\n]", " ", match.group())
+
+
+def _anchors(text: str) -> "set[str]":
+    """The names that a heading can be linked by: lower case, no punctuation, hyphens for spaces."""
+    found: "set[str]" = set(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", text))
+    for heading in _HEADING.findall(_FENCE.sub(_blank, text)):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+        slug = re.sub(r"[^\w\- ]", "", plain.strip().lower()).replace(" ", "-")
+        copy, number = slug, 0
+        while copy in found:
+            number += 1
+            copy = f"{slug}-{number}"
+        found.add(copy)
+    return found
+
+
+def _links(tree: Tree) -> "list[str]":
+    found = []
+    folders = {posixpath.dirname(name) for name in tree.files}
+    folders |= {posixpath.dirname(folder) for folder in folders}
+    for name in tree.matching("*.md"):
+        text = _SPAN.sub(_blank, _FENCE.sub(_blank, tree.text(name)))
+        for match in _LINK.finditer(text):
+            target, _, anchor = match.group(1).partition("#")
+            if re.match(r"[a-z][a-z0-9+.-]*:", target):
+                continue
+            place = posixpath.normpath(posixpath.join(posixpath.dirname(name), target)) if target else name
+            number = text.count("\n", 0, match.start()) + 1
+            if place not in tree.files and place.rstrip("/") not in folders:
+                found.append(f"{name}:{number}: {match.group(1)} leads nowhere")
+            elif anchor and place.endswith(".md") and anchor not in _anchors(tree.text(place)):
+                found.append(f"{name}:{number}: {match.group(1)}: no such heading")
+    return found
+
+
+def _schema(tree: Tree) -> "list[str]":
+    if "schema/assemble.py" not in tree.files:
+        return ["schema/assemble.py is not here"]
+    status, said = run(tree, sys.executable, "-B", "schema/assemble.py", "--check")
+    return (said or ["it failed and said nothing"]) if status != 0 else []
+
+
+def _docs(tree: Tree) -> "list[str]":
+    methods = [name[len("schema/methods/") : -len(".json")] for name in tree.matching("schema/methods/*.json")]
+    if "docs/methods.md" not in tree.files:
+        return ["docs/methods.md is not here"]
+    anchors = _anchors(tree.text("docs/methods.md"))
+    missing = [method for method in methods if method.replace(".", "").lower() not in anchors]
+    return [f"docs/methods.md: {method} is not described" for method in missing]
+
+
+LINKS = Check(
+    name="links",
+    summary="links in Markdown files lead to files and headings that exist",
+    mend="correct the link, or the heading that it names",
+    run=_links,
+)
+SCHEMA = Check(
+    name="schema",
+    summary="openrpc.json and the Swift and Python tables are what schema/ says",
+    mend="make schema",
+    run=_schema,
+)
+DOCS = Check(
+    name="docs",
+    summary="docs/methods.md describes every method of the schema",
+    mend="make docs",
+    run=_docs,
+)

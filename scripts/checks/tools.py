@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""What other programs judge: format, Python lint and types, what the binary is linked with."""
+
+import re
+
+from .tree import CHECKOUT, Check, Skipped, Tree, run
+
+NOT_LINKED = re.compile(r"lib_?Foundation(?:\.so|ICU|Internationalization|Networking|XML)|libcurl")
+RUFF = ["check", "--isolated", "--no-cache", "--line-length=120", "--target-version=py39", "--select=E,F,W,I,B"]
+
+
+def _tool(name: str) -> str:
+    """A tool of the tests' own Python; this checkout's, whatever tree is looked at."""
+    path = CHECKOUT / ".build/venv/bin" / name
+    if not path.exists():
+        raise Skipped(f"{name} is not here; scripts/setup --test brings it")
+    return str(path)
+
+
+def _format(tree: Tree) -> "list[str]":
+    files = tree.matching("*.swift")
+    if not files:
+        return []
+    status, said = run(tree, "swift", "format", "lint", "--strict", "--parallel", *files)
+    return (said or ["it failed and said nothing"]) if status != 0 else []
+
+
+def _lint(tree: Tree) -> "list[str]":
+    files = [name for name in tree.matching("*.py", "scripts/*") if _is_python(tree, name)]
+    if not files:
+        return []
+    status, said = run(tree, _tool("ruff"), *RUFF, "--output-format=concise", *files)
+    return said if status != 0 else []
+
+
+def _is_python(tree: Tree, name: str) -> bool:
+    return name.endswith(".py") or (tree.lines(name) or [""])[0] == "#!/usr/bin/env python3"
+
+
+def _types(tree: Tree) -> "list[str]":
+    if not tree.matching("clients/python/src/*.py"):
+        return ["clients/python/src is not here"]
+    strict = ["--strict", "--no-error-summary", "--cache-dir=/dev/null", "--python-version=3.9"]
+    status, said = run(tree, _tool("mypy"), *strict, "clients/python/src")
+    return (said or ["it failed and said nothing"]) if status != 0 else []
+
+
+def _linkage(tree: Tree) -> "list[str]":
+    binaries = [f".build/{kind}/outrider" for kind in ("release", "debug")]
+    built = [name for name in binaries if (tree.root / name).exists()]
+    if not built:
+        raise Skipped("nothing is built; make build builds it")
+    found = []
+    for name in built:
+        status, said = run(tree, "readelf", "--dynamic", name)
+        needed = [line.partition("[")[2].rstrip("]") for line in said if "(NEEDED)" in line]
+        if status != 0 or not needed:
+            found.append(f"{name}: readelf finds no libraries in it")
+        found += [f"{name} is linked with {library}" for library in needed if NOT_LINKED.search(library)]
+    return found
+
+
+FORMAT = Check(
+    name="format",
+    summary="Swift files are formatted as .swift-format says",
+    mend="make format; what remains is to be mended by hand",
+    run=_format,
+)
+LINT = Check(
+    name="lint",
+    summary="Python files have no findings of ruff",
+    mend=f".build/venv/bin/ruff {' '.join(RUFF)} --fix FILE; what remains by hand",
+    run=_lint,
+)
+TYPES = Check(
+    name="types",
+    summary="the Python client is typed, strictly",
+    mend="correct the annotations; mypy says where: .build/venv/bin/mypy --strict clients/python/src",
+    run=_types,
+)
+LINKAGE = Check(
+    name="linkage",
+    summary="the binary is linked neither with full Foundation nor with libcurl",
+    mend="find the `import Foundation` that came in, here or in a dependency: swift package show-dependencies",
+    run=_linkage,
+)

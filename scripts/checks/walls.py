@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The walls between targets: what each may import. docs/architecture.md draws them."""
+
+import re
+
+from . import swift
+from .tree import Check, Tree
+
+SYSTEM = {"Glibc", "Musl", "Synchronization"}
+
+# target: what it may import besides SYSTEM, lowest floor first
+MAY_IMPORT = {
+    "OutriderJSON": {"CJansson"},
+    "OutriderRPC": {"OutriderJSON"},
+    "OutriderHTTP": {"OutriderJSON"},
+    "OutriderTransport": {
+        "CZlib",
+        "OutriderHTTP",
+        "NIOCore",
+        "NIOHTTP1",
+        "NIOPosix",
+        "NIOSSL",
+        "SwiftASN1",
+        "X509",
+    },
+    "OutriderServer": {"OutriderJSON", "OutriderRPC", "Logging", "NIOCore", "NIOPosix"},
+    "OutriderEngine": {"OutriderHTTP", "OutriderTransport", "Logging", "NIOCore"},
+    "OutriderMethods": {"OutriderEngine", "OutriderHTTP", "OutriderJSON", "OutriderRPC"},
+    "outrider": {
+        "ArgumentParser",
+        "Logging",
+        "NIOCore",
+        "NIOPosix",
+        "OutriderEngine",
+        "OutriderHTTP",
+        "OutriderJSON",
+        "OutriderMethods",
+        "OutriderRPC",
+        "OutriderServer",
+        "OutriderTransport",
+    },
+}
+
+
+def _imports(tree: Tree) -> "list[str]":
+    found = []
+    for name in tree.matching("Sources/*.swift"):
+        target = name.split("/")[1]
+        if target not in MAY_IMPORT:
+            found.append(f"{name}: the target {target} has no row in the table of walls")
+            continue
+        for line, module in swift.imports(swift.code(tree.text(name))):
+            if module not in MAY_IMPORT[target] | SYSTEM:
+                found.append(f"{name}:{line}: {target} must not import {module}")
+    return found
+
+
+_TARGET = re.compile(r"\.(?:executableTarget|target)\(\s*name:\s*\"(\w+)\"(.*?)swiftSettings", re.DOTALL)
+_DEPENDENCY = re.compile(r"^\s+(?:\.product\(name: )?\"(\w+)\"", re.MULTILINE)
+
+
+def _manifest(tree: Tree) -> "list[str]":
+    if "Package.swift" not in tree.files:
+        return ["Package.swift is not here"]
+    found = []
+    for target, body in _TARGET.findall(tree.text("Package.swift")):
+        may = MAY_IMPORT.get(target)
+        if may is None:
+            found.append(f"Package.swift: the target {target} has no row in the table of walls")
+            continue
+        listed = _DEPENDENCY.findall(body)
+        for module in listed:
+            if module not in may:
+                found.append(f"Package.swift: {target} must not depend on {module}")
+        own = [module for module in listed if f'name: "{module}"' not in body]
+        products = [module for module in listed if module not in own]
+        if own != sorted(own) or products != sorted(products):
+            found.append(f"Package.swift: the dependencies of {target} are not in alphabetical order")
+    return found
+
+
+IMPORTS = Check(
+    name="imports",
+    summary="no file imports what its target must not know",
+    mend="move the code to the target that may know both (docs/architecture.md), or the wall: scripts/checks/walls.py",
+    run=_imports,
+)
+MANIFEST = Check(
+    name="manifest",
+    summary="no target lists a dependency that its row in the table of walls does not have",
+    mend="take it out of Package.swift, or move the wall in scripts/checks/walls.py and docs/architecture.md",
+    run=_manifest,
+)
