@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Writes `docs/methods.md`, the readable reference, from the sources of the contract."""
+
+import json
+
+from writers import MADE_BY, expanded, joined
+
+
+def link(name):
+    return "[%s](#%s)" % (name, name.lower())
+
+
+def anchor(name):
+    """GitHub's anchor of a heading that is a method's name in code marks."""
+    return "".join(c for c in name.lower() if c.isalnum() or c in "-_")
+
+
+def kind(node):
+    """A schema as a few words."""
+    if "$ref" in node:
+        return link(node["$ref"])
+    if "anyOf" in node:
+        return " or ".join(dict.fromkeys(kind(one) for one in node["anyOf"]))
+    if "enum" in node:
+        return " \\| ".join("`%s`" % value for value in node["enum"])
+    if node.get("type") == "array":
+        return "list of " + kind(node["items"])
+    if "values" in node:
+        return "object of " + kind(node["values"])
+    words = {"base64": "base64", "handle": "handle", "url": "URL", "path": "path", "date-time": "time"}
+    word = words.get(node.get("format"), node.get("type", "any"))
+    low, high = node.get("minimum"), node.get("maximum")
+    if low is not None and high is not None:
+        return "%s, %s to %s" % (word, low, high)
+    return "%s, from %s" % (word, low) if low is not None else word
+
+
+def table(node, heading, defaults=True):
+    """The members of an object as a table."""
+    required = node.get("required", [])
+    members = node.get("properties", {})
+    if not members:
+        return []
+    lines = ["| %s | type | %s | |" % (heading, "default" if defaults else ""), "| --- | --- | --- | --- |"]
+    for name in sorted(members, key=lambda name: (name not in required, list(members).index(name))):
+        item = members[name]
+        if name in required:
+            third = "**required**" if defaults else ""
+        elif "default" in item:
+            third = "`%s`" % json.dumps(item["default"])
+        else:
+            third = "" if defaults else "optional"
+        secret = " Secret." if item.get("secret") else ""
+        lines.append("| `%s` | %s | %s | %s%s |" % (name, kind(item), third, joined(item).replace("|", "\\|"), secret))
+    return lines + [""]
+
+
+def shape(title, node, types, defaults):
+    """Params or a result."""
+    if "$ref" in node:
+        if defaults:
+            return ["%s: %s." % (title, link(node["$ref"])), ""]
+        return ["%s: %s." % (title, "`{}`" if node["$ref"] == "Empty" else link(node["$ref"])), ""]
+    lines = table(node, title.lower(), defaults)
+    if node.get("open"):
+        lines += ["%s: any members%s." % (title, " besides" if lines else ""), ""]
+    return lines or ["%s: none." % title, ""]
+
+
+def method(source, sources):
+    lines = ["### `%s`" % source["name"], "", source["summary"], "", joined(source), ""]
+    lines += shape("Parameter", source["params"], sources["types"], True)
+    lines += shape("Result", source["result"], sources["types"], False)
+    if source["errors"]:
+        lines += ["Errors of its own: %s." % ", ".join("`%s`" % name for name in source["errors"]), ""]
+    text = sources["transcripts"][source["name"]][0]["text"]
+    return lines + ["```", text.rstrip("\n"), "```", ""]
+
+
+def event(source, sources):
+    lines = ["### `%s`" % source["name"], "", source["summary"], "", joined(source), ""]
+    lines += shape("Member", source["params"], sources["types"], False)
+    if "result" in source:
+        lines += shape("Answer", source["result"], sources["types"], False)
+    return lines
+
+
+def type_section(name, node):
+    lines = ["### %s" % name, "", joined(node), ""]
+    if "exactlyOne" in node:
+        lines += ["Exactly one of %s." % ", ".join("`%s`" % one for one in node["exactlyOne"]), ""]
+    if "enum" in node:
+        return lines + ["One of %s." % ", ".join("`%s`" % value for value in node["enum"]), ""]
+    return lines + table(node, "member")
+
+
+def errors(sources):
+    yes = {True: "yes", False: "no"}
+    lines = ["## Errors", "", "The call could not be served. Those marked with a star can answer any call.", ""]
+    lines += ["| code | name | meaning | whose fault | worth repeating | `data` |", "| --- | --- | --- | --- | --- | --- |"]
+    for e in sources["errors"]["errors"]:
+        data = ", ".join("`%s`" % name for name in e["data"])
+        name = e["name"] + (" *" if e["common"] else "")
+        lines.append("| %d | %s | %s | %s | %s | %s |" % (e["code"], name, e["meaning"], e["fault"], yes[e["retryable"]], data))
+    lines += ["", "## Failures", "", "The call was served, the exchange failed: these stand in a Response as `error`.", ""]
+    lines += ["| code | kind | reason | meaning | whose fault | worth repeating |", "| --- | --- | --- | --- | --- | --- |"]
+    for f in sources["errors"]["failures"]:
+        row = (f["code"], f["kind"], f.get("reason", ""), f["meaning"], f["fault"], yes[f["retryable"]])
+        lines.append("| %d | %s | %s | %s | %s | %s |" % row)
+    return lines + [""]
+
+
+def settings(sources):
+    lines = ["## Settings", "", joined(sources["settings"]), ""]
+    lines += ["| flag | environment | type | default | |", "| --- | --- | --- | --- | --- |"]
+    for s in sources["settings"]["settings"]:
+        word = " \\| ".join(s["enum"]) if "enum" in s else s["type"]
+        unit = ", %s" % s["unit"] if s["unit"] else ""
+        default = "" if s["default"] is None else "`%s`" % json.dumps(s["default"])
+        environment = "`%s`" % s["environment"] if s["environment"] else ""
+        lines.append("| `%s` | %s | %s%s | %s | %s |" % (s["flag"], environment, word, unit, default, s["description"]))
+    return lines + [""]
+
+
+def reference(sources):
+    """The whole page."""
+    info = sources["info"]
+    lines = ["<!-- %s -->" % MADE_BY, "", "# Methods, events and types", ""]
+    lines += ["Version %s, protocol %d. The same as data: `rpc.discover`." % (info["version"], info["protocol"]), ""]
+    lines += ["In the examples `>>` is sent and `<<` comes back; `<any>` is any value, and a `<name>` stands for the same"]
+    lines += ["value wherever it occurs. `{origin}` is a server on loopback. A member `\"...\"` stands for further members.", ""]
+    lines += ["| method | |", "| --- | --- |"]
+    for source in sources["methods"]:
+        lines.append("| [`%s`](#%s) | %s |" % (source["name"], anchor(source["name"]), source["summary"]))
+    lines += ["", "## Methods", ""]
+    for source in sources["methods"]:
+        lines += method(source, sources)
+    lines += ["## Events", "", "Sent by the service, and only when asked for.", ""]
+    for source in sources["events"]:
+        lines += event(source, sources)
+    lines += ["## Callbacks", "", "Called by the service, answered by the client.", ""]
+    for source in sources["callbacks"]:
+        lines += event(source, sources)
+    lines += ["## Notifications", "", "Sent by the client; never answered.", ""]
+    for source in info["notifications"]:
+        lines += ["* `%s` — %s" % (source["name"], source["summary"])]
+    lines += ["", "## Types", ""]
+    for name in sorted(sources["types"]):
+        lines += type_section(name, expanded(sources["types"][name], sources["types"]))
+    lines += errors(sources) + settings(sources)
+    lines += ["## Features", "", "What `server.info` lists as `features`, and `server.hello` takes in `require`.", ""]
+    lines += ["* `%s` — %s" % pair for pair in sorted(info["features"].items())]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,2 @@
+>> {"jsonrpc":"2.0","id":1,"method":"request.get","params":{"request":"req_aaaaaaaaaaaaaaaa"}}
+<< {"jsonrpc":"2.0","id":1,"error":{"code":-32012,"message":"<any>","data":{"pointer":"/request"}}}
