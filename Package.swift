@@ -1,5 +1,6 @@
 // swift-tools-version: 6.2
 // SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
 //
 // One section per target, bedrock first, in the order of docs/architecture.md; one dependency per line, alphabetical.
 

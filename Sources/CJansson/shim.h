@@ -1,2 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+// SPDX-License-Identifier: Apache-2.0
 #include <jansson.h>
