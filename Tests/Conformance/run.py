@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Runs suites that others wrote against the service, and counts what they found.
+
+    run.py FOLDER [--only SUITE]...
+
+FOLDER holds `clients/` and `conformance/`. $OUTRIDER is the binary. The suites write beside themselves, so a copy of
+them is run. A case that fails for a reason in exceptions.py counts as skipped; a suite that does not end counts as a
+failure. The last line is `N passed, N failed, N skipped`.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import exceptions
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+CLIENTS = ROOT / ".build/clients/bin"
+MINUTES = 6
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+class Suite:
+    """One runner: its command, the files that it leaves, and how they are read into (case, verdict, why)."""
+
+    def __init__(self, name, folder, command, leaves, read, reasons=None):
+        self.name, self.folder, self.command, self.leaves, self.read = name, folder, command, leaves, read
+        self.reasons = reasons or name
+
+
+def read_wire(rows):
+    for row in rows:
+        yield row["test"], PASSED if row["status"] == "pass" else FAILED, row["why"]
+
+
+def read_matrix(rows):
+    # `-` does not apply to that client; `~` is the client's own limit, seen as it is known
+    verdicts = {".": PASSED, "~": PASSED, "!": SKIPPED, "F": FAILED}
+    for row in rows:
+        if row["cell"] != "-":
+            case = f"{row['client']} {row['over']} {row['case']}"
+            yield case, verdicts[row["cell"]], row["why"] or "the client is not installed"
+
+
+def read_json(found):
+    for case, verdict in found.items():
+        wanted = {"y": ("accept",), "n": ("reject",), "i": ("accept", "reject")}[case[0]]
+        yield case, PASSED if verdict in wanted else FAILED, verdict
+
+
+def read_words(found):
+    for case, verdict in found.items():
+        yield case, {"pass": PASSED, "skip": SKIPPED}.get(verdict, FAILED), verdict
+
+
+def read_urls(found):
+    bad = {(group, case): f"{got}, not {want}" for group, case, got, want in found["bad"]}
+    for (group, case), why in bad.items():
+        yield f"{group} {case}", FAILED, why
+    for group, (good, _) in found["totals"].items():
+        for number in range(good):
+            yield f"{group} good {number}", PASSED, ""
+
+
+def conformance(name, adapter, leaves, read, *options, reasons=None):
+    command = ["run.py", "--adapter", adapter, *options]
+    return Suite(name, f"conformance/{reasons or name}", command, leaves, read, reasons)
+
+
+FRAMINGS = ("newline", "content-length")
+SUITES = [
+    conformance("json", "adapt_json", ["results/adapt_json.json"], read_json, "--dir", "test_parsing"),
+    *(
+        conformance(
+            f"jsonrpc-{way}",
+            f"adapt_jsonrpc_{way}",
+            [f"results/adapt_jsonrpc_{way}.{framing}.json" for framing in FRAMINGS],
+            read_words,
+            reasons="jsonrpc",
+        )
+        for way in ("stdio", "socket")
+    ),
+    conformance("urls", "adapt_urls", ["results/adapt_urls.json"], read_urls),
+    conformance("chaos", "adapt_chaos", ["results/adapt_chaos.json"], read_words),
+    Suite("wire", "clients", ["raw/wire_tests.py", "--json", "wire.json"], ["wire.json"], read_wire),
+    Suite("matrix", "clients", ["run_matrix.py", "--json", "matrix.json"], ["matrix.json"], read_matrix),
+]
+
+
+def environment():
+    """The binary by its full path, our adapters, and first on the path the clients' own Python."""
+    found = dict(os.environ, PYTHONPATH=str(HERE), PYTHONDONTWRITEBYTECODE="1")
+    found["OUTRIDER"] = str(pathlib.Path(os.environ.get("OUTRIDER", ROOT / ".build/debug/outrider")).resolve())
+    if CLIENTS.is_dir():
+        found["PATH"] = f"{CLIENTS}:{found['PATH']}"
+        found["OUTRIDER_PYTHON"] = str(CLIENTS / "python3")
+    return found
+
+
+def run(suite, folder):
+    """The suite's rows, and whether it came to its end."""
+    place = folder / suite.folder
+    command = [sys.executable, *suite.command]
+    try:
+        said = subprocess.run(
+            command,
+            cwd=place,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=MINUTES * 60,
+        )
+        output, ended = said.stdout, True
+    except subprocess.TimeoutExpired as error:
+        output, ended = (error.stdout or b"").decode(errors="replace"), False
+        print(f"   {suite.name}: no end within {MINUTES} minutes")
+    rows = []
+    for left in suite.leaves:
+        try:
+            rows += suite.read(json.loads((place / left).read_text()))
+        except (OSError, ValueError):
+            ended = False
+    if not ended:
+        print("\n".join("   | " + line for line in output.splitlines()[-15:]))
+    return rows, ended
+
+
+def judge(suite, rows, ended):
+    """Prints what is not as it should be; the counts."""
+    counts = {PASSED: 0, FAILED: 0, SKIPPED: 0}
+    reasons = {}
+    for case, verdict, why in rows:
+        reason = exceptions.reason(suite.reasons, case)
+        if verdict == FAILED and reason:
+            verdict = SKIPPED
+            reasons.setdefault(reason, []).append(case)
+        elif verdict == FAILED:
+            print(f"   FAILED {case}: {why}")
+        elif verdict == PASSED and reason:
+            print(f"   passes, though exceptions.py expects it not to: {case}")
+        counts[verdict] += 1
+    for reason, cases in reasons.items():
+        print(f"   on purpose: {', '.join(cases)}: {reason}")
+    counts[FAILED] += not ended
+    return counts
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Runs suites that others wrote.")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--only", action="append", choices=[suite.name for suite in SUITES])
+    options = parser.parse_args()
+    total = {PASSED: 0, FAILED: 0, SKIPPED: 0}
+    with tempfile.TemporaryDirectory(prefix="outrider-suites-") as copy:
+        copy = pathlib.Path(copy)
+        for part in ("clients", "conformance"):
+            if (options.folder / part).is_dir():
+                shutil.copytree(options.folder / part, copy / part)
+        # the originals may be read-only; the suites write beside themselves
+        for path in [copy, *copy.rglob("*")]:
+            path.chmod(path.stat().st_mode | 0o200)
+        for suite in SUITES:
+            if options.only and suite.name not in options.only:
+                continue
+            began = time.monotonic()
+            rows, ended = run(suite, copy) if (copy / suite.folder).is_dir() else ([], False)
+            counts = judge(suite, rows, ended and bool(rows))
+            words = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+            print(f"{suite.name:16} {words}  ({time.monotonic() - began:.0f} s)", flush=True)
+            total = {verdict: total[verdict] + counts[verdict] for verdict in total}
+    print(", ".join(f"{number} {verdict}" for verdict, number in total.items()))
+    return 1 if total[FAILED] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
