@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-// SPDX-License-Identifier: Apache-2.0
 #include <jansson.h>
