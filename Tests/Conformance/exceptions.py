@@ -17,7 +17,7 @@ EXCEPTIONS = {
         "y_object_escaped_null_in_key.json": _NUL_NAME,
     },
     "jsonrpc": {
-        "batch-same-ids": "an id that is running already is refused, in a batch, too: two answers with one id say nothing",
+        "batch-same-ids": "an id that is running already is refused, in a batch, too: two answers with one id mislead",
     },
     "urls": {
         "form: order and repeats b,a,b": _POSITIONS,

@@ -27,7 +27,8 @@ def _format(tree: Tree) -> "list[str]":
 
 
 def _lint(tree: Tree) -> "list[str]":
-    files = [name for name in tree.matching("*.py", "scripts/*") if _is_python(tree, name)]
+    candidates = tree.matching("*.py", "scripts/*")
+    files = [name for name in candidates if _is_python(tree, name) and not tree.is_generated(name)]
     if not files:
         return []
     status, said = run(tree, _tool("ruff"), *RUFF, "--output-format=concise", *files)
