@@ -23,7 +23,19 @@ package protocol Peer: AnyObject, Sendable {
 
     /// Asks the client and waits for the answer (protocol section 9). Throws callbackTimedOut, callbackFailed (the
     /// client's error in `data.error`) or clientGone. Cancelling the task sends `$/cancelRequest` and does not wait.
-    func ask(_ question: Question, timeout: Duration) async throws(RPCError) -> JSONValue
+    func ask(_ question: Question, timeout: Duration) async throws(RPCError) -> Answer
+}
+
+/// What a client said to a question.
+package struct Answer: Sendable {
+    /// The JSON-RPC id that the question went out under.
+    package var id: Int64
+    package var value: JSONValue
+
+    package init(id: Int64, value: JSONValue) {
+        self.id = id
+        self.value = value
+    }
 }
 
 /// What is known of a connection from its beginning.
