@@ -36,6 +36,7 @@ NODE_KEYS = {
 TYPES = {"object", "array", "string", "integer", "number", "boolean", "null"}
 ENTRY_KEYS = ("name", "summary", "description", "since", "params")
 FAULTS = {"client", "outrider", "network", "server"}
+FORMATS = {"base64", "charset", "date-time", "handle", "json-pointer", "media-type", "path", "token", "url"}
 LOWER_CAMEL = re.compile(r"[a-z][A-Za-z0-9]*")
 DOTTED = re.compile(r"[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)?")
 
@@ -128,6 +129,8 @@ def check_node(node, at, types, top=False):
         yield "%s: a value of any type needs a description that says so" % at
     if "type" in node and node["type"] not in TYPES:
         yield "%s: %r is no type" % (at, node["type"])
+    if node.get("format", "url") not in FORMATS:
+        yield "%s: %r is no format" % (at, node["format"])
     if "enum" in node and node.get("type") != "string":
         yield "%s: an enum is of strings" % at
     if "properties" in node and not top:

@@ -88,9 +88,12 @@ class Contract:
             yield "%s: must be of type %s" % (at, schema["type"])
             return
         if "anyOf" in schema:
-            tries = [list(self.problems(value, one, at, placeholders, sent)) for one in schema["anyOf"]]
-            if all(tries):
-                yield min(tries, key=len)[0]
+            fitting = [one for one in schema["anyOf"] if is_type(value, self.resolve(one)["type"])]
+            if not fitting:
+                kinds = [self.resolve(one)["type"] for one in schema["anyOf"]]
+                yield "%s: must be of type %s" % (at, " or ".join(kinds))
+            elif len(fitting) == 1:
+                yield from self.problems(value, fitting[0], at, placeholders, sent)
         if "enum" in schema and value not in schema["enum"]:
             yield "%s: must be one of %s" % (at, ", ".join(schema["enum"]))
         yield from self.scalar_problems(value, schema, at)

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The service and the contract are the same: methods, parameters, results, events, transcripts, settings."""
+
+import copy
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+import contract
+import mutations
+import pytest
+import transcript
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+METHODS = sorted(contract.CONTRACT.methods)
+ENDING = {"server.stop", "shutdown"}
+TRANSCRIPTS = sorted((contract.ROOT / "schema/transcripts").glob("*/*.io"))
+AT_ONCE = 64
+
+
+@pytest.fixture(scope="module")
+def origin():
+    """The URL of the small server on loopback."""
+    command = [sys.executable, str(contract.ROOT / "scripts/origin.py"), "--port", "0", "--quiet"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield "http://127.0.0.1:" + process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+@pytest.fixture
+def wire():
+    with contract.Wire() as wire:
+        yield wire
+
+
+@pytest.fixture
+def listening(tmp_path):
+    """The path of a socket that a service of its own listens on."""
+    path = tmp_path / "s"
+    process = subprocess.Popen(
+        [contract.binary(), "serve", "--socket", str(path)], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        for _ in range(200):
+            if path.exists():
+                break
+            time.sleep(0.02)
+        yield str(path)
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def at_origin(value, origin):
+    """The examples name a server that the tests replace by their own."""
+    return json.loads(json.dumps(value).replace("http://127.0.0.1:8080", origin))
+
+
+# What there is
+
+
+def test_discover_answers_the_assembled_document_byte_for_byte(wire):
+    wire.start("rpc.discover")
+    line = wire.receive_line()
+    assert line == b'{"jsonrpc":"2.0","id":1,"result":%s}' % contract.TEXT.strip().encode()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_of_the_contract_is_there(wire, method):
+    reply = wire.call(method, {"stranger": 1} if method not in ("initialize", "diagnostics.echo") else {})
+    assert reply.get("error", {}).get("code") != -32601
+
+
+@pytest.mark.parametrize("method", ["", "data", "data.Send", "server.ping", "download.send", "rpc.other", "event.data"])
+def test_any_other_method_is_not(wire, method):
+    assert wire.call(method)["error"]["code"] == -32601
+
+
+def test_limits_are_those_of_the_contract(wire):
+    limits = wire.call("server.info")["result"]["limits"]
+    example = contract.CONTRACT.types["Limits"]["examples"][0]
+    assert limits == example
+
+
+def test_features_are_those_of_the_contract(wire):
+    features = wire.call("server.info")["result"]["features"]
+    assert features == dict.fromkeys(contract.CONTRACT.document["x-outrider-features"], True)
+
+
+@pytest.mark.parametrize("setting", contract.CONTRACT.document["x-outrider-settings"], ids=lambda one: one["key"])
+def test_every_setting_is_a_flag_that_help_explains(setting):
+    shown = subprocess.run([contract.binary(), "serve", "--help"], capture_output=True, text=True, timeout=10).stdout
+    assert setting["flag"] in shown.replace("=", " ").split() or setting["flag"] + " " in shown.replace("\n", " ")
+
+
+# What is accepted, and what is refused
+
+
+def run(wire, method, found, origin, seconds=30.0):
+    """Sends mutations a few at a time; gives each with its reply."""
+    for first in range(0, len(found), AT_ONCE):
+        some = found[first : first + AT_ONCE]
+        numbers = [wire.start(method, at_origin(mutation.params, origin)) for mutation in some]
+        replies = wire.replies(numbers, seconds)
+        yield from zip(some, [replies[number] for number in numbers])
+
+
+def judge(method, mutation, reply):
+    """What is wrong with the reply to a mutation, or None."""
+    expected = mutation.problems(method)
+    error = reply.get("error", {})
+    if method == "diagnostics.fail" and not expected:
+        return None
+    if mutation.loose:
+        return None
+    if not expected:
+        return f"must be accepted: {error}" if error.get("code") == -32602 else None
+    if error.get("code") != -32602:
+        return f"must be refused, because of {expected}: {json.dumps(reply)[:300]}"
+    pointer = error.get("data", {}).get("pointer")
+    if not isinstance(pointer, str) or pointer not in expected and not pointer.startswith(mutation.at):
+        return f"the pointer is {pointer}, not {mutation.at}"
+    if mutation.what == "added":
+        return judge_known(method, mutation, error)
+    return None
+
+
+def judge_known(method, mutation, error):
+    """A refused stranger is told the names that are known, and only those."""
+    schema = contract.CONTRACT.params(contract.CONTRACT.methods[method])
+    for step in mutation.at.split("/")[1:-1]:
+        schema = contract.CONTRACT.resolve(contract.CONTRACT.resolve(schema)["properties"][step])
+        for one in schema.get("anyOf", []):
+            schema = contract.CONTRACT.resolve(one)
+    known = set(contract.CONTRACT.resolve(schema).get("properties", {}))
+    told = set(error["data"].get("known", []))
+    return None if told == known else f"known names are {sorted(told)}, not {sorted(known)}"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_change_of_an_example_is_judged_as_the_contract_does(wire, origin, method):
+    found = [one for one in mutations.mutations(method, mutations.WRONG)]
+    if method in ENDING:
+        found = [one for one in found if one.problems(method)]
+    wrong = [f"{one}: {why}" for one, reply in run(wire, method, found, origin) if (why := judge(method, one, reply))]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in ENDING])
+def test_the_example_itself_is_accepted(wire, origin, method):
+    for example in mutations.examples(contract.CONTRACT.methods[method]):
+        number = wire.start(method, at_origin(example, origin))
+        error = wire.reply(number).get("error", {})
+        assert error.get("code") != -32602, f"{example}: {error}"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_number_is_too_odd(wire, origin, method):
+    found = list(mutations.mutations(method, mutations.NUMBERS))
+    if method in ENDING:
+        found = [one for one in found if one.problems(method)]
+    wrong = [f"{one}: {why}" for one, reply in run(wire, method, found, origin) if (why := judge(method, one, reply))]
+    assert not wrong, "\n".join(wrong)
+    assert wire.call("diagnostics.echo", {"alive": True})["result"] == {"alive": True}
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e400", "9223372036854775808", "1" * 400, "0x10", "01", "1."])
+def test_what_is_no_number_of_json_is_refused(wire, text):
+    wire.send_text('{"jsonrpc":"2.0","id":1,"method":"diagnostics.sleep","params":{"seconds":%s}}' % text)
+    message = json.loads(wire.receive_line())
+    assert message["error"]["code"] == -32700
+    assert wire.call("diagnostics.echo", {"alive": True})["result"] == {"alive": True}
+
+
+# What is shown
+
+
+def names(path):
+    return f"{path.parent.name}/{path.stem}"
+
+
+def replay(wire, path, origin, tmp_path):
+    text = pathlib.Path(path).read_text("utf-8")
+    remembered = {}
+    for step in transcript.parse(text, {"{origin}": origin, "{tmp}": str(tmp_path)}):
+        for message in step.sent:
+            wire.send(transcript.fill(message, remembered))
+        left = list(step.expected)
+        while left:
+            message = wire.receive()
+            why = []
+            for expected in left:
+                trial = copy.deepcopy(remembered)
+                problem = transcript.match(expected, message, trial)
+                if problem is None:
+                    remembered = trial
+                    left.remove(expected)
+                    break
+                why.append(problem)
+            else:
+                pytest.fail(f"unexpected: {json.dumps(message)[:1500]}\n" + "\n".join(why))
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=names)
+def test_transcript_on_stdio(wire, path, origin, tmp_path):
+    replay(wire, path, origin, tmp_path)
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=names)
+def test_transcript_on_a_socket(listening, path, origin, tmp_path):
+    with contract.Wire(listening) as wire:
+        replay(wire, path, origin, tmp_path)
