@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The origin of the benchmark: nginx on loopback with TLS, a private CA, and a proxy that adds a round-trip time."""
+import asyncio
+import contextlib
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import time
+
+CONF = """
+daemon off; master_process off; pid {dir}/nginx.pid; error_log stderr crit;
+worker_rlimit_nofile 8192;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; keepalive_requests 10000000; keepalive_timeout 300s;
+  client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy; fastcgi_temp_path {dir}/fcgi;
+  uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
+  default_type application/json;
+  server {{
+    listen 127.0.0.1:{http}; listen 127.0.0.1:{https} ssl; server_name localhost;
+    ssl_certificate {dir}/leaf.pem; ssl_certificate_key {dir}/leaf.key; ssl_protocols TLSv1.3;
+    location / {{ root {dir}/www; }}
+  }}
+}}
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def certificates(folder):
+    """A CA and a leaf for localhost and 127.0.0.1, made by openssl."""
+
+    def openssl(*args):
+        subprocess.run(("openssl",) + args, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+    openssl("req", "-x509", *curve, "-keyout", "ca.key", "-out", "ca.pem", "-days", "30", "-subj", "/CN=bench CA",
+            "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign")
+    openssl("req", *curve, "-keyout", "leaf.key", "-out", "leaf.csr", "-subj", "/CN=localhost")
+    with open(os.path.join(folder, "ext"), "w") as ext:
+        ext.write("subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n")
+    openssl("x509", "-req", "-in", "leaf.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+            "-out", "leaf.pem", "-days", "20", "-extfile", "ext")
+
+
+@contextlib.contextmanager
+def nginx(folder):
+    """Yields (http port, https port, path of the CA)."""
+    if not shutil.which("nginx"):
+        raise SystemExit("nginx is missing: apt-get install nginx-light")
+    certificates(folder)
+    os.makedirs(os.path.join(folder, "www"), exist_ok=True)
+    with open(os.path.join(folder, "www", "1k.json"), "w") as body:
+        body.write('{"id":1,"pad":"' + "x" * 1000 + '"}')
+    http, https = free_port(), free_port()
+    with open(os.path.join(folder, "nginx.conf"), "w") as conf:
+        conf.write(CONF.format(dir=folder, http=http, https=https))
+    process = subprocess.Popen(["nginx", "-p", folder, "-c", os.path.join(folder, "nginx.conf")])
+    try:
+        wait_for(https)
+        yield http, https, os.path.join(folder, "ca.pem")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def wait_for(port, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.02)
+    raise SystemExit("nothing listens on port %d" % port)
+
+
+class DelayProxy:
+    """Hands bytes on after half the round-trip time, in both directions; a connection costs one round trip, too."""
+
+    def __init__(self, target, round_trip):
+        self.target, self.half = target, round_trip / 2
+        self.port = free_port()
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+        wait_for(self.port)
+
+    def run(self):
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_until_complete(asyncio.start_server(self.serve, "127.0.0.1", self.port))
+        with contextlib.suppress(asyncio.CancelledError):
+            self.loop.run_forever()
+
+    async def serve(self, reader, writer):
+        await asyncio.sleep(2 * self.half)
+        try:
+            up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.target)
+        except OSError:
+            writer.close()
+            return
+        await asyncio.gather(self.pump(reader, up_writer), self.pump(up_reader, writer), return_exceptions=True)
+
+    async def pump(self, reader, writer):
+        loop = asyncio.get_running_loop()
+        while True:
+            data = await reader.read(65536)
+            loop.call_later(self.half, self.forward, writer, data)
+            if not data:
+                return
+
+    @staticmethod
+    def forward(writer, data):
+        with contextlib.suppress(OSError, RuntimeError):
+            writer.write(data) if data else writer.close()
+
+    def stop(self):
+        self.loop.call_soon_threadsafe(self.end)
+        self.thread.join()
+
+    def end(self):
+        for task in asyncio.all_tasks(self.loop):
+            task.cancel()
+        self.loop.call_soon(self.loop.stop)
+
+
+def context(ca):
+    return ssl.create_default_context(cafile=ca)
