@@ -127,7 +127,7 @@ class DelayProxy:
     def end(self):
         for task in asyncio.all_tasks(self.loop):
             task.cancel()
-        self.loop.call_soon(self.loop.stop)
+        self.loop.call_later(0.1, self.loop.stop)
 
 
 def context(ca):
