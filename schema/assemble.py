@@ -249,7 +249,9 @@ def check_examples(sources, contract):
     for where, table in (("methods", contract.methods), ("events", contract.events), ("callbacks", contract.callbacks)):
         for entry in sources[where]:
             node = writers.expanded(entry["params"], types)
-            yield from check_example(node, contract.params(table[entry["name"]]), contract, "%s/%s" % (where, entry["name"]))
+            yield from check_example(
+                node, contract.params(table[entry["name"]]), contract, "%s/%s" % (where, entry["name"])
+            )
 
 
 def check_transcripts(sources, contract):

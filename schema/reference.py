@@ -98,13 +98,27 @@ def type_section(name, node):
 def errors(sources):
     yes = {True: "yes", False: "no"}
     lines = ["## Errors", "", "The call could not be served. Those marked with a star can answer any call.", ""]
-    lines += ["| code | name | meaning | whose fault | worth repeating | `data` |", "| --- | --- | --- | --- | --- | --- |"]
+    lines += [
+        "| code | name | meaning | whose fault | worth repeating | `data` |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for e in sources["errors"]["errors"]:
         data = ", ".join("`%s`" % name for name in e["data"])
         name = e["name"] + (" *" if e["common"] else "")
-        lines.append("| %d | %s | %s | %s | %s | %s |" % (e["code"], name, e["meaning"], e["fault"], yes[e["retryable"]], data))
-    lines += ["", "## Failures", "", "The call was served, the exchange failed: these stand in a Response as `error`.", ""]
-    lines += ["| code | kind | reason | meaning | whose fault | worth repeating |", "| --- | --- | --- | --- | --- | --- |"]
+        lines.append(
+            "| %d | %s | %s | %s | %s | %s |" % (e["code"], name, e["meaning"], e["fault"], yes[e["retryable"]], data)
+        )
+    lines += [
+        "",
+        "## Failures",
+        "",
+        "The call was served, the exchange failed: these stand in a Response as `error`.",
+        "",
+    ]
+    lines += [
+        "| code | kind | reason | meaning | whose fault | worth repeating |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for f in sources["errors"]["failures"]:
         row = (f["code"], f["kind"], f.get("reason", ""), f["meaning"], f["fault"], yes[f["retryable"]])
         lines.append("| %d | %s | %s | %s | %s | %s |" % row)
@@ -128,8 +142,13 @@ def reference(sources):
     info = sources["info"]
     lines = ["<!-- %s -->" % MADE_BY, "", "# Methods, events and types", ""]
     lines += ["Version %s, protocol %d. The same as data: `rpc.discover`." % (info["version"], info["protocol"]), ""]
-    lines += ["In the examples `>>` is sent and `<<` comes back; `<any>` is any value, and a `<name>` stands for the same"]
-    lines += ["value wherever it occurs. `{origin}` is a server on loopback. A member `\"...\"` stands for further members.", ""]
+    lines += [
+        "In the examples `>>` is sent and `<<` comes back; `<any>` is any value, and a `<name>` stands for the same"
+    ]
+    lines += [
+        'value wherever it occurs. `{origin}` is a server on loopback. A member `"..."` stands for further members.',
+        "",
+    ]
     lines += ["| method | |", "| --- | --- |"]
     for source in sources["methods"]:
         lines.append("| [`%s`](#%s) | %s |" % (source["name"], anchor(source["name"]), source["summary"]))

@@ -67,7 +67,10 @@ def test_the_python_tables_can_be_read(copy):
 SLEEP = "methods/diagnostics.sleep.json"
 SPOILT = {
     "outside the allowed subset": (SLEEP, lambda s: s["params"]["properties"]["seconds"].update(pattern="x")),
-    "there is no type Nothing": (SLEEP, lambda s: s["params"]["properties"].update(a={"$ref": "Nothing", "description": "-"})),
+    "there is no type Nothing": (
+        SLEEP,
+        lambda s: s["params"]["properties"].update(a={"$ref": "Nothing", "description": "-"}),
+    ),
     "nothing refers to it": ("types/Header.json", lambda s: None),
     "is no type": (SLEEP, lambda s: s["params"]["properties"]["seconds"].update(type="float")),
     "is no format": (SLEEP, lambda s: s["params"]["properties"]["seconds"].update(format="colour")),

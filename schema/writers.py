@@ -200,7 +200,7 @@ def swift(document):
         "/// The contract, as `rpc.discover` answers it: one line of ASCII, byte for byte `schema/openrpc.json`.\n"
         "package enum OpenRPC {\n"
         "    /// The assembled OpenRPC document, without a line feed at its end.\n"
-        "    package static let document: StaticString = %s\"%s\"%s\n}\n" % (MADE_BY, marks, text, marks)
+        '    package static let document: StaticString = %s"%s"%s\n}\n' % (MADE_BY, marks, text, marks)
     )
 
 
@@ -219,7 +219,12 @@ def python(sources):
     lines += ["    %s," % quoted(s["name"]) for s in sources["methods"] if s["params"].get("open")]
     lines += [")", "", "EVENTS = ("]
     lines += ["    %s," % quoted(source["name"]) for source in sources["events"]]
-    lines += [")", "", "# code: (kind, reason); negative ones are JSON-RPC errors, positive ones failures", "ERRORS = {"]
+    lines += [
+        ")",
+        "",
+        "# code: (kind, reason); negative ones are JSON-RPC errors, positive ones failures",
+        "ERRORS = {",
+    ]
     for error in sources["errors"]["errors"]:
         lines.append("    %d: (%s, None)," % (error["code"], quoted(error["name"])))
     for failure in sources["errors"]["failures"]:

@@ -58,7 +58,9 @@ def check_error(method, error):
 def check_event(message):
     """An event or a callback, against its schema; names that are not in the contract are the caller's own."""
     question = "id" in message
-    assert list(message) == ["jsonrpc", *(["id"] if question else []), "method", "params"], f"envelope of {list(message)}"
+    assert list(message) == ["jsonrpc", *(["id"] if question else []), "method", "params"], (
+        f"envelope of {list(message)}"
+    )
     assert message["jsonrpc"] == "2.0" and isinstance(message["params"], dict)
     if question:
         assert type(message["id"]) is int and message["id"] >= FIRST_QUESTION, f"id of a callback: {message['id']!r}"

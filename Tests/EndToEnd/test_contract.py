@@ -170,7 +170,9 @@ def test_no_number_is_too_odd(wire, origin, method):
     assert wire.call("diagnostics.echo", {"alive": True})["result"] == {"alive": True}
 
 
-@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e400", "9223372036854775808", "1" * 400, "0x10", "01", "1."])
+@pytest.mark.parametrize(
+    "text", ["NaN", "Infinity", "-Infinity", "1e400", "9223372036854775808", "1" * 400, "0x10", "01", "1."]
+)
 def test_what_is_no_number_of_json_is_refused(wire, text):
     wire.send_text('{"jsonrpc":"2.0","id":1,"method":"diagnostics.sleep","params":{"seconds":%s}}' % text)
     message = json.loads(wire.receive_line())
