@@ -4,7 +4,7 @@
 
 import json
 
-from writers import MADE_BY, expanded, joined
+from writers import MADE_BY, joined, reachable
 
 
 def link(name):
@@ -42,25 +42,25 @@ def table(node, heading, defaults=True):
     members = node.get("properties", {})
     if not members:
         return []
-    lines = ["| %s | type | %s | |" % (heading, "default" if defaults else ""), "| --- | --- | --- | --- |"]
+    lines = ["| %s | type | %s | |" % (heading, "default" if defaults else "there"), "| --- | --- | --- | --- |"]
     for name in sorted(members, key=lambda name: (name not in required, list(members).index(name))):
         item = members[name]
         if name in required:
-            third = "**required**" if defaults else ""
+            third = "**required**" if defaults else "always"
         elif "default" in item:
             third = "`%s`" % json.dumps(item["default"])
         else:
-            third = "" if defaults else "optional"
+            third = "" if defaults else "sometimes"
         secret = " Secret." if item.get("secret") else ""
         lines.append("| `%s` | %s | %s | %s%s |" % (name, kind(item), third, joined(item).replace("|", "\\|"), secret))
     return lines + [""]
 
 
-def shape(title, node, types, defaults):
+def shape(title, node, defaults):
     """Params or a result."""
     if "$ref" in node:
         if defaults:
-            return ["%s: %s." % (title, link(node["$ref"])), ""]
+            return ["%ss: the members of %s." % (title, link(node["$ref"])), ""]
         return ["%s: %s." % (title, "`{}`" if node["$ref"] == "Empty" else link(node["$ref"])), ""]
     lines = table(node, title.lower(), defaults)
     if node.get("open"):
@@ -70,8 +70,8 @@ def shape(title, node, types, defaults):
 
 def method(source, sources):
     lines = ["### `%s`" % source["name"], "", source["summary"], "", joined(source), ""]
-    lines += shape("Parameter", source["params"], sources["types"], True)
-    lines += shape("Result", source["result"], sources["types"], False)
+    lines += shape("Parameter", source["params"], True)
+    lines += shape("Result", source["result"], False)
     if source["errors"]:
         lines += ["Errors of its own: %s." % ", ".join("`%s`" % name for name in source["errors"]), ""]
     text = sources["transcripts"][source["name"]][0]["text"]
@@ -80,19 +80,19 @@ def method(source, sources):
 
 def event(source, sources):
     lines = ["### `%s`" % source["name"], "", source["summary"], "", joined(source), ""]
-    lines += shape("Member", source["params"], sources["types"], False)
+    lines += shape("Member", source["params"], False)
     if "result" in source:
-        lines += shape("Answer", source["result"], sources["types"], False)
+        lines += shape("Answer", source["result"], False)
     return lines
 
 
-def type_section(name, node):
+def type_section(name, node, sent):
     lines = ["### %s" % name, "", joined(node), ""]
     if "exactlyOne" in node:
         lines += ["Exactly one of %s." % ", ".join("`%s`" % one for one in node["exactlyOne"]), ""]
     if "enum" in node:
         return lines + ["One of %s." % ", ".join("`%s`" % value for value in node["enum"]), ""]
-    return lines + table(node, "member")
+    return lines + table(node, "member", sent)
 
 
 def errors(sources):
@@ -165,8 +165,9 @@ def reference(sources):
     for source in info["notifications"]:
         lines += ["* `%s` — %s" % (source["name"], source["summary"])]
     lines += ["", "## Types", ""]
+    sent = reachable([source["params"] for source in sources["methods"]], sources["types"])
     for name in sorted(sources["types"]):
-        lines += type_section(name, expanded(sources["types"][name], sources["types"]))
+        lines += type_section(name, sources["types"][name], name in sent)
     lines += errors(sources) + settings(sources)
     lines += ["## Features", "", "What `server.info` lists as `features`, and `server.hello` takes in `require`.", ""]
     lines += ["* `%s` — %s" % pair for pair in sorted(info["features"].items())]

@@ -189,11 +189,8 @@ class Wire:
         return check_message(self.methods.get(repr(message["id"])), message)
 
     def reply(self, number, seconds=10.0):
-        """The reply to one call; what else arrives is checked and dropped."""
-        while True:
-            message = self.receive(seconds)
-            if "method" not in message and message["id"] == number:
-                return message
+        """The reply to one call; what else arrives is checked, callbacks are answered."""
+        return self.replies([number], seconds)[number]
 
     def call(self, method, params=None, seconds=10.0):
         return self.reply(self.start(method, params), seconds)
@@ -205,4 +202,6 @@ class Wire:
             message = self.receive(max(0.1, end - time.monotonic()))
             if "method" not in message:
                 found[message["id"]] = message
+            elif "id" in message:
+                self.send({"jsonrpc": "2.0", "id": message["id"], "result": {}})
         return found
