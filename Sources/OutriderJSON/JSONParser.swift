@@ -20,26 +20,34 @@ package enum JSONParser {
     package static func parse(
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()
     ) throws(JSONFailure) -> JSONValue {
-        try JSONScanner.check(bytes, limits: limits)
-        return try build(bytes)
+        let long = try JSONScanner.scan(bytes, limits: limits)
+        if long.isEmpty { return try build(bytes) }
+        var cut = LongStrings(of: bytes, at: long)
+        let skeleton = cut.skeleton()
+        return try skeleton.withUnsafeBufferPointer { skeleton throws(JSONFailure) in
+            try build(skeleton, putBack: cut)
+        }
     }
 
     /// The jansson half. The bytes must have passed JSONScanner, whose depth limit keeps the recursion here shallow.
-    static func build(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONFailure) -> JSONValue {
+    static func build(
+        _ bytes: UnsafeBufferPointer<UInt8>, putBack long: LongStrings? = nil
+    ) throws(JSONFailure) -> JSONValue {
         _ = seeded
         var error = json_error_t()
         let flags = Int(JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY)
         let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
         guard let tree = json_loadb(start, bytes.count, flags, &error) else {
-            let offset = Int(error.position).clamped(to: 0...bytes.count)
+            let place = Int(error.position).clamped(to: 0...bytes.count)
+            let offset = long?.offset(of: place) ?? place
             throw JSONFailure(
                 reason: "\(reason(error)) at byte \(offset)",
                 offset: offset,
-                pointer: JSONLocator.pointer(at: max(0, offset - 1), in: bytes)
+                pointer: JSONLocator.pointer(at: max(0, place - 1), in: bytes)
             )
         }
         defer { json_decref(tree) }
-        return value(tree)
+        return Builder(long: long).value(tree)
     }
 
     private static func reason(_ error: json_error_t) -> String {
@@ -48,12 +56,17 @@ package enum JSONParser {
             return String(decoding: text, as: UTF8.self)
         }
     }
+}
 
-    private static func value(_ node: UnsafeMutablePointer<json_t>) -> JSONValue {
+/// Copies jansson's tree into ours.
+private struct Builder {
+    let long: LongStrings?
+
+    func value(_ node: UnsafeMutablePointer<json_t>) -> JSONValue {
         switch node.pointee.type {
         case JSON_OBJECT: .object(object(node))
         case JSON_ARRAY: .array(array(node))
-        case JSON_STRING: .string(string(json_string_value(node), json_string_length(node)))
+        case JSON_STRING: .string(text(json_string_value(node), json_string_length(node)))
         case JSON_INTEGER: .integer(json_integer_value(node))
         case JSON_REAL: .real(json_real_value(node))
         case JSON_TRUE: .bool(true)
@@ -62,14 +75,19 @@ package enum JSONParser {
         }
     }
 
-    private static func string(_ start: UnsafePointer<CChar>?, _ length: Int) -> String {
+    private func text(_ start: UnsafePointer<CChar>?, _ length: Int) -> String {
+        if let start, start.pointee == 0, let text = long?.text(for: start, length) { return text }
+        return string(start, length)
+    }
+
+    private func string(_ start: UnsafePointer<CChar>?, _ length: Int) -> String {
         guard let start else { return "" }
         return UnsafeRawPointer(start).withMemoryRebound(to: UInt8.self, capacity: length) {
             String(decoding: UnsafeBufferPointer(start: $0, count: length), as: UTF8.self)
         }
     }
 
-    private static func array(_ node: UnsafeMutablePointer<json_t>) -> [JSONValue] {
+    private func array(_ node: UnsafeMutablePointer<json_t>) -> [JSONValue] {
         let count = json_array_size(node)
         var values: [JSONValue] = []
         values.reserveCapacity(count)
@@ -80,7 +98,7 @@ package enum JSONParser {
         return values
     }
 
-    private static func object(_ node: UnsafeMutablePointer<json_t>) -> JSONObject {
+    private func object(_ node: UnsafeMutablePointer<json_t>) -> JSONObject {
         var members: [JSONObject.Member] = []
         members.reserveCapacity(json_object_size(node))
         var next = json_object_iter(node)

@@ -27,6 +27,8 @@ package struct JSONScanner {
     private let limits: JSONLimits
     private var position = 0
     private var tokens = 0
+    /// Contents of long values without escapes, which can be copied as they stand.
+    private var long: [Range<Int>] = []
     /// One entry for each open container: members so far, or -1 for an array.
     private var open: [Int] = []
 
@@ -37,12 +39,24 @@ package struct JSONScanner {
     }
 
     /// Throws at the first fault; returns when the bytes are exactly one JSON text.
-    package static func check(_ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()) throws(JSONFailure)
-    {
+    package static func check(
+        _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()
+    ) throws(JSONFailure) {
+        _ = try scan(bytes, limits: limits)
+    }
+
+    /// String values from this length on, in bytes, are found by the scan and need not pass through jansson.
+    static let longString = 4096
+
+    /// As check; gives the ranges between the quotes of long string values that hold no escape, in order.
+    static func scan(
+        _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits
+    ) throws(JSONFailure) -> [Range<Int>] {
         guard let start = bytes.baseAddress else { throw JSONFailure(reason: "the text is empty", offset: 0) }
         var scanner = JSONScanner(bytes, start, limits)
         do {
             try scanner.text()
+            return scanner.long
         } catch {
             var failure = error
             failure.pointer = JSONLocator.pointer(at: failure.offset, in: bytes)
@@ -143,7 +157,7 @@ package struct JSONScanner {
                     open.removeLast()
                     return
                 }
-            case UInt8(ascii: "\""): return try string()
+            case UInt8(ascii: "\""): return try stringValue()
             case UInt8(ascii: "t"): return try word("true")
             case UInt8(ascii: "f"): return try word("false")
             case UInt8(ascii: "n"): return try word("null")
@@ -197,17 +211,27 @@ package struct JSONScanner {
         }
     }
 
-    private mutating func string() throws(JSONFailure) {
+    private mutating func stringValue() throws(JSONFailure) {
+        let first = position + 1
+        let plain = try string()
+        if plain, position - first > Self.longString { long.append(first..<position - 1) }
+    }
+
+    /// Returns whether the string holds no escape.
+    @discardableResult
+    private mutating func string() throws(JSONFailure) -> Bool {
         position += 1
+        var plain = true
         while true {
             skipPlain()
             let byte = peek()
             switch byte {
             case UInt8(ascii: "\""):
                 position += 1
-                return
+                return plain
             case UInt8(ascii: "\\"):
                 position += 1
+                plain = false
                 try escape()
             case 0x80...: try multibyte(byte)
             default: throw fault("a control character must be escaped")
