@@ -17,8 +17,8 @@ LOOSE = {"handle", "charset", "token", "media-type", "path", "url"}
 class Mutation:
     """Params, where they were changed, and how."""
 
-    def __init__(self, params, at, what, loose=False):
-        self.params, self.at, self.what, self.loose = params, at, what, loose
+    def __init__(self, params, at, what, loose=False, known=()):
+        self.params, self.at, self.what, self.loose, self.known = params, at, what, loose, set(known)
 
     def __str__(self):
         return f"{self.at or '/'} {self.what}"
@@ -92,7 +92,7 @@ def _inside(example, path, schema, values):
     if values is WRONG:
         if schema.get("additionalProperties") is False:
             stranger = changed(example, path, lambda inner: inner.update({"stranger/~": 1}))
-            yield Mutation(stranger, at + "/stranger~1~0", "added")
+            yield Mutation(stranger, at + "/stranger~1~0", "added", known=schema["properties"])
         for name in here:
             yield Mutation(changed(example, path, lambda inner, n=name: inner.pop(n)), f"{at}/{name}", "removed")
             nulled = changed(example, path, lambda inner, n=name: inner.update({n: None}))

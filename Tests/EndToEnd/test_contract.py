@@ -20,6 +20,7 @@ METHODS = sorted(contract.CONTRACT.methods)
 ENDING = {"server.stop", "shutdown"}
 TRANSCRIPTS = sorted((contract.ROOT / "schema/transcripts").glob("*/*.io"))
 AT_ONCE = 64
+NO_NUMBERS = ["NaN", "Infinity", "-Infinity", "1e400", "9223372036854775808", "1" * 400, "0x10", "01", "1."]
 
 
 @pytest.fixture(scope="module")
@@ -127,20 +128,9 @@ def judge(method, mutation, reply):
     if not isinstance(pointer, str) or pointer not in expected and not pointer.startswith(mutation.at):
         return f"the pointer is {pointer}, not {mutation.at}"
     if mutation.what == "added":
-        return judge_known(method, mutation, error)
+        told = set(error["data"].get("known", []))
+        return None if told == mutation.known else f"known names are {sorted(told)}, not {sorted(mutation.known)}"
     return None
-
-
-def judge_known(method, mutation, error):
-    """A refused stranger is told the names that are known, and only those."""
-    schema = contract.CONTRACT.params(contract.CONTRACT.methods[method])
-    for step in mutation.at.split("/")[1:-1]:
-        schema = contract.CONTRACT.resolve(contract.CONTRACT.resolve(schema)["properties"][step])
-        for one in schema.get("anyOf", []):
-            schema = contract.CONTRACT.resolve(one)
-    known = set(contract.CONTRACT.resolve(schema).get("properties", {}))
-    told = set(error["data"].get("known", []))
-    return None if told == known else f"known names are {sorted(told)}, not {sorted(known)}"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -170,9 +160,7 @@ def test_no_number_is_too_odd(wire, origin, method):
     assert wire.call("diagnostics.echo", {"alive": True})["result"] == {"alive": True}
 
 
-@pytest.mark.parametrize(
-    "text", ["NaN", "Infinity", "-Infinity", "1e400", "9223372036854775808", "1" * 400, "0x10", "01", "1."]
-)
+@pytest.mark.parametrize("text", NO_NUMBERS, ids=lambda text: text[:20])
 def test_what_is_no_number_of_json_is_refused(wire, text):
     wire.send_text('{"jsonrpc":"2.0","id":1,"method":"diagnostics.sleep","params":{"seconds":%s}}' % text)
     message = json.loads(wire.receive_line())
