@@ -26,6 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CLIENTS = ROOT / ".build/clients/bin"
 MINUTES = 6
+MOST_SHOWN = 30
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
@@ -141,17 +142,21 @@ def run(suite, folder):
 def judge(suite, rows, ended):
     """Prints what is not as it should be; the counts."""
     counts = {PASSED: 0, FAILED: 0, SKIPPED: 0}
-    reasons = {}
+    reasons, bad = {}, []
     for case, verdict, why in rows:
         reason = exceptions.reason(suite.reasons, case)
         if verdict == FAILED and reason:
             verdict = SKIPPED
             reasons.setdefault(reason, []).append(case)
         elif verdict == FAILED:
-            print(f"   FAILED {case}: {why}")
+            bad.append(f"   FAILED {case}: {why}".encode("unicode_escape").decode())
         elif verdict == PASSED and reason:
             print(f"   passes, though exceptions.py expects it not to: {case}")
         counts[verdict] += 1
+    for line in bad[:MOST_SHOWN]:
+        print(line)
+    if len(bad) > MOST_SHOWN:
+        print(f"   and {len(bad) - MOST_SHOWN} more")
     for reason, cases in reasons.items():
         print(f"   on purpose: {', '.join(cases)}: {reason}")
     counts[FAILED] += not ended

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The closing line of .ci/run is honest: it counts what ran, and what could not run is a failure."""
+
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+from conftest import CHECKOUT
+
+GOOD = "echo 3 passed, 0 failed, 2 skipped"
+
+
+@pytest.fixture
+def ci(tmp_path):
+    """Runs .ci/run in a checkout whose steps are given as lines of shell."""
+
+    def run(test=GOOD, check=GOOD, suites=None, clients="true"):
+        root = tmp_path / "checkout"
+        for name, text in {
+            "Makefile": f"test:\n\t@{test}\n",
+            "scripts/check": f"#!/bin/sh\n{check}\n",
+            "scripts/setup": f"#!/bin/sh\n{clients}\n",
+            "Tests/Conformance/run.py": f"import os, sys\nsys.exit(os.system({suites!r}) and 1)\n",
+        }.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            path.chmod(0o755)
+        (root / ".ci").mkdir()
+        shutil.copy(CHECKOUT / ".ci/run", root / ".ci/run")
+        if suites is not None:
+            pathlib.Path(tmp_path / "shared").mkdir()
+        said = subprocess.run(["bash", str(root / ".ci/run")], capture_output=True, text=True, timeout=60)
+        return said.returncode, said.stdout.splitlines()[-1]
+
+    return run
+
+
+def test_counts_are_added_up(ci):
+    assert ci(suites="echo 10 passed, 0 failed, 1 skipped") == (0, "16 passed, 0 failed, 5 skipped")
+
+
+def test_without_suites_beside_it_only_its_own_count(ci):
+    assert ci() == (0, "6 passed, 0 failed, 4 skipped")
+
+
+def test_a_failing_test_fails_it_and_the_rest_still_runs(ci):
+    assert ci(test="echo 2 passed, 1 failed, 0 skipped; exit 1") == (1, "5 passed, 1 failed, 2 skipped")
+
+
+def test_a_step_that_counts_nothing_is_a_failure(ci):
+    assert ci(test="echo no compiler; exit 1") == (1, "3 passed, 1 failed, 2 skipped")
+
+
+def test_a_step_that_fails_and_counts_no_failure_is_a_failure(ci):
+    assert ci(check="echo 3 passed, 0 failed, 0 skipped; exit 7") == (1, "6 passed, 1 failed, 2 skipped")
+
+
+def test_a_suite_that_fails_fails_it(ci):
+    assert ci(suites="echo 1 passed, 2 failed, 0 skipped; exit 1") == (1, "7 passed, 2 failed, 4 skipped")
+
+
+def test_clients_that_cannot_be_installed_are_a_failure(ci):
+    assert ci(suites="echo 1 passed, 0 failed, 9 skipped", clients="exit 1") == (1, "7 passed, 1 failed, 13 skipped")
