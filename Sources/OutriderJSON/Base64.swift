@@ -57,7 +57,9 @@ package enum Base64 {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Strict: no line breaks, no other alphabet; padding may be absent. Nil for anything else.
+    /// Strict: no line breaks, no other alphabet; padding may be absent.
+    ///
+    /// Nil for anything else.
     package static func decode(_ text: String) -> [UInt8]? {
         var text = text
         return text.withUTF8 { decode($0) }

@@ -29,7 +29,9 @@ package struct JSONFields: ~Copyable {
         asked.reserveCapacity(8)
     }
 
-    /// The value as it stands, or nil if absent or null. Remembers the name as one that is known.
+    /// The value as it stands, or nil if absent or null.
+    ///
+    /// Remembers the name as one that is known.
     package mutating func value(_ name: StaticString) -> JSONValue? {
         asked.append(name)
         for member in object.members where Self.same(member.name, name) {
@@ -77,7 +79,9 @@ package struct JSONFields: ~Copyable {
         }
     }
 
-    /// Refuses what was not asked for. `_meta` is welcome everywhere (protocol section 3.3).
+    /// Refuses what was not asked for.
+    ///
+    /// `_meta` is welcome everywhere (protocol section 3.3).
     package consuming func finish(allowing extra: StaticString? = nil) throws(JSONComplaint) {
         for member in object.members where !asked.contains(where: { Self.same(member.name, $0) }) {
             if let extra, Self.same(member.name, extra) { continue }
@@ -89,7 +93,9 @@ package struct JSONFields: ~Copyable {
         }
     }
 
-    /// A complaint from inside a member, seen from this object. A complaint about the member itself gets its name.
+    /// A complaint from inside a member, seen from this object.
+    ///
+    /// A complaint about the member itself gets its name.
     private static func named(_ complaint: JSONComplaint, _ name: StaticString) -> JSONComplaint {
         var complaint = complaint
         if complaint.pointer == .root { complaint.message = "\(name) \(complaint.message)" }

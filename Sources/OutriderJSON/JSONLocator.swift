@@ -3,7 +3,9 @@
 
 /// Finds places in a JSON text without building it: where a byte belongs, and where a member's text stands.
 package enum JSONLocator {
-    /// The innermost value that contains, or begins at, a byte. Needs no valid text after that byte.
+    /// The innermost value that contains, or begins at, a byte.
+    ///
+    /// Needs no valid text after that byte.
     package static func pointer(at offset: Int, in bytes: UnsafeBufferPointer<UInt8>) -> JSONPointer {
         var walk = Walk(bytes: bytes)
         while walk.position < offset, walk.step() {}
@@ -11,6 +13,7 @@ package enum JSONLocator {
     }
 
     /// The range of a member's value in the text of an object, or nil if the outermost value has no such member.
+    ///
     /// The text must have passed JSONScanner.
     package static func range(ofMember name: String, in bytes: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         var walk = Walk(bytes: bytes)

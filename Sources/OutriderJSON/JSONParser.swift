@@ -29,7 +29,9 @@ package enum JSONParser {
         }
     }
 
-    /// The jansson half. The bytes must have passed JSONScanner, whose depth limit keeps the recursion here shallow.
+    /// The jansson half.
+    ///
+    /// The bytes must have passed JSONScanner, whose depth limit keeps the recursion here shallow.
     static func build(
         _ bytes: UnsafeBufferPointer<UInt8>, putBack long: LongStrings? = nil
     ) throws(JSONFailure) -> JSONValue {

@@ -14,8 +14,9 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
 
     package init(index: Int) { description = "/\(index)" }
 
-    /// The same place, seen from one level further up. Complaints grow this way while they are thrown upwards,
-    /// so that the way down costs nothing when all is well.
+    /// The same place, seen from one level further up.
+    ///
+    /// Complaints grow this way while they are thrown upwards, so that the way down costs nothing when all is well.
     package func under(member name: String) -> JSONPointer {
         var pointer = self
         pointer.description = Self.token(name) + description

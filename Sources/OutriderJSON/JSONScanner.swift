@@ -5,13 +5,21 @@
     import Glibc
 #endif
 
-/// How much a JSON text may ask of us. Checked before anything is allocated for it.
+/// How much a JSON text may ask of us.
+///
+/// Checked before anything is allocated for it.
 package struct JSONLimits: Sendable {
-    /// Arrays and objects inside each other. Default 128.
+    /// Arrays and objects inside each other.
+    ///
+    /// Default 128.
     package var depth = 128
-    /// Values and member names in the whole text. Default 250,000.
+    /// Values and member names in the whole text.
+    ///
+    /// Default 250,000.
     package var tokens = 250_000
-    /// Members of one object. Default 10,000.
+    /// Members of one object.
+    ///
+    /// Default 10,000.
     package var members = 10_000
 
     package init() {}
@@ -316,6 +324,7 @@ package struct JSONScanner {
 
     private func notUTF8(_ byte: UInt8) -> JSONFailure {
         JSONFailure(
-            reason: "the text is not UTF-8: byte 0x\(String(byte, radix: 16)) in position \(position)", offset: position)
+            reason: "the text is not UTF-8: byte 0x\(String(byte, radix: 16)) in position \(position)", offset: position
+        )
     }
 }

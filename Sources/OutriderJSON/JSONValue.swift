@@ -82,7 +82,9 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 
     package var isEmpty: Bool { members.isEmpty }
 
-    /// The member of that name; setting nil removes it. Linear: objects that we look into are small.
+    /// The member of that name; setting nil removes it.
+    ///
+    /// Linear: objects that we look into are small.
     package subscript(name: String) -> JSONValue? {
         get {
             for member in members where member.name == name { return member.value }

@@ -93,7 +93,9 @@ package struct JSONWriter: ~Copyable {
         needsComma = true
     }
 
-    /// The name of the next value. Names we write ourselves are static and plain ASCII.
+    /// The name of the next value.
+    ///
+    /// Names we write ourselves are static and plain ASCII.
     package mutating func name(_ name: StaticString) {
         separate()
         bytes.append(UInt8(ascii: "\""))

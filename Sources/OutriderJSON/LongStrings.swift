@@ -41,7 +41,9 @@ struct LongStrings {
         let mark = Array(mark.utf8)
         guard length > mark.count + 1, memcmp(start + 1, mark, mark.count) == 0 else { return nil }
         let digits = UnsafeRawBufferPointer(start: start + 1 + mark.count, count: length - 1 - mark.count)
-        guard let index = Int(String(decoding: digits, as: UTF8.self)), ranges.indices.contains(index) else { return nil }
+        guard let index = Int(String(decoding: digits, as: UTF8.self)), ranges.indices.contains(index) else {
+            return nil
+        }
         return String(decoding: bytes[ranges[index]], as: UTF8.self)
     }
 
