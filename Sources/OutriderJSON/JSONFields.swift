@@ -81,10 +81,10 @@ package struct JSONFields: ~Copyable {
 
     /// Refuses what was not asked for.
     ///
-    /// `_meta` is welcome everywhere (protocol section 3.3).
-    package consuming func finish(allowing extra: StaticString? = nil) throws(JSONComplaint) {
+    /// `_meta` is welcome everywhere, and ignored: the libraries of the Model Context Protocol add it.
+    package consuming func finish() throws(JSONComplaint) {
         for member in object.members where !asked.contains(where: { Self.same(member.name, $0) }) {
-            if let extra, Self.same(member.name, extra) { continue }
+            if member.name == "_meta" { continue }
             throw JSONComplaint(
                 "unknown parameter \(member.name)",
                 at: JSONPointer(member: member.name),

@@ -28,6 +28,6 @@ package protocol ConnectionScope: AnyObject, Sendable {
 /// The params of a method that takes none.
 package struct NoParams: JSONDecodable, Sendable {
     package init(json: JSONValue) throws(JSONComplaint) {
-        try JSONFields(json).finish(allowing: "_meta")
+        try JSONFields(json).finish()
     }
 }
