@@ -43,6 +43,7 @@ CONVERSION = re.compile(
 # a single byte fits into everything wider, the length of what is in memory into the widest
 BYTE = re.compile(r"(?i)byte|octet|digit|nibble|hex|ascii|character|\w\[[^\]]*\]$")
 LENGTH = re.compile(r"(?i)^[\w.]*(?:count|utf8\.count|readableBytes|scalar\.value)$")
+CONSTANTS = re.compile(r"^[A-Z0-9_| ]+$")
 WIDEST = {"Int", "Int64", "UInt64"}
 SAFE = re.compile(r"//.*\bsafe: \S")
 
@@ -107,7 +108,7 @@ def _conversions(tree: Tree) -> "list[str]":
 
 
 def _widens(kind: str, argument: str) -> bool:
-    if kind in WIDEST and LENGTH.match(argument):
+    if kind in WIDEST and (LENGTH.match(argument) or CONSTANTS.match(argument)):
         return True
     return kind not in ("Int8", "UInt8") and BYTE.search(argument) is not None
 
