@@ -15,7 +15,11 @@ package protocol ServerControl: Sendable {
     /// Ends a stdio server at once (LSP `exit`); ignored on a socket.
     func exit(status: Int32)
 
-    func setLog(_ setting: LogSetting) throws(RPCError) -> LogSetting
+    /// Ends a stdio server when that process has ended (LSP `processId`), as `exit` with status 1.
+    func end(withProcess processID: Int)
+
+    /// Returns the setting before. The peer gets the log as `event.notice` if the target is `events`.
+    func setLog(_ setting: LogSetting, for peer: any Peer) throws(RPCError) -> LogSetting
 
     /// Connections, calls and events since the start.
     var counters: ServerCounters { get }
@@ -46,6 +50,8 @@ package struct ServerCounters: Sendable {
     package var eventsDropped = 0
     package var bytesReceived = 0
     package var bytesSent = 0
+    /// Memory of the process that is resident now.
+    package var residentBytes = 0
 
     package init() {}
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Returns a text of a given length, to try how long a message a client can take.
+struct DiagnosticsBlob: Method {
+    static let name = "diagnostics.blob"
+
+    struct Params: JSONDecodable {
+        var bytes: Int
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let bytes = try fields.integer("bytes", in: 0...8_388_608)
+            try fields.finish()
+            self.bytes = try JSONFields.need("bytes", bytes)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var data: String
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("data", data) } }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        Result(data: String(repeating: "x", count: params.bytes))
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Asks the client a question, and returns its answer.
+struct DiagnosticsCallback: Method {
+    static let name = "diagnostics.callback"
+
+    struct Params: JSONDecodable {
+        var method: String
+        var params: JSONObject
+        /// Seconds.
+        var timeout: Double
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            method = try fields.optional("method") ?? "callback.ask"
+            params = try fields.optional("params") ?? JSONObject()
+            timeout = try fields.number("timeout", in: 0.1...600) ?? 30
+            try fields.finish()
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var answer: Answer
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("answer", answer.value)
+                writer.member("id", answer.id)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let question = Question(params.method, params.params)
+        return Result(answer: try await call.peer.ask(question, timeout: .seconds(params.timeout)))
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Answers after a while; can be cancelled.
+struct DiagnosticsSleep: Method {
+    static let name = "diagnostics.sleep"
+
+    struct Params: JSONDecodable {
+        var seconds: Double
+        /// The same, as the client wrote it: 2 stays 2.
+        var written: JSONValue
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let written = try fields.optional("seconds", as: JSONValue.self) { value in
+                guard let seconds = value.number else { return "must be a number" }
+                return (0...3600).contains(seconds) ? nil : "must be from 0 to 3600"
+            }
+            try fields.finish()
+            self.written = try JSONFields.need("seconds", written)
+            seconds = self.written.number ?? 0
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var seconds: JSONValue
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("seconds", seconds) } }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        try await Task.sleep(for: .seconds(params.seconds))
+        return Result(seconds: params.written)
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderRPC
+
+/// The table of contents: every method of the protocol, by namespace.
+package enum Methods {
+    package static let table: MethodTable<ClientScope> = {
+        var table = MethodTable<ClientScope>()
+        table.add(Initialize.self)
+        table.add(Shutdown.self)
+
+        table.add(DiagnosticsBlob.self)
+        table.add(DiagnosticsCallback.self)
+        table.add(DiagnosticsEcho.self)
+        table.add(DiagnosticsFail.self)
+        table.add(DiagnosticsNotify.self)
+        table.add(DiagnosticsSleep.self)
+        table.add(DiagnosticsStream.self)
+
+        table.add(RPCDiscover.self)
+
+        table.add(ServerHello.self)
+        table.add(ServerInfo.self)
+        table.add(ServerSetLog.self)
+        table.add(ServerStats.self)
+        table.add(ServerStop.self)
+
+        table.add(StreamClose.self)
+        table.add(StreamCredit.self)
+        table.add(StreamRead.self)
+        return table
+    }()
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderRPC
+
+/// What a method may reach: the service as a whole, and what belongs to this client.
+package final class ClientScope: ConnectionScope {
+    package let service: Service
+    /// What this client has opened and not released; nothing of it outlives the connection, unless detached.
+    package let handles: HandleTable
+
+    package init(_ service: Service) {
+        self.service = service
+        handles = HandleTable(detached: service.detached)
+    }
+
+    package func inputEnded() { handles.inputEnded() }
+
+    package func close() { handles.close() }
+}

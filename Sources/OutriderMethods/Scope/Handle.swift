@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// What kind of thing a handle names; its first four characters say so.
+package enum HandleKind: String, Sendable, CaseIterable {
+    case request = "req_"
+    case response = "rsp_"
+    case stream = "str_"
+
+    /// How many a connection may have.
+    package var limit: Int {
+        switch self {
+        case .request, .response: 4096
+        case .stream: 256
+        }
+    }
+
+    /// The name of that limit in `server.info`.
+    package var limitName: String {
+        switch self {
+        case .request, .response: "requests"
+        case .stream: "streams"
+        }
+    }
+}
+
+/// Something that lives on under a handle, until it is released or its owner leaves.
+package protocol Holdable: AnyObject, Sendable {
+    static var kind: HandleKind { get }
+
+    /// Whether a call waits for it right now: what nobody waits for ends when a client's input ends.
+    var isAwaited: Bool { get }
+
+    /// Its owner is gone, or the service stops. Must return at once; may be called more than once.
+    func close()
+}
+
+/// The string by which a client names something that lives on: opaque, and not to be guessed.
+package struct Handle<Thing: Holdable>: Sendable, Hashable {
+    package let name: String
+
+    /// A name that nothing has yet: the kind, then 80 random bits in base32.
+    package init() {
+        var random = SystemRandomNumberGenerator()
+        name = Thing.kind.rawValue + Self.base32(from: &random)
+    }
+
+    private static func base32(from random: inout SystemRandomNumberGenerator) -> String {
+        let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+        let characters = (0..<16).map { _ in alphabet[Int.random(in: 0..<32, using: &random)] }
+        return String(decoding: characters, as: UTF8.self)
+    }
+}
+
+extension Handle: JSONDecodable {
+    /// Any string: whether it names something is for the table to say (unknownHandle).
+    package init(json: JSONValue) throws(JSONComplaint) {
+        name = try String(json: json)
+    }
+}
+
+extension Handle: JSONEncodable {
+    package func encode(to writer: inout JSONWriter) { writer.value(name) }
+}

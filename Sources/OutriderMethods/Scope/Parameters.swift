@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// What many methods ask of a parameter, and how they complain.
+extension JSONFields {
+    mutating func integer(_ name: StaticString, in range: ClosedRange<Int>) throws(JSONComplaint) -> Int? {
+        try optional(name, as: Int.self) { number in
+            range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
+        }
+    }
+
+    mutating func number(_ name: StaticString, in range: ClosedRange<Double>) throws(JSONComplaint) -> Double? {
+        try optional(name, as: Double.self) { number in
+            range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
+        }
+    }
+
+    /// One of a few words.
+    mutating func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
+        _ name: StaticString, of type: Choice.Type = Choice.self
+    ) throws(JSONComplaint) -> Choice? {
+        guard let word = try optional(name, as: String.self) else { return nil }
+        if let choice = Choice(rawValue: word) { return choice }
+        let words = Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+        throw JSONComplaint("\(name) must be one of \(words)", at: JSONPointer(member: name.description))
+    }
+
+    /// A value, or the complaint that it is missing. Asked after `finish`, so that a misspelt name is found first.
+    static func need<Value>(_ name: StaticString, _ value: Value?) throws(JSONComplaint) -> Value {
+        if let value { return value }
+        throw JSONComplaint("\(name) is required", at: JSONPointer(member: name.description))
+    }
+}

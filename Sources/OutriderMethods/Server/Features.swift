@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// What this version can do, by name: the names of the contract's `x-outrider-features`.
+struct Features: JSONEncodable {
+    static let names: [StaticString] = [
+        "batch", "callbacks", "cancel", "deflate", "detach", "diagnostics", "events", "gzip", "http1", "lsp", "metrics",
+        "streams", "tls", "unixSockets",
+    ]
+
+    static func contains(_ name: String) -> Bool { names.contains { $0.description == name } }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            for name in Self.names { writer.member(name, true) }
+        }
+    }
+}
+
+/// The limits in force, by name.
+struct Limits: JSONEncodable {
+    var values: [(name: StaticString, value: Int)]
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            for limit in values { writer.member(limit.name, limit.value) }
+        }
+    }
+}
+
+/// The name and version of a program.
+struct SoftwareInfo: JSONEncodable, JSONDecodable {
+    var name: String
+    var version: String?
+
+    init(name: String, version: String) {
+        self.name = name
+        self.version = version
+    }
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        name = try fields.required("name")
+        version = try fields.optional("version")
+        try fields.finish()
+    }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("name", name)
+            writer.member("version", version)
+        }
+    }
+}

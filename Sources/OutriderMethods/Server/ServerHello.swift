@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Greets the service: says what the client needs and cannot take, and learns what it gets. Optional.
+struct ServerHello: Method {
+    static let name = "server.hello"
+
+    struct Params: JSONDecodable {
+        var require: [String]
+        var terms: PeerTerms
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            _ = try fields.optional("client", as: SoftwareInfo.self)
+            _ = try fields.integer("protocol", in: 1...1000)
+            require = try fields.optional("require") ?? []
+            _ = try fields.optional("want", as: [String].self)
+            terms = PeerTerms()
+            terms.callbacks = Set(try fields.optional("callbacks", as: [String].self) ?? [])
+            terms.maxMessageBytes = try fields.integer("maxMessageBytes", in: 4096...9_007_199_254_740_992)
+            terms.progressInterval = try fields.number("progressInterval", in: 0...3600) ?? terms.progressInterval
+            try fields.finish()
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Greeting {
+        for (index, feature) in params.require.enumerated() where !Features.contains(feature) {
+            throw RPCError(
+                .featureMissing, "the required feature \(feature) is unknown to this version",
+                data: ["pointer": .string("/require/\(index)"), "feature": .string(feature)])
+        }
+        call.peer.agree(to: params.terms)
+        return Greeting(call)
+    }
+}
+
+/// What the service says when greeted.
+struct Greeting: JSONEncodable {
+    var server: SoftwareInfo
+    var limits: Limits
+    var connection: String
+
+    init(_ call: Call<ClientScope>) {
+        let control = call.scope.service.control
+        server = SoftwareInfo(name: control.name, version: control.version)
+        limits = Limits(values: control.limits)
+        connection = call.peer.info.connection
+    }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("server", server)
+            writer.member("protocol", 1)
+            writer.member("protocols", [1])
+            writer.member("features", Features())
+            writer.member("limits", limits)
+            writer.member("connection", connection)
+        }
+    }
+}

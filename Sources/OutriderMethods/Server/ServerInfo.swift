@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderJSON
+import OutriderRPC
+
+/// Tells what the service is, and what holds on this connection.
+struct ServerInfo: Method {
+    static let name = "server.info"
+
+    struct Result: JSONEncodable {
+        var control: any ServerControl
+        var peer: PeerInfo
+        var pid: Int
+        /// Seconds.
+        var uptime: Double
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("name", control.name)
+                writer.member("version", control.version)
+                writer.member("protocol", 1)
+                writer.member("pid", pid)
+                writer.member("uptime", uptime)
+                writer.member("instanceId", control.instanceID)
+                writer.member("connection", peer.connection)
+                writer.member("framing", peer.framing.rawValue)
+                writer.member("transport", peer.transport.rawValue)
+                if let pid = peer.pid, let uid = peer.uid {
+                    writer.member("peer") { writer in
+                        writer.member("pid", pid)
+                        writer.member("uid", uid)
+                    }
+                }
+                writer.member("features", Features())
+                writer.member("limits", Limits(values: control.limits))
+            }
+        }
+    }
+
+    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
+        let control = call.scope.service.control
+        let uptime = control.startedAt.duration(to: .now)
+        return Result(
+            control: control, peer: call.peer.info, pid: Int(getpid()), uptime: (uptime / .milliseconds(1)).rounded() / 1000)
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Sets how much the service logs, and where to; returns what was set before.
+struct ServerSetLog: Method {
+    static let name = "server.setLog"
+
+    struct Params: JSONDecodable {
+        var setting: LogSetting
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let level = try fields.choice("level", of: LogSetting.Level.self)
+            let target = try fields.choice("to", of: LogSetting.Target.self) ?? .stderr
+            let path = try fields.optional("path", as: String.self) { path in
+                path.hasPrefix("/") ? nil : "must be an absolute path"
+            }
+            try fields.finish()
+            if target == .file, path == nil {
+                throw JSONComplaint("path is required with \"file\"", at: JSONPointer(member: "path"))
+            }
+            setting = LogSetting(
+                level: try JSONFields.need("level", level), target: target,
+                path: target == .file ? path : nil)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var before: LogSetting
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("level", before.level.rawValue)
+                writer.member("to", before.target.rawValue)
+                writer.member("path", before.path)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        Result(before: try call.scope.service.control.setLog(params.setting, for: call.peer))
+    }
+}

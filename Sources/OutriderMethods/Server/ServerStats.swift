@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Counts what the service is doing, over all connections.
+struct ServerStats: Method {
+    static let name = "server.stats"
+
+    struct Result: JSONEncodable {
+        var server: ServerCounters
+        var engine: EngineCounters
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("connections", server.connections)
+                writer.member("calls") { writer in
+                    writer.member("running", server.callsRunning)
+                    writer.member("total", server.callsTotal)
+                }
+                encodeEngine(to: &writer)
+                writer.member("events") { writer in
+                    writer.member("sent", server.eventsSent)
+                    writer.member("dropped", server.eventsDropped)
+                }
+                writer.member("memory") { $0.member("resident", server.residentBytes) }
+            }
+        }
+
+        private func encodeEngine(to writer: inout JSONWriter) {
+            writer.member("requests") { writer in
+                writer.member("running", engine.requestsRunning)
+                writer.member("total", engine.requestsTotal)
+                writer.member("failed", engine.requestsFailed)
+            }
+            writer.member("pool") { writer in
+                writer.member("connections", engine.poolConnections)
+                writer.member("idle", engine.poolIdle)
+                writer.member("waiting", engine.poolWaiting)
+            }
+            writer.member("bytes") { writer in
+                writer.member("received", engine.bytesReceived)
+                writer.member("sent", engine.bytesSent)
+            }
+        }
+    }
+
+    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
+        let service = call.scope.service
+        return Result(server: service.control.counters, engine: service.engineCounters())
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Ends a stream; nothing of it follows the answer.
+struct StreamClose: Method {
+    static let name = "stream.close"
+
+    struct Params: JSONDecodable {
+        var stream: Handle<ByteStream>
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let stream = try fields.optional("stream", as: Handle<ByteStream>.self)
+            try fields.finish()
+            self.stream = try JSONFields.need("stream", stream)
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
+        let handles = call.scope.handles
+        let stream = try handles.find(params.stream, "stream")
+        handles.remove(params.stream)
+        await stream.end()
+        return JSONNothing()
+    }
+}

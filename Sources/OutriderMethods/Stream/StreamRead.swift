@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Takes the next bytes of a pull stream.
+struct StreamRead: Method {
+    static let name = "stream.read"
+
+    struct Params: JSONDecodable {
+        var stream: Handle<ByteStream>
+        var bytes: Int
+        /// Seconds.
+        var wait: Double
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let stream = try fields.optional("stream", as: Handle<ByteStream>.self)
+            bytes = try fields.integer("bytes", in: 1...8_388_608) ?? 32768
+            wait = try fields.number("wait", in: 0...600) ?? 30
+            try fields.finish()
+            self.stream = try JSONFields.need("stream", stream)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var piece: StreamMachine.Piece
+        var end: Bool
+        var failure: JSONText?
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                piece.bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
+                writer.member("offset", piece.offset)
+                writer.member("seq", piece.sequence)
+                writer.member("end", end)
+                writer.member("error", failure)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let handles = call.scope.handles
+        let stream = try handles.find(params.stream, "stream")
+        switch try await stream.read(upTo: params.bytes, wait: .seconds(params.wait)) {
+        case .piece(let piece, let end, let failure):
+            if end { handles.remove(params.stream) }
+            return Result(piece: piece, end: end, failure: failure)
+        case .wrongMode:
+            throw RPCError.wrongState("this stream sends events; open it with mode \"pull\" to read it", "push")
+        case .busy:
+            throw RPCError.wrongState("another stream.read of this stream is waiting", "reading")
+        case .closed:
+            throw RPCError.wrongState("the stream was closed", "closed")
+        }
+    }
+}
+
+extension RPCError {
+    /// A stream that cannot do this now.
+    static func wrongState(_ message: String, _ state: String) -> RPCError {
+        RPCError(.wrongState, message, data: ["pointer": .string("/stream"), "state": .string(state)])
+    }
+}
+
+extension StreamMachine.Mode {
+    private enum Word: String, CaseIterable, Sendable { case push, pull }
+
+    /// Reads `mode` and `credit`.
+    init(_ fields: inout JSONFields) throws(JSONComplaint) {
+        let word = try fields.choice("mode", of: Word.self) ?? .pull
+        let credit = try fields.integer("credit", in: 0...StreamMachine.creditLimit) ?? 0
+        self = word == .push ? .push(credit: credit) : .pull
+    }
+}
