@@ -7,7 +7,7 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     package enum Scheme: String, Sendable { case http, https, ws, wss }
 
     package var scheme: Scheme
-    /// Lower-case, ASCII; an IPv6 address without its brackets.
+    /// Lower-case, ASCII; an IPv6 address without its brackets. A dot at the end is kept, since it is part of Host.
     package var host: String
     /// 1 to 65535; the default of the scheme if none was written.
     package var port: Int
@@ -15,6 +15,8 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     package var target: String
     /// Set for `http+unix://%2Fpath%2Fto.sock/target`: connect to this socket instead of a host.
     package var socketPath: String?
+    /// What followed `#`, percent-encoded: for reporting, never sent.
+    package var fragment: String?
 
     package init(scheme: Scheme, host: String, port: Int, target: String, socketPath: String? = nil) {
         self.scheme = scheme
@@ -35,8 +37,17 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
         return port == defaultPort ? host : "\(host):\(port)"
     }
 
-    package var description: String {
-        guard let socketPath else { return "\(scheme.rawValue)://\(authority)\(target)" }
-        return "\(scheme.rawValue)+unix://\(socketPath.split(separator: "/", omittingEmptySubsequences: false).joined(separator: "%2F"))\(target)"
+    /// The host without a dot at the end: for looking up, TLS and comparisons, which know no such dot.
+    package var hostName: String {
+        host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host
+    }
+
+    /// The whole without the fragment.
+    package var description: String { origin + target }
+
+    /// Scheme and authority: "https://example.org:8443". What messages name; it holds no secrets.
+    package var origin: String {
+        guard let socketPath else { return "\(scheme.rawValue)://\(authority)" }
+        return "\(scheme.rawValue)+unix://\(PercentEncoding.segment.escape(socketPath))"
     }
 }

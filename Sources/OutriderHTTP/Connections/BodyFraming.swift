@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// How the end of an answer's body is found (RFC 9112 section 6.3).
+package enum BodyFraming: Sendable, Equatable {
+    /// There is no body, whatever the fields say.
+    case none
+    /// Exactly so many bytes.
+    case length(Int64)
+    /// Chunks, each with its size, and a last one of size zero (RFC 9112 section 7.1).
+    case chunked
+    /// All that comes until the connection ends.
+    case untilClose
+
+    /// The framing that a head announces, and whether it leaves no doubt about where the next answer would begin.
+    ///
+    /// Throws `malformedResponse` for lengths that are no number or contradict each other, and for transfer codings other
+    /// than one final `chunked`: guessing would let a server put one answer into another.
+    package static func of(_ head: ResponseHead, to method: String) throws(HTTPFailure) -> (BodyFraming, clear: Bool) {
+        let fields = head.fields
+        let chunked = try isChunked(fields)
+        let length = try declaredLength(fields)
+        if (100..<200).contains(head.status) || head.status == 204 {
+            return (.none, !chunked && length ?? 0 == 0)
+        }
+        if method == "HEAD" || head.status == 304 { return (.none, true) }
+        if method == "CONNECT" && (200..<300).contains(head.status) { return (.none, false) }
+        if chunked {
+            // the length loses, and a sender that gives both is not to be trusted with another request
+            return (.chunked, length == nil && head.version >= .http11)
+        }
+        if let length { return (.length(length), true) }
+        return (.untilClose, false)
+    }
+
+    /// The Content-Length, nil if there is none. Repeating the same number is harmless (RFC 9110 section 8.6).
+    package static func declaredLength(_ fields: HTTPFields) throws(HTTPFailure) -> Int64? {
+        var found: Int64?
+        for item in fields.all("Content-Length").lazy.flatMap(FieldRules.listed) {
+            guard let length = FieldRules.decimal(item) else {
+                throw HTTPFailure(
+                    .malformedResponse, "the answer's Content-Length is not a number of bytes", sent: .sent)
+            }
+            if let found, found != length {
+                throw HTTPFailure(.malformedResponse, "the answer has two different Content-Length values", sent: .sent)
+            }
+            found = length
+        }
+        if found == nil, fields.contains("Content-Length") {
+            throw HTTPFailure(.malformedResponse, "the answer's Content-Length is empty", sent: .sent)
+        }
+        return found
+    }
+
+    private static func isChunked(_ fields: HTTPFields) throws(HTTPFailure) -> Bool {
+        guard fields.contains("Transfer-Encoding") else { return false }
+        let codings = fields.all("Transfer-Encoding").flatMap(FieldRules.listed)
+        guard codings.count == 1, let coding = codings.first, HTTPFields.same(coding, "chunked") else {
+            throw HTTPFailure(
+                .malformedResponse, "the answer's Transfer-Encoding is not chunked, the only one we offered",
+                sent: .sent)
+        }
+        return true
+    }
+}

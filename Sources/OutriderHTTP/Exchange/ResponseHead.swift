@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The first part of an answer: status line and fields (RFC 9112 section 4).
+package struct ResponseHead: Sendable, Equatable {
+    /// The status as it came: 100 to 999.
+    package var status: Int
+    package var reason: String
+    package var version: HTTPVersion
+    package var fields: HTTPFields
+
+    package init(status: Int, reason: String = "", version: HTTPVersion = .http11, fields: HTTPFields = []) {
+        self.status = status
+        self.reason = reason
+        self.version = version
+        self.fields = fields
+    }
+}
+
+/// A version of HTTP, as the status line names it.
+package struct HTTPVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
+    package var major: Int
+    package var minor: Int
+
+    package init(_ major: Int, _ minor: Int) {
+        self.major = major
+        self.minor = minor
+    }
+
+    package static let http10 = HTTPVersion(1, 0)
+    package static let http11 = HTTPVersion(1, 1)
+
+    package var description: String { "\(major).\(minor)" }
+
+    package static func < (one: HTTPVersion, other: HTTPVersion) -> Bool {
+        (one.major, one.minor) < (other.major, other.minor)
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// One HTTP request, as asked for: nothing in it has been checked yet.
+package struct RequestSpec: Sendable {
+    package var url: String
+    package var method = "GET"
+    package var fields: HTTPFields = []
+    /// Names and values in order, to be appended to the URL's query; see QueryEncoding.
+    package var query = JSONObject()
+    package var body = BodySpec.none
+    package var timeouts = Timeouts()
+    package var trust = Trust.system
+    package var destination = BodyDestination.inline
+    /// An inline body of more bytes than this becomes stored. Default 1 MiB.
+    package var maxInline = 1 << 20
+    package var serialize = SerializeSpec()
+    package var metrics = false
+    /// A label of the caller's own.
+    package var tag: String?
+    /// Permit a body in a GET or HEAD request.
+    package var allowGetBody = false
+
+    package init(url: String) { self.url = url }
+}
+
+/// Where the body of an answer goes.
+package enum BodyDestination: String, Sendable, CaseIterable {
+    case inline, stored, file, discard
+}
+
+/// The shape in which the body of an answer is wanted.
+package struct SerializeSpec: Sendable, Equatable {
+    package enum Shape: String, Sendable, CaseIterable {
+        case auto, json, text, base64, none
+    }
+
+    package var shape: Shape
+    /// The charset of text, whatever the Content-Type says.
+    package var encoding: String?
+
+    package init(_ shape: Shape = .auto, encoding: String? = nil) {
+        self.shape = shape
+        self.encoding = encoding
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What methods, field names and field values may be (RFC 9110 sections 5.1, 5.5, 9.1).
+package enum FieldRules {
+    /// Why a string cannot be a method, or nil.
+    package static func fault(inMethod method: String) -> String? {
+        if method.isEmpty { return "the method is empty" }
+        if method.utf8.count > 64 { return "the method is longer than 64 characters" }
+        if !isToken(method) { return "the method may only hold letters, digits and !#$%&'*+-.^_`|~" }
+        if method == "CONNECT" { return "CONNECT asks for a tunnel, not for an answer, and cannot be sent" }
+        return nil
+    }
+
+    /// Why a field may not be sent as it is, or nil. The message names the field and never shows the value.
+    package static func fault(inField name: String, _ value: String) -> String? {
+        if name.isEmpty { return "a header needs a name" }
+        if !isToken(name) {
+            return "the header name \(shown(name)) may only hold letters, digits and !#$%&'*+-.^_`|~"
+        }
+        if let reason = reserved(name) { return "\(name) cannot be set: \(reason)" }
+        var position = 0
+        for byte in value.utf8 {
+            switch byte {
+            case 0x0A, 0x0D: return "the value of \(name) contains a line break at byte \(position)"
+            case 0x09, 0x20...0x7E, 0x80...0xFF: position &+= 1
+            default: return "the value of \(name) contains a control character at byte \(position)"
+            }
+        }
+        return nil
+    }
+
+    /// Why a name belongs to the connection and not to the caller, or nil.
+    private static func reserved(_ name: String) -> String? {
+        for (other, reason) in reservedNames where HTTPFields.same(name, other) { return reason }
+        if name.utf8.count > 6, HTTPFields.same(String(name.prefix(6)), "Proxy-") {
+            return "it belongs to the connection to a proxy"
+        }
+        return nil
+    }
+
+    private static let reservedNames: [(String, String)] = [
+        ("Host", "it follows from the url"),
+        ("Content-Length", "it follows from the body"),
+        ("Transfer-Encoding", "it follows from the body"),
+        ("Connection", "connections are kept by the service"),
+        ("Keep-Alive", "connections are kept by the service"),
+        ("Upgrade", "the protocol of a request cannot be changed"),
+        ("TE", "trailers and transfer codings are the service's business"),
+        ("Trailer", "trailers are not sent"),
+        ("HTTP2-Settings", "the protocol of a request cannot be changed"),
+    ]
+
+    /// A token of RFC 9110 section 5.6.2.
+    package static func isToken(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
+    }
+
+    package static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
+            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    /// The items of a comma-separated list without empty ones (RFC 9110 section 5.6.1). For lists of tokens: quoted
+    /// strings are not looked into.
+    package static func listed(_ value: String) -> [String] {
+        value.utf8.split(separator: UInt8(ascii: ",")).compactMap { item in
+            let item = trimmed(Substring(item))
+            return item.isEmpty ? nil : String(item)
+        }
+    }
+
+    /// Without spaces and tabs around it.
+    package static func trimmed(_ text: Substring) -> Substring {
+        var bytes = text.utf8
+        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
+        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+        return Substring(bytes)
+    }
+
+    /// Digits and nothing else, up to the largest Int64.
+    package static func decimal(_ text: some StringProtocol) -> Int64? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+        return Int64(text)
+    }
+
+    /// A stranger's text in a message: printable, quoted, short.
+    package static func shown(_ text: String) -> String {
+        var shown = "\""
+        for scalar in text.unicodeScalars.prefix(40) {
+            let plain = scalar.value >= 0x20 && scalar.value != 0x7F && !(0x80..<0xA0).contains(scalar.value)
+            shown += plain ? String(scalar) : "\\u{\(String(scalar.value, radix: 16))}"
+        }
+        if text.unicodeScalars.count > 40 { shown += "…" }
+        return shown + "\""
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+extension HTTPURL {
+    /// Reads an absolute URL as the WHATWG URL standard does, but refuses where that standard guesses: no credentials, no
+    /// backslashes, no white space, no missing slashes or hosts, no port 0, no zone ids.
+    ///
+    /// Characters beyond ASCII are percent-encoded as UTF-8 in path and query and become Punycode in the host; dot segments
+    /// are resolved; the fragment is kept aside. Throws `invalidURL` or `unsupportedScheme` with the pointer `/url`.
+    package init(parsing text: String) throws(HTTPFailure) {
+        var reader = URLReader(text)
+        self = try reader.read()
+    }
+}
+
+/// The steps of reading one URL.
+struct URLReader {
+    private let text: String
+    private let bytes: [UInt8]
+    private var position = 0
+
+    /// Far more than servers take; a bound for everything that is done with it.
+    static let maximumLength = 1 << 16
+
+    init(_ text: String) {
+        self.text = text
+        bytes = Array(text.utf8.prefix(Self.maximumLength + 1))
+    }
+
+    static func fault(_ message: String) -> HTTPFailure { HTTPFailure(.invalidURL, message, pointer: "/url") }
+
+    mutating func read() throws(HTTPFailure) -> HTTPURL {
+        try checkBytes()
+        let (scheme, isUnix) = try scheme()
+        let authority = try authority()
+        var url = HTTPURL(scheme: scheme, host: "localhost", port: 0, target: "/")
+        if isUnix {
+            url.socketPath = try socketPath(authority)
+            url.port = url.defaultPort
+        } else {
+            (url.host, url.port) = try hostAndPort(authority, url.defaultPort)
+        }
+        let (target, fragment) = Self.target(bytes[position...])
+        url.target = target
+        url.fragment = fragment
+        return url
+    }
+
+    private func checkBytes() throws(HTTPFailure) {
+        if bytes.isEmpty { throw Self.fault("the url is empty") }
+        if bytes.count > Self.maximumLength { throw Self.fault("the url is longer than \(Self.maximumLength) bytes") }
+        for (index, byte) in bytes.enumerated() {
+            if byte == 0x20 { throw Self.fault("the url contains a space at byte \(index): write %20") }
+            if byte < 0x20 || byte == 0x7F {
+                throw Self.fault("the url contains a control character at byte \(index): percent-encode it")
+            }
+        }
+        let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.count
+        if let index = bytes[..<end].firstIndex(of: UInt8(ascii: "\\")) {
+            throw Self.fault("the url contains a backslash at byte \(index): write / or %5C")
+        }
+    }
+
+    /// Where the scheme ends, if the text begins with one: the index of its colon.
+    static func endOfScheme(_ bytes: [UInt8]) -> Int? {
+        guard let first = bytes.first, isLetter(first) else { return nil }
+        for (index, byte) in bytes.enumerated() {
+            switch byte {
+            case UInt8(ascii: ":"): return index
+            case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), 0x30...0x39: continue
+            default: if !isLetter(byte) { return nil }
+            }
+        }
+        return nil
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+
+    private mutating func scheme() throws(HTTPFailure) -> (HTTPURL.Scheme, unix: Bool) {
+        guard let colon = Self.endOfScheme(bytes) else { throw Self.fault(withoutScheme) }
+        let name = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
+        position = colon + 1
+        let slashes = bytes[position...].prefix { $0 == UInt8(ascii: "/") }.count
+        let isUnix = name == "http+unix" || name == "https+unix"
+        guard let scheme = HTTPURL.Scheme(rawValue: isUnix ? String(name.dropLast(5)) : name) else {
+            // "example.org:80" and "localhost:8080/x" look like schemes, but nobody means them so
+            if slashes < 2, name.contains(".") || bytes[position...].first.map({ (0x30...0x39).contains($0) }) == true {
+                throw Self.fault(withoutScheme)
+            }
+            throw HTTPFailure(
+                .unsupportedScheme, "\(FieldRules.shown(name)) is not supported: use http or https", pointer: "/url")
+        }
+        guard slashes >= 2 else { throw Self.fault("\(name): must be followed by //") }
+        guard slashes == 2 else { throw Self.fault("the url has no host between the slashes") }
+        position += 2
+        return (scheme, isUnix)
+    }
+
+    private var withoutScheme: String { "\(FieldRules.shown(text)) has no scheme: add https://" }
+
+    private mutating func authority() throws(HTTPFailure) -> ArraySlice<UInt8> {
+        let authority = bytes[position...].prefix {
+            $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
+        }
+        if authority.contains(UInt8(ascii: "@")) {
+            throw Self.fault("credentials in the URL are refused: use headers or auth")
+        }
+        if authority.isEmpty { throw Self.fault("the url has no host") }
+        position = authority.endIndex
+        return authority
+    }
+
+    private func socketPath(_ authority: ArraySlice<UInt8>) throws(HTTPFailure) -> String {
+        let path = PercentEncoding.decode(authority)
+        guard path.first == UInt8(ascii: "/") else {
+            throw Self.fault("the host of a +unix url is the absolute path of a socket with / written as %2F")
+        }
+        guard path.count <= 107 else {
+            throw Self.fault("the path of a socket is at most 107 bytes, not \(path.count)")
+        }
+        guard !path.contains(0), let text = String(validating: path, as: UTF8.self) else {
+            throw Self.fault("the path of the socket is not UTF-8 text")
+        }
+        return text
+    }
+
+    private func hostAndPort(
+        _ authority: ArraySlice<UInt8>, _ defaultPort: Int
+    ) throws(HTTPFailure) -> (String, Int) {
+        if authority.first == UInt8(ascii: "[") {
+            guard let close = authority.firstIndex(of: UInt8(ascii: "]")) else {
+                throw Self.fault("the IPv6 address has no closing bracket")
+            }
+            let rest = authority[(close + 1)...]
+            guard rest.isEmpty || rest.first == UInt8(ascii: ":") else {
+                throw Self.fault("only a port may follow the brackets of an IPv6 address")
+            }
+            let host = try IPAddressText.ipv6(authority[(authority.startIndex + 1)..<close])
+            return (host, try port(rest.dropFirst(), defaultPort))
+        }
+        let colon = authority.firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
+        let rest = authority[colon...].dropFirst()
+        if rest.contains(UInt8(ascii: ":")) {
+            throw Self.fault("the host contains several colons: write an IPv6 address in brackets")
+        }
+        if colon == authority.startIndex { throw Self.fault("the url has no host") }
+        return (try HostName.canonical(authority[..<colon]), try port(rest, defaultPort))
+    }
+
+    private func port(_ digits: ArraySlice<UInt8>, _ defaultPort: Int) throws(HTTPFailure) -> Int {
+        if digits.isEmpty { return defaultPort }
+        let text = String(decoding: digits, as: UTF8.self)
+        guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            throw Self.fault("port \(FieldRules.shown(text)) is not a number")
+        }
+        // a number too long for Int is out of range, too
+        guard let port = Int(text), (1...65535).contains(port) else {
+            throw Self.fault("port \(text.prefix(20)) is out of range: 1 to 65535")
+        }
+        return port
+    }
+
+    /// What follows the authority: the request target and the fragment.
+    static func target(_ bytes: ArraySlice<UInt8>) -> (target: String, fragment: String?) {
+        let path = bytes.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        var rest = bytes[path.endIndex...]
+        var target: [UInt8] = []
+        target.reserveCapacity(bytes.count + 16)
+        PercentEncoding.path.append(path, to: &target)
+        target = URLPath.withoutDots(target)
+        if rest.first == UInt8(ascii: "?") {
+            let query = rest.prefix { $0 != UInt8(ascii: "#") }
+            rest = rest[query.endIndex...]
+            PercentEncoding.writtenQuery.append(query, to: &target)
+        }
+        var fragment: [UInt8]?
+        if rest.first == UInt8(ascii: "#") {
+            var escaped: [UInt8] = []
+            PercentEncoding.fragment.append(rest.dropFirst(), to: &escaped)
+            fragment = escaped
+        }
+        return (String(decoding: target, as: UTF8.self), fragment.map { String(decoding: $0, as: UTF8.self) })
+    }
+}

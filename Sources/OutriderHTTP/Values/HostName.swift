@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Names of hosts, brought into the one form in which they are compared, looked up and sent (WHATWG URL section 3.5).
+///
+/// Names beyond ASCII: full-width ASCII and ideographic stops become ASCII, letters are lower-cased, a letter and its
+/// accent are joined where one character for both exists, labels become Punycode. Characters that the full mapping of
+/// UTS #46 would change further are refused, not guessed at; so two different hosts never look alike to us.
+enum HostName {
+    static func canonical(_ written: ArraySlice<UInt8>) throws(HTTPFailure) -> String {
+        guard let decoded = String(validating: PercentEncoding.decode(written), as: UTF8.self) else {
+            throw URLReader.fault("the host is not UTF-8 text")
+        }
+        let mapped = decoded.utf8.allSatisfy { $0 < 0x80 } ? decoded.lowercased() : try map(decoded)
+        let labels = mapped.split(separator: ".", omittingEmptySubsequences: false)
+        let ascii = try labels.map { label throws(HTTPFailure) in try asciiLabel(label) }
+        let host = ascii.joined(separator: ".")
+        try check(host)
+        let parts = ascii.map { $0[...] }
+        if IPAddressText.endsInNumber(parts) { return try IPAddressText.ipv4(parts) }
+        try checkLengths(ascii, host)
+        return host
+    }
+
+    private static func asciiLabel(_ label: Substring) throws(HTTPFailure) -> String {
+        if label.utf8.allSatisfy({ $0 < 0x80 }) { return String(label) }
+        guard let encoded = Punycode.encode(Array(label.unicodeScalars)) else {
+            throw URLReader.fault("the host has a label that is too long")
+        }
+        return "xn--" + encoded
+    }
+
+    private static func check(_ host: String) throws(HTTPFailure) {
+        for byte in host.utf8 where isForbidden(byte) {
+            let shown = FieldRules.shown(String(Unicode.Scalar(byte)))
+            throw URLReader.fault("the host contains \(shown), which no host name may")
+        }
+    }
+
+    /// The forbidden domain code points of WHATWG URL section 3.1.
+    private static func isForbidden(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0...0x20, 0x7F: true
+        case UInt8(ascii: "#"), UInt8(ascii: "%"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "<"),
+            UInt8(ascii: ">"), UInt8(ascii: "?"), UInt8(ascii: "@"), UInt8(ascii: "["), UInt8(ascii: "\\"),
+            UInt8(ascii: "]"), UInt8(ascii: "^"), UInt8(ascii: "|"):
+            true
+        default: false
+        }
+    }
+
+    /// RFC 1034 section 3.1. One dot may stand at the end.
+    private static func checkLengths(_ labels: [String], _ host: String) throws(HTTPFailure) {
+        let rooted = labels.count > 1 && labels.last?.isEmpty == true
+        if host.utf8.count - (rooted ? 1 : 0) > 253 { throw URLReader.fault("the host is longer than 253 characters") }
+        for label in rooted ? labels.dropLast() : labels[...] {
+            if label.isEmpty { throw URLReader.fault("the host has an empty label: two dots, or a dot in front") }
+            if label.utf8.count > 63 { throw URLReader.fault("the host has a label longer than 63 characters") }
+        }
+    }
+
+    // MARK: beyond ASCII
+
+    private static func map(_ text: String) throws(HTTPFailure) -> String {
+        var folded = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0xAD, 0x200B, 0x2060, 0xFEFF: continue
+            case 0x3002, 0xFF61: folded.append(".")
+            case 0xFF01...0xFF5E: folded.append(Unicode.Scalar(UInt8(truncatingIfNeeded: scalar.value &- 0xFEE0)))
+            default: folded.append(scalar)
+            }
+        }
+        let mapped = composed(String(folded).lowercased())
+        for scalar in mapped.unicodeScalars where scalar.value >= 0x80 && !isStable(scalar) {
+            throw URLReader.fault(
+                "the host contains U+\(String(scalar.value, radix: 16, uppercase: true)): write the name in ASCII (xn--…)"
+            )
+        }
+        return mapped
+    }
+
+    /// Letters, digits and marks that no further mapping would change; ß and ς are kept as they are (UTS #46).
+    private static func isStable(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar == "ß" || scalar == "ς" { return true }
+        if scalar.properties.changesWhenNFKCCaseFolded { return false }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .unassigned, .privateUse, .surrogate, .lineSeparator, .paragraphSeparator,
+            .spaceSeparator, .enclosingMark:
+            return false
+        default: return true
+        }
+    }
+
+    private static func composed(_ text: String) -> String {
+        if text.unicodeScalars.allSatisfy({ $0.properties.canonicalCombiningClass == .notReordered }) { return text }
+        var result = String.UnicodeScalarView()
+        for character in text {
+            if character.unicodeScalars.count > 1, let scalar = precomposed[character] {
+                result.append(scalar)
+            } else {
+                result.append(contentsOf: character.unicodeScalars)
+            }
+        }
+        return String(result)
+    }
+
+    /// Letters with their accents, found by what they are equivalent to: Latin, Greek, Cyrillic and their extensions.
+    private static let precomposed: [Character: Unicode.Scalar] = {
+        var found: [Character: Unicode.Scalar] = [:]
+        for value in Array(UInt32(0xC0)...0x04FF) + Array(UInt32(0x1E00)...0x1FFF) {
+            guard let scalar = Unicode.Scalar(value), scalar.properties.isAlphabetic else { continue }
+            let character = Character(scalar)
+            if found[character] == nil { found[character] = scalar }
+        }
+        return found
+    }()
+}

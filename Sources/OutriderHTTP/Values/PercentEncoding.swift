@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Which bytes stay as they are and which become `%XX`.
+struct PercentEncoding: Sendable {
+    /// The two halves of ASCII: bit n for byte n and for byte 64 + n.
+    private var low: UInt64 = 0
+    private var high: UInt64 = 0
+    private var spaceIsPlus = false
+
+    /// A set of bytes that stay: letters, digits and those in the text.
+    init(keeping extra: String, spaceIsPlus: Bool = false) {
+        let letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+        for byte in (letters + extra).utf8 {
+            if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
+        }
+        self.spaceIsPlus = spaceIsPlus
+    }
+
+    /// Values in a query: RFC 3986 unreserved, and the two that a query needs no escape for.
+    static let query = PercentEncoding(keeping: "-._~/?")
+    /// WHATWG URL section 5.2.
+    static let form = PercentEncoding(keeping: "*-._", spaceIsPlus: true)
+    /// The path of a URL as someone wrote it (WHATWG path percent-encode set, and the octets RFC 3986 has no place for).
+    static let path = PercentEncoding(keeping: "!$%&'()*+,-./:;=@[\\]_|~")
+    /// The query of a URL as someone wrote it (WHATWG special-query percent-encode set).
+    static let writtenQuery = PercentEncoding(keeping: "!$%&()*+,-./:;=?@[\\]^_`{|}~")
+    /// The fragment of a URL as someone wrote it.
+    static let fragment = PercentEncoding(keeping: "!#$%&'()*+,-./:;=?@[\\]^_{|}~")
+    /// One segment of a path, or the path of a socket as a host.
+    static let segment = PercentEncoding(keeping: "-._~")
+
+    func keeps(_ byte: UInt8) -> Bool {
+        guard byte < 0x80 else { return false }
+        return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
+    }
+
+    func escape(_ text: some StringProtocol) -> String {
+        if text.utf8.allSatisfy(keeps) { return String(text) }
+        var escaped: [UInt8] = []
+        escaped.reserveCapacity(text.utf8.count &+ text.utf8.count / 2)
+        append(text.utf8, to: &escaped)
+        return String(decoding: escaped, as: UTF8.self)
+    }
+
+    func append(_ bytes: some Sequence<UInt8>, to escaped: inout [UInt8]) {
+        for byte in bytes {
+            if keeps(byte) {
+                escaped.append(byte)
+            } else if spaceIsPlus && byte == 0x20 {
+                escaped.append(UInt8(ascii: "+"))
+            } else {
+                escaped.append(UInt8(ascii: "%"))
+                escaped.append(Self.digit(byte >> 4))
+                escaped.append(Self.digit(byte & 15))
+            }
+        }
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? 0x30 &+ value : 0x37 &+ value
+    }
+
+    /// Undoes `%XX`; a percent sign without two digits stays.
+    static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let high = rest.first.flatMap(value),
+                let low = rest.dropFirst().first.flatMap(value)
+            {
+                decoded.append(high << 4 | low)
+                rest = rest.dropFirst(2)
+            } else {
+                decoded.append(byte)
+            }
+        }
+        return decoded
+    }
+
+    /// The value of a hexadecimal digit.
+    static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit &- 0x30
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit &- 0x57
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit &- 0x37
+        default: nil
+        }
+    }
+}
