@@ -41,7 +41,7 @@ package struct Answer: Sendable {
 /// What is known of a connection from its beginning.
 package struct PeerInfo: Sendable {
     package enum Transport: String, Sendable { case stdio, socket }
-    package enum Framing: String, Sendable { case line, header }
+    package typealias Framing = OutriderRPC.Framing
 
     /// `con_` and 16 characters.
     package var connection: String

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// One call in progress, within its connection.
+package struct CallTicket: Hashable, Sendable {
+    package let number: Int
+}
+
+/// Where in a batch a reply belongs.
+package struct BatchPlace: Equatable, Sendable {
+    package let batch: Int
+    package let slot: Int
+
+    package init(batch: Int, slot: Int) {
+        self.batch = batch
+        self.slot = slot
+    }
+}
+
+package struct CallLimits: Sendable {
+    package var callsInFlight = 256
+    /// Questions of ours that wait for an answer.
+    package var callbacks = 64
+
+    package init() {}
+}
+
+/// The calls of one connection in progress, both ways.
+///
+///     open ──shutDown──▶ shut down (calls are refused with invalidRequest)
+///     open ──stop──▶ stopping (calls are refused with stopping)
+///     any ──inputEnded──▶ the same, but questions of ours count as lost
+///     any ──close──▶ closed (everything is silent)
+///
+/// Responsible for: exactly one reply per call; unique ids; the limits; who is cancelled and how that is answered; ids of
+/// our questions. Not responsible for: tasks, time, order of output.
+package struct CallMachine: ~Copyable {
+    private enum Cancelled { case no, answered, silent }
+
+    private struct Running {
+        var id: RequestID?
+        var place: BatchPlace?
+        var cancelled = Cancelled.no
+    }
+
+    private enum Phase { case open, shutDown, stopping, closed }
+
+    private let limits: CallLimits
+    private var phase = Phase.open
+    private var hasInput = true
+    private var running: [CallTicket: Running] = [:]
+    private var tickets: [RequestID: CallTicket] = [:]
+    private var nextTicket = 1
+    private var questions: Set<Int64> = []
+    private var nextQuestion = Self.firstQuestion
+    /// Calls whose clients wait for an answer.
+    package private(set) var unanswered = 0
+
+    /// Above what clients count up to; strings cannot be answered by Vim, small integers collide with its own.
+    private static let firstQuestion: Int64 = 1_000_000_001
+    /// 2^31 - 1, for clients with 32-bit integers.
+    private static let lastQuestion: Int64 = 2_147_483_647
+
+    package init(limits: CallLimits = CallLimits()) { self.limits = limits }
+
+    // MARK: calls of the client
+
+    package enum Start: Equatable {
+        case run(CallTicket)
+        case refuse(id: RequestID?, RPCError)
+        /// A notification that nobody will serve.
+        case ignore
+    }
+
+    /// A call, or with a nil id a notification, has come.
+    package mutating func start(_ id: RequestID?, place: BatchPlace? = nil) -> Start {
+        if let id, tickets[id] != nil { return .refuse(id: nil, Self.duplicate(id)) }
+        let refusal: RPCError?
+        switch phase {
+        case .open:
+            refusal =
+                running.count < limits.callsInFlight
+                ? nil
+                : RPCError(
+                    .tooMany, "at most \(limits.callsInFlight) calls may be in progress on a connection",
+                    data: ["limit": .integer(Int64(limits.callsInFlight)), "what": .string("callsInFlight")])
+        case .shutDown: refusal = RPCError(.invalidRequest, "the connection has been shut down")
+        case .stopping: refusal = RPCError(.stopping, "the service is stopping")
+        case .closed: return .ignore
+        }
+        if let refusal { return id == nil ? .ignore : .refuse(id: id, refusal) }
+        let ticket = CallTicket(number: nextTicket)
+        nextTicket &+= 1
+        running[ticket] = Running(id: id, place: place)
+        if let id {
+            tickets[id] = ticket
+            unanswered += 1
+        }
+        return .run(ticket)
+    }
+
+    /// The id under which a message that never became a call is answered: null if that id is running, because one id gets
+    /// one reply.
+    package func answerable(_ id: RequestID?) -> RequestID? {
+        guard let id, tickets[id] == nil else { return nil }
+        return id
+    }
+
+    package static func duplicate(_ id: RequestID) -> RPCError {
+        RPCError(
+            .invalidRequest, "the id \(id.text) belongs to a call that is still running",
+            data: ["pointer": .string("/id"), "id": id.json])
+    }
+
+    /// What becomes of a call's outcome.
+    package enum Finish: Equatable {
+        case reply(BatchPlace?, cancelled: Bool)
+        /// No reply, but a batch may be waiting for this place.
+        case silent(BatchPlace?)
+    }
+
+    /// The method has returned or thrown.
+    package mutating func finished(_ ticket: CallTicket) -> Finish {
+        guard let call = running.removeValue(forKey: ticket) else { return .silent(nil) }
+        guard let id = call.id else { return .silent(call.place) }
+        tickets[id] = nil
+        unanswered -= 1
+        if phase == .closed { return .silent(nil) }
+        switch call.cancelled {
+        case .no: return .reply(call.place, cancelled: false)
+        case .answered: return .reply(call.place, cancelled: true)
+        case .silent: return .silent(call.place)
+        }
+    }
+
+    package func isRunning(_ ticket: CallTicket) -> Bool { running[ticket] != nil }
+
+    package func isCancelled(_ ticket: CallTicket) -> Bool {
+        guard let call = running[ticket] else { return false }
+        return call.cancelled != .no
+    }
+
+    /// The call to cancel; nil if none has that id, which is nobody's fault.
+    package mutating func cancel(_ id: RequestID, silently: Bool) -> CallTicket? {
+        guard let ticket = tickets[id] else { return nil }
+        running[ticket]?.cancelled = silently ? .silent : .answered
+        return ticket
+    }
+
+    // MARK: questions of ours
+
+    package enum Ask: Equatable {
+        case send(Int64)
+        case refuse(RPCError)
+    }
+
+    /// Ids count up, and skip what the client has running.
+    package mutating func ask(_ method: String) -> Ask {
+        guard hasInput, phase != .closed else { return .refuse(Self.gone(method)) }
+        guard questions.count < limits.callbacks else {
+            return .refuse(
+                RPCError(
+                    .tooMany, "at most \(limits.callbacks) callbacks may wait on a connection",
+                    data: ["limit": .integer(Int64(limits.callbacks)), "what": .string("callbacks")]))
+        }
+        while tickets[.integer(nextQuestion)] != nil || questions.contains(nextQuestion) { advance() }
+        let id = nextQuestion
+        advance()
+        questions.insert(id)
+        return .send(id)
+    }
+
+    private mutating func advance() {
+        nextQuestion = nextQuestion >= Self.lastQuestion ? Self.firstQuestion : nextQuestion + 1
+    }
+
+    /// An answer has come: whose it is, or nil if nobody asked (any more).
+    package mutating func answered(_ id: RequestID) -> Int64? {
+        guard case .integer(let number) = id else { return nil }
+        return questions.remove(number)
+    }
+
+    /// The asker waits no longer. False if the question was over already.
+    package mutating func gaveUp(_ question: Int64) -> Bool { questions.remove(question) != nil }
+
+    package static func gone(_ method: String) -> RPCError {
+        RPCError(.clientGone, "the client can no longer answer \(method)", data: ["method": .string(method)])
+    }
+
+    // MARK: ends
+
+    package var isIdle: Bool { running.isEmpty }
+    package var count: Int { running.count }
+
+    /// LSP `shutdown`: calls after this one are refused.
+    package mutating func shutDown() { if phase == .open { phase = .shutDown } }
+    package var isShutDown: Bool { phase == .shutDown }
+
+    /// The service ends: running calls may finish.
+    package mutating func stop() { if phase != .closed { phase = .stopping } }
+
+    /// The client will say nothing more: the questions that are lost by that.
+    package mutating func inputEnded() -> [Int64] {
+        hasInput = false
+        defer { questions = [] }
+        return questions.sorted()
+    }
+
+    /// The client is gone: the calls to cancel and the questions that are lost.
+    package mutating func close() -> (calls: [CallTicket], questions: [Int64]) {
+        phase = .closed
+        return (running.keys.sorted { $0.number < $1.number }, inputEnded())
+    }
+}
+
+extension RequestID {
+    /// For sentences.
+    var text: String {
+        switch self {
+        case .string(let text): "\"\(text)\""
+        case .integer(let number): "\(number)"
+        }
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Names that look like one that does not exist.
+package enum NearNames {
+    /// At most three, the closest first; none if nothing is close.
+    package static func of(_ name: String, among names: [String]) -> [String] {
+        let wanted = Array(name.lowercased().utf8.prefix(128))
+        let limit = max(2, wanted.count / 3)
+        return names.map { (name: $0, distance: distance(wanted, Array($0.lowercased().utf8))) }
+            .filter { $0.distance <= limit }
+            .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
+            .prefix(3)
+            .map(\.name)
+    }
+
+    /// Insertions, deletions and substitutions that lead from one to the other (Levenshtein).
+    private static func distance(_ from: [UInt8], _ to: [UInt8]) -> Int {
+        var row = Array(0...to.count)
+        for (line, byte) in from.enumerated() {
+            var diagonal = row[0]
+            row[0] = line + 1
+            for column in to.indices {
+                let above = row[column + 1]
+                row[column + 1] = min(above + 1, row[column] + 1, diagonal + (byte == to[column] ? 0 : 1))
+                diagonal = above
+            }
+        }
+        return row[to.count]
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What a scanner found at the front of the bytes that were not yet consumed. Ranges and counts are relative to the first
+/// of them; the caller drops `consumed` bytes and asks again, until it hears `.more(consumed: 0)`.
+package enum FrameStep: Equatable {
+    /// No whole frame yet.
+    case more(consumed: Int)
+    /// The bytes of one JSON text.
+    case frame(Range<Int>, consumed: Int)
+    /// The input ended inside this frame.
+    case cut(Range<Int>, consumed: Int)
+    /// A frame over the limit: its first bytes (at most 4 KiB, to look for the id). The rest is skipped by later steps.
+    case tooLong(Range<Int>, consumed: Int)
+    /// The peer speaks HTTP.
+    case http
+    /// Nothing that follows can be understood; the reason is for a person.
+    case broken(String)
+}
+
+/// How a connection separates its messages.
+package enum Framing: String, Sendable, CaseIterable {
+    /// One JSON text per line.
+    case line
+    /// `Content-Length: N`, an empty line, N bytes.
+    case header
+}
+
+package struct FrameLimits: Sendable {
+    /// Bytes of one message. Default 16 MiB.
+    package var message = 16 << 20
+    /// Bytes of a header block. Default 8 KiB.
+    package var header = 8 << 10
+
+    package init() {}
+
+    /// How much of a message that is too long is shown, so that its id can be found.
+    static let glimpse = 4096
+}

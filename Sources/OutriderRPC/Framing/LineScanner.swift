@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+
+/// Finds lines. Remembers how far it has looked, so that input in single bytes costs no more than in one piece.
+///
+/// A carriage return before the line feed is dropped, blank lines are skipped, the last line needs no line feed
+/// (protocol section 3.1).
+package struct LineScanner {
+    private let limit: Int
+    /// So many bytes at the front are known to hold no line feed.
+    private var scanned = 0
+    /// Inside a line that was too long.
+    private var skipping = false
+
+    package init(limits: FrameLimits = FrameLimits()) { limit = limits.message }
+
+    package mutating func next(_ bytes: UnsafeBufferPointer<UInt8>, ended: Bool) -> FrameStep {
+        var start = 0
+        while true {
+            guard let end = Self.lineFeed(in: bytes, from: start + scanned) else {
+                return unfinished(bytes, from: start, ended: ended)
+            }
+            scanned = 0
+            let line = Self.trimmed(bytes, start..<end)
+            let wasSkipping = skipping
+            skipping = false
+            if wasSkipping || line.isEmpty {
+                start = end + 1
+            } else if line.count > limit {
+                return .tooLong(Self.glimpse(line), consumed: end + 1)
+            } else {
+                return .frame(line, consumed: end + 1)
+            }
+        }
+    }
+
+    private mutating func unfinished(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int, ended: Bool) -> FrameStep {
+        scanned = 0
+        if skipping { return .more(consumed: bytes.count) }
+        if bytes.count - start > limit {
+            skipping = true
+            return .tooLong(Self.glimpse(start..<bytes.count), consumed: bytes.count)
+        }
+        guard ended else {
+            scanned = bytes.count - start
+            return .more(consumed: start)
+        }
+        let line = Self.trimmed(bytes, start..<bytes.count)
+        return line.isEmpty ? .more(consumed: bytes.count) : .frame(line, consumed: bytes.count)
+    }
+
+    private static func glimpse(_ line: Range<Int>) -> Range<Int> {
+        line.lowerBound..<min(line.upperBound, line.lowerBound + FrameLimits.glimpse)
+    }
+
+    /// Without the carriage return; empty if nothing but white space is there.
+    private static func trimmed(_ bytes: UnsafeBufferPointer<UInt8>, _ line: Range<Int>) -> Range<Int> {
+        var end = line.upperBound
+        while end > line.lowerBound, isSpace(bytes[end - 1]) { end -= 1 }
+        return line.lowerBound..<end
+    }
+
+    static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
+
+    /// The place of the next line feed. memchr, because long lines are many and Swift's loops are slower.
+    static func lineFeed(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+        guard start < bytes.count, let base = bytes.baseAddress,
+            let found = memchr(base + start, 0x0A, bytes.count - start)
+        else { return nil }
+        return UnsafeRawPointer(found) - UnsafeRawPointer(base)
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// One message on its way out: what stands before the result, the result's own bytes, what stands after. The middle is
+/// never copied until it is written to the wire.
+package struct OutgoingFrame: Sendable {
+    package let head: [UInt8]
+    package let body: [UInt8]
+    package let tail: StaticString
+    package var count: Int { head.count + body.count + tail.utf8CodeUnitCount }
+
+    /// How long the JSON text is, without what the framing adds.
+    package let messageBytes: Int
+
+    init(head: [UInt8], body: [UInt8], braces: Bool, framing: Framing) {
+        messageBytes = head.count + body.count + (braces ? 1 : 0)
+        self.body = body
+        switch framing {
+        case .line:
+            self.head = head
+            tail = braces ? "}\n" : "\n"
+        case .header:
+            self.head = Array("Content-Length: \(messageBytes)\r\n\r\n".utf8) + head
+            tail = braces ? "}" : ""
+        }
+    }
+
+    /// All bytes in one piece.
+    package var bytes: [UInt8] {
+        var bytes = head
+        bytes.reserveCapacity(count)
+        bytes.append(contentsOf: body)
+        bytes.append(contentsOf: UnsafeBufferPointer(start: tail.utf8Start, count: tail.utf8CodeUnitCount))
+        return bytes
+    }
+}
+
+/// The envelopes that we send, members in the order of protocol section 3.3, nothing beside them.
+package enum Outgoing: Sendable {
+    case result(RequestID, JSONText)
+    /// A nil id is written as null.
+    case error(RequestID?, RPCError)
+    case event(Event)
+    case question(Int64, Question)
+    /// The replies of a batch: a JSON array.
+    case batch([UInt8])
+
+    package func frame(_ framing: Framing) -> OutgoingFrame {
+        switch self {
+        case .result(let id, let text):
+            return OutgoingFrame(head: Self.head(id, ",\"result\":"), body: text.bytes, braces: true, framing: framing)
+        case .error(let id, let error):
+            return OutgoingFrame(
+                head: Self.head(id, ",\"error\":"), body: JSONWriter.bytes(of: error), braces: true, framing: framing)
+        case .event(let event):
+            return OutgoingFrame(
+                head: Self.head(nil, event.name), body: event.params.bytes, braces: true, framing: framing)
+        case .question(let id, let question):
+            return OutgoingFrame(
+                head: Self.head(id, question.method), body: question.params.bytes, braces: true, framing: framing)
+        case .batch(let bytes):
+            return OutgoingFrame(head: [], body: bytes, braces: false, framing: framing)
+        }
+    }
+
+    /// The bytes of a reply as a member of a batch.
+    package var item: [UInt8] {
+        let frame = frame(.line)
+        var bytes = frame.bytes
+        bytes.removeLast()
+        return bytes
+    }
+
+    private static func head(_ id: RequestID?, _ member: StaticString) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(64)
+        append("{\"jsonrpc\":\"2.0\",\"id\":", to: &bytes)
+        switch id {
+        case nil: append("null", to: &bytes)
+        case .integer(let number): bytes.append(contentsOf: number.description.utf8)
+        case .string(let text): bytes.append(contentsOf: JSONWriter.bytes(of: text))
+        }
+        append(member, to: &bytes)
+        return bytes
+    }
+
+    private static func head(_ id: Int64?, _ method: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(96)
+        append("{\"jsonrpc\":\"2.0\",", to: &bytes)
+        if let id {
+            append("\"id\":", to: &bytes)
+            bytes.append(contentsOf: id.description.utf8)
+            append(",", to: &bytes)
+        }
+        append("\"method\":", to: &bytes)
+        bytes.append(contentsOf: JSONWriter.bytes(of: method))
+        append(",\"params\":", to: &bytes)
+        return bytes
+    }
+
+    private static func append(_ text: StaticString, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+}
