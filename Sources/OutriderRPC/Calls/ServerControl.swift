@@ -27,12 +27,6 @@ package protocol ServerControl: Sendable {
     var limits: [(name: StaticString, value: Int)] { get }
 }
 
-extension ServerControl {
-    package func setLog(_ setting: LogSetting, listener: any Peer) throws(RPCError) -> LogSetting {
-        try setLog(setting)
-    }
-}
-
 package struct LogSetting: Sendable, Equatable {
     package enum Level: String, Sendable, CaseIterable { case trace, debug, info, notice, warning, error, critical }
     package enum Target: String, Sendable, CaseIterable { case stderr, file, events }
