@@ -62,7 +62,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         // trust
         case trustEvaluationFailed, hostValidationFailed, settingAnchorCertificatesFailed
         // the answer
-        case stringSerializationFailed, jsonSerializationFailed
+        case inputDataNilOrZeroLength, stringSerializationFailed, jsonSerializationFailed
         // files
         case fileWriteFailed, destinationExists
         // ends

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// The body of an answer in the shape that it is given in.
+package struct SerializedBody: Sendable {
+    package enum Shape: Sendable {
+        case none
+        case json(JSONText)
+        case text(String, charset: String)
+        /// The bytes as they are; whoever writes them encodes them.
+        case base64
+    }
+
+    package var shape: Shape
+    /// Why the shape is not the one that was asked for.
+    package var note: String?
+    /// Why the response failed, where the caller insisted on a shape.
+    package var failure: HTTPFailure?
+
+    init(_ shape: Shape, note: String? = nil, failure: HTTPFailure? = nil) {
+        self.shape = shape
+        self.note = note
+        self.failure = failure
+    }
+}
+
+/// Decides in which shape a body is given: what was asked for, or the nearest that loses nothing.
+///
+/// | asked    | given                                                                                           |
+/// |----------|-------------------------------------------------------------------------------------------------|
+/// | `auto`   | by Content-Type: JSON, else text, else base64; each falls back to the next, with a note          |
+/// | `json`   | JSON; else text or base64, a note, and failure 1704 (1700 when empty)                            |
+/// | `text`   | text; else base64, a note, and failure 1703                                                      |
+/// | `base64` | base64                                                                                           |
+/// | `none`   | nothing                                                                                          |
+///
+/// An empty body is `none`. Text with U+0000 counts as not decodable, because clients lose or change it.
+package enum Serialization {
+    /// - Parameters:
+    ///   - contentType: the answer's field, as received.
+    ///   - emptyIsFine: the answer had to be empty: to HEAD, or with status 204, 205 or 304.
+    package static func serialize(
+        _ bytes: [UInt8], as spec: SerializeSpec, contentType: String?, emptyIsFine: Bool = false
+    ) -> SerializedBody {
+        let type = contentType.flatMap(MediaType.init(parsing:))
+        if bytes.isEmpty { return empty(spec, emptyIsFine) }
+        switch spec.shape {
+        case .none: return SerializedBody(.none)
+        case .base64: return SerializedBody(.base64)
+        case .text:
+            guard let text = text(bytes, spec, type) else {
+                let note = undecodable(bytes, spec, type)
+                return SerializedBody(
+                    .base64, note: note, failure: HTTPFailure(.stringSerializationFailed, note, sent: .sent))
+            }
+            return SerializedBody(text)
+        case .json:
+            return json(bytes, spec, type) { note in
+                HTTPFailure(
+                    .jsonSerializationFailed, "the body of the answer is \(note)", sent: .sent,
+                    underlying: .init(.json, 0, note))
+            }
+        case .auto:
+            if type?.isJSON == true { return json(bytes, spec, type) { _ in nil } }
+            guard type == nil || type?.isTextual == true else { return SerializedBody(.base64) }
+            guard let text = text(bytes, spec, type) else {
+                return SerializedBody(.base64, note: type == nil ? nil : undecodable(bytes, spec, type))
+            }
+            return SerializedBody(text)
+        }
+    }
+
+    private static func empty(_ spec: SerializeSpec, _ emptyIsFine: Bool) -> SerializedBody {
+        guard spec.shape == .json, !emptyIsFine else { return SerializedBody(.none) }
+        return SerializedBody(
+            .none,
+            failure: HTTPFailure(.inputDataNilOrZeroLength, "the answer is empty, and JSON was asked for", sent: .sent))
+    }
+
+    private static func text(_ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?) -> SerializedBody.Shape? {
+        let decoded = TextDecoding.decode(bytes, wanted: spec.encoding, declared: type?.charset)
+        guard let decoded, !decoded.text.utf8.contains(0) else { return nil }
+        return .text(decoded.text, charset: decoded.charset.name)
+    }
+
+    private static func undecodable(_ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?) -> String {
+        let label = spec.encoding ?? type?.charset
+        if let label, Charset(label: label) == nil { return "the charset \(FieldRules.shown(label)) is not known" }
+        let decoded = TextDecoding.decode(bytes, wanted: spec.encoding, declared: type?.charset)
+        let charset = label.flatMap(Charset.init(label:)) ?? .utf8
+        return decoded == nil ? "the body is not \(charset.name) text" : "the body is text that holds U+0000"
+    }
+
+    private static func json(
+        _ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?, _ failure: (String) -> HTTPFailure?
+    ) -> SerializedBody {
+        do {
+            return SerializedBody(.json(try JSONText(checking: utf8(bytes, spec, type), limits: limits)))
+        } catch {
+            let note = "not JSON: \(error.reason)"
+            let shape = text(bytes, spec, type) ?? .base64
+            return SerializedBody(shape, note: note, failure: failure(note))
+        }
+    }
+
+    /// JSON is UTF-8 (RFC 8259 section 8.1); what comes otherwise, or with a byte order mark, is turned into it.
+    private static func utf8(_ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?) -> [UInt8] {
+        let plain = bytes.first.map { $0 < 0x80 } ?? true
+        if plain, spec.encoding == nil, type?.charset == nil { return bytes }
+        return TextDecoding.decode(bytes, wanted: spec.encoding, declared: type?.charset).map { Array($0.text.utf8) }
+            ?? bytes
+    }
+
+    /// The text is only passed through: what must be bounded is depth, for the client's parser.
+    private static let limits: JSONLimits = {
+        var limits = JSONLimits()
+        limits.tokens = 1 << 24
+        limits.members = 1 << 24
+        return limits
+    }()
+}
