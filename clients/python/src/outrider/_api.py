@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""``outrider.get(…)`` and its like, for scripts: one client for the whole program, made at the first request."""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+
+from ._client import Client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from typing_extensions import Unpack
+
+    from ._calls import Item, Options
+    from ._exceptions import OutriderError
+    from ._responses import Response
+
+_lock = allocate_lock()
+_client: Client | None = None
+
+
+def shared() -> Client:
+    """The client behind these functions."""
+    global _client
+    client = _client
+    if client is None:
+        with _lock:
+            if _client is None:
+                import atexit
+
+                _client = Client()
+                atexit.register(_client.close)
+            client = _client
+    return client
+
+
+def get(url: str, **options: Unpack[Options]) -> Response:
+    """Sends a GET request; the options are those of :meth:`outrider.Client.get`."""
+    return shared().get(url, **options)
+
+
+def head(url: str, **options: Unpack[Options]) -> Response:
+    """Sends a HEAD request."""
+    return shared().head(url, **options)
+
+
+def options(url: str, **options: Unpack[Options]) -> Response:
+    """Sends an OPTIONS request."""
+    return shared().options(url, **options)
+
+
+def post(url: str, **options: Unpack[Options]) -> Response:
+    """Sends a POST request, usually with ``json=``, ``data=`` or ``file=``."""
+    return shared().post(url, **options)
+
+
+def put(url: str, **options: Unpack[Options]) -> Response:
+    """Sends a PUT request."""
+    return shared().put(url, **options)
+
+
+def patch(url: str, **options: Unpack[Options]) -> Response:
+    """Sends a PATCH request."""
+    return shared().patch(url, **options)
+
+
+def delete(url: str, **options: Unpack[Options]) -> Response:
+    """Sends a DELETE request."""
+    return shared().delete(url, **options)
+
+
+def request(method: str, url: str, **options: Unpack[Options]) -> Response:
+    """Sends a request with any method."""
+    return shared().request(method, url, **options)
+
+
+def many(requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]) -> list[Response | OutriderError]:
+    """Sends many requests at once; see :meth:`outrider.Client.many`."""
+    return shared().many(requests, window=window, **options)

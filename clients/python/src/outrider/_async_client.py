@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The awaiting client: the same calls as the blocking one, in an asyncio event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket as sockets
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
+
+from ._async_connection import AsyncConnection
+from ._async_events import AsyncEventStream, AsyncInbox
+from ._calls import UNTIMED_GUARD, Defaults, build, build_item, guard_for
+from ._client import own_timeout, result_of
+from ._exceptions import ExchangeError, OutriderError, ServerGone
+from ._responses import AsyncResponse
+from ._rpc import encode
+from ._transports import end, reach
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from subprocess import Popen
+    from types import TracebackType
+
+    from typing_extensions import Unpack
+
+    from ._calls import Auth, HeadersIn, Item, Options, Timeout
+    from ._models import Event
+
+Handler = TypeVar("Handler", bound=Callable[..., object])
+Answerer = TypeVar("Answerer", bound=Callable[[dict[str, Any]], Any])
+
+
+class AsyncClient:
+    """Makes HTTP requests through the outrider service from asyncio.
+
+    ::
+
+        async with outrider.AsyncClient() as client:
+            r = await client.get("https://example.org", params={"q": "wolf"})
+            pages = await client.many(["https://example.org/a", "https://example.org/b"])
+
+    The arguments and the methods are those of :class:`~outrider.Client`. A cancelled task cancels its request.
+    A body that the service keeps because it is large is read before the response is returned, unless ``body_to``
+    was given.
+    """
+
+    def __init__(
+        self,
+        *,
+        socket: str | os.PathLike[str] | None = None,
+        stdio: bool = False,
+        command: Sequence[str] | None = None,
+        spawn: bool = True,
+        headers: HeadersIn | None = None,
+        auth: Auth | None = None,
+        timeout: Timeout | None = None,
+        check: bool = True,
+    ) -> None:
+        if (socket is not None) + bool(stdio) + (command is not None) > 1:
+            raise TypeError("give only one of socket, stdio and command")
+        if isinstance(command, str):
+            raise TypeError("command must be a list of words, not one string")
+        self._defaults = Defaults(headers, auth, timeout, check)
+        self._socket = None if socket is None else os.fspath(socket)
+        self._command = None if command is None else list(command)
+        self._stdio = stdio
+        self._spawn = spawn
+        self._connection: AsyncConnection | None = None
+        self._opening: asyncio.Task[AsyncConnection] | None = None
+        self._child: Popen[bytes] | None = None
+        self._inbox = AsyncInbox()
+        self._pid = os.getpid()
+        self._closed = False
+
+    # Requests
+
+    async def get(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a GET request, and awaits its response; the options are those of :meth:`outrider.Client.get`."""
+        return await self._send("GET", url, options)
+
+    async def head(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a HEAD request; the response has no body."""
+        return await self._send("HEAD", url, options)
+
+    async def options(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends an OPTIONS request."""
+        return await self._send("OPTIONS", url, options)
+
+    async def post(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a POST request, usually with ``json=``, ``data=`` or ``file=``."""
+        return await self._send("POST", url, options)
+
+    async def put(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a PUT request."""
+        return await self._send("PUT", url, options)
+
+    async def patch(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a PATCH request."""
+        return await self._send("PATCH", url, options)
+
+    async def delete(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a DELETE request."""
+        return await self._send("DELETE", url, options)
+
+    async def request(self, method: str, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a request with any method."""
+        return await self._send(method, url, options)
+
+    async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
+        built = build(method, url, options, self._defaults)
+        response = AsyncResponse(await self._result("data.send", built.params, built.guard), self.invoke)
+        if built.check:
+            response.raise_for_error()
+        return await self._whole(response, options)
+
+    async def many(
+        self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
+    ) -> list[AsyncResponse | OutriderError]:
+        """Sends many requests over one connection, ``window`` of them at a time; see :meth:`outrider.Client.many`."""
+        if not 1 <= window <= 256:
+            raise ValueError("window must be between 1 and 256")
+        built = [build_item(item, options, self._defaults) for item in requests]
+        if not built:
+            return []
+        guard = max([one.guard for one in built])
+        connection = await self._live()
+        answers = await connection.batch("data.send", [one.params for one in built], window, guard)
+        outcomes = [self._outcome(answer, one.check) for answer, one in zip(answers, built)]
+        for outcome in outcomes:
+            if isinstance(outcome, AsyncResponse) and outcome.body_kind == "stored":
+                await self._whole(outcome, options)
+        return outcomes
+
+    def _outcome(self, answer: Any, check: bool) -> AsyncResponse | OutriderError:
+        if isinstance(answer, OutriderError):
+            return answer
+        try:
+            response = AsyncResponse(result_of(answer), self.invoke)
+        except OutriderError as problem:
+            return problem
+        error: ExchangeError | None = response.error if check else None
+        return response if error is None else error
+
+    async def _whole(self, response: AsyncResponse, options: Mapping[str, Any]) -> AsyncResponse:
+        """The response, with a body that became too large for the answer."""
+        if response.body_kind == "stored" and options.get("body_to") is None:
+            await response.read()
+        return response
+
+    async def start(self, method: str, url: str, **options: Unpack[Options]) -> str:
+        """Starts a request and returns its handle at once. See :meth:`wait`."""
+        built = build(method, url, options, self._defaults)
+        return str((await self._result("data.start", built.params, UNTIMED_GUARD))["request"])
+
+    async def wait(
+        self, request: str, *, timeout: float | None = None, check: bool | None = None
+    ) -> AsyncResponse | None:
+        """The response to a started request; ``None`` if it has none after ``timeout`` seconds."""
+        params: dict[str, Any] = {"request": request}
+        if timeout is not None:
+            params["timeout"] = timeout
+        result = await self.invoke("request.wait", params, timeout=timeout)
+        if result.get("pending"):
+            return None
+        response = AsyncResponse(result, self.invoke)
+        if self._defaults.check if check is None else check:
+            response.raise_for_error()
+        return response
+
+    async def cancel(self, request: str) -> str:
+        """Cancels a started request; its state afterwards. Who waits for it gets :class:`~outrider.Cancelled`."""
+        return str((await self.invoke("request.cancel", {"request": request}))["state"])
+
+    # Any method
+
+    async def call(self, name: str, /, **params: Any) -> dict[str, Any]:
+        """Calls any method of the service by its name; see :meth:`outrider.Client.call`."""
+        return await self.invoke(name, params, timeout=own_timeout(params))
+
+    async def invoke(
+        self, name: str, params: Mapping[str, Any] | None = None, *, timeout: Timeout | None = None
+    ) -> dict[str, Any]:
+        """As :meth:`call`, with the parameters in a mapping and a time limit that is this client's only."""
+        return await self._result(name, encode({} if params is None else params), guard_for(timeout))
+
+    async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
+        connection = self._connection
+        if connection is None or connection.dead is not None or self._stale(connection):
+            connection = await self._live()
+        return result_of(await connection.call(method, params, seconds))
+
+    async def info(self) -> dict[str, Any]:
+        """What the service tells about itself: ``server.info``."""
+        return await self.invoke("server.info")
+
+    async def stats(self) -> dict[str, Any]:
+        """What the service has done so far: ``server.stats``."""
+        return await self.invoke("server.stats")
+
+    # Events and callbacks
+
+    def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> AsyncEventStream:
+        """Events as they come, to iterate over with ``async for``; see :meth:`outrider.Client.events`."""
+        if limit < 1:
+            raise ValueError("limit must be at least 1")
+        return AsyncEventStream(self._inbox, names, timeout, limit)
+
+    @overload
+    def on(self, name: str) -> Callable[[Handler], Handler]: ...
+    @overload
+    def on(self, name: str, function: Handler) -> Handler: ...
+    def on(self, name: str, function: Callable[[Event], object] | None = None) -> Any:
+        """Calls ``function`` with every event of that name (``"*"`` for all); also as a decorator.
+
+        A coroutine function is run as a task.
+        """
+        if function is None:
+            return lambda given: self.on(name, given)
+        self._inbox.handlers[name] = [*self._inbox.handlers.get(name, ()), function]
+        return function
+
+    def off(self, name: str, function: Callable[[Event], object] | None = None) -> None:
+        """Ends what :meth:`on` began, for one function or for all of that name."""
+        handlers = self._inbox.handlers
+        kept = [] if function is None else [other for other in handlers.get(name, ()) if other != function]
+        if kept:
+            handlers[name] = kept
+        else:
+            handlers.pop(name, None)
+
+    @overload
+    def on_callback(self, name: str) -> Callable[[Answerer], Answerer]: ...
+    @overload
+    def on_callback(self, name: str, function: Answerer) -> Answerer: ...
+    def on_callback(self, name: str, function: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+        """Answers the service's questions of that name with what ``function`` returns, or its coroutine."""
+        if function is None:
+            return lambda given: self.on_callback(name, given)
+        self._inbox.callbacks[name] = function
+        return function
+
+    # The connection
+
+    def _stale(self, connection: AsyncConnection) -> bool:
+        """Whether the connection belongs to another event loop, or to the process that forked this one."""
+        return connection.loop is not asyncio.get_running_loop() or self._pid != os.getpid()
+
+    async def _live(self) -> AsyncConnection:
+        connection = self._connection
+        if connection is not None and connection.dead is None and not self._stale(connection):
+            return connection
+        loop = asyncio.get_running_loop()
+        if self._opening is None or self._opening.get_loop() is not loop:
+            self._opening = loop.create_task(self._open(loop))
+            self._opening.add_done_callback(self._opened)
+        return await asyncio.shield(self._opening)
+
+    def _opened(self, task: asyncio.Task[AsyncConnection]) -> None:
+        if self._opening is task:
+            self._opening = None
+        if not task.cancelled():
+            task.exception()
+
+    async def _open(self, loop: asyncio.AbstractEventLoop) -> AsyncConnection:
+        if self._closed:
+            raise ServerGone("this client is closed")
+        if self._pid != os.getpid():
+            self._pid, self._child = os.getpid(), None
+        if self._child is not None and self._connection is not None:
+            raise ServerGone(f"the service that this client started has ended: {self._connection.dead}")
+        stream, name, self._child = await loop.run_in_executor(
+            None, reach, self._socket, self._stdio, self._command, self._spawn
+        )
+        connection = AsyncConnection(loop, self._inbox, name)
+        await loop.create_unix_connection(lambda: connection, sock=sockets.socket(fileno=stream.detach()))
+        self._connection = connection
+        return connection
+
+    async def close(self) -> None:
+        """Ends the connection, and the service if this client started one of its own. Harmless when done twice."""
+        self._closed = True
+        connection, child = self._connection, self._child
+        self._connection = self._child = None
+        if connection is not None and not self._stale(connection):
+            connection.close()
+            await asyncio.sleep(0)
+        if child is not None and self._pid == os.getpid():
+            await asyncio.get_running_loop().run_in_executor(None, end, child)
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        where = "stdio" if self._stdio or self._command else self._socket or "the user's service"
+        return f"<outrider.AsyncClient of {where}>"

@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Pure: the keywords of Python become the parameters of the protocol.
+
+Both clients use these builders, so a request means the same in both. Nothing here is sent.
+"""
+
+from __future__ import annotations
+
+from ._rpc import encode, quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import IO, Any, Literal, TypedDict, Union
+
+    Scalar = Union[str, int, float, bool, None]
+    Pairs = Union[Mapping[str, Any], Iterable[tuple[str, Scalar]]]
+    HeadersIn = Union[Mapping[str, Union[str, Sequence[str]]], Iterable[tuple[str, str]]]
+    Timeout = Union[float, Mapping[str, float]]
+    Auth = tuple[str, str]
+    Item = Union[str, tuple[str, str], Mapping[str, Any]]
+
+    class Options(TypedDict, total=False):
+        """What every request can be given, besides its method and its URL."""
+
+        params: Pairs | str | None
+        headers: HeadersIn | None
+        json: Any
+        data: str | bytes | bytearray | memoryview | IO[bytes] | IO[str] | Pairs | None
+        file: str | os.PathLike[str] | None
+        content_type: str | None
+        auth: Auth | None
+        timeout: Timeout | None
+        serialize: str | Mapping[str, str] | None
+        body_to: Literal["inline", "stored", "file", "discard"] | None
+        max_inline: int | None
+        metrics: bool | None
+        tag: str | None
+        events: bool | Sequence[str] | None
+        detach: bool | None
+        allow_get_body: bool | None
+        check: bool | None
+
+
+GRACE = 2.0
+"""Seconds that the service gets, after a request's own timeout, to say what was late."""
+
+UNTIMED_GUARD = 600.0
+"""Seconds after which a call without any timeout is given up: the service ends it much earlier."""
+
+FOREVER = 1e6
+"""Seconds: what an infinite timeout becomes."""
+
+_EXACT = '"serialize":{"as":"base64"}'
+"""What is asked for by default: the body's bytes as they are. Text and JSON are then made of them here."""
+
+
+def text_of(value: object, name: str) -> str:
+    """``value`` if it is a string, else a :class:`TypeError` that names the parameter."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, not {type(value).__name__}")
+    return value
+
+
+def basic(auth: object) -> str:
+    """The value of an Authorization field for a user name and a password (RFC 7617, in UTF-8)."""
+    if not isinstance(auth, tuple) or len(auth) != 2:
+        raise TypeError("auth must be a tuple of user name and password")
+    user, password = text_of(auth[0], "the user name in auth"), text_of(auth[1], "the password in auth")
+    if ":" in user:
+        raise ValueError("the user name in auth must not contain a colon (RFC 7617)")
+    from binascii import b2a_base64
+
+    return "Basic " + b2a_base64(f"{user}:{password}".encode(), newline=False).decode("ascii")
+
+
+def header_list(headers: object, name: str = "headers") -> list[tuple[str, str]]:
+    """Fields in their order, one tuple for each, from a mapping or from pairs."""
+    items = getattr(headers, "items", None)
+    pairs = items() if callable(items) else headers
+    if isinstance(pairs, (str, bytes)) or not hasattr(pairs, "__iter__"):
+        raise TypeError(f"{name} must be a mapping or pairs, not {type(headers).__name__}")
+    fields: list[tuple[str, str]] = []
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"{name} must consist of pairs of name and value")
+        key, value = pair
+        key = text_of(key, f"a name in {name}")
+        for one in value if isinstance(value, (tuple, list)) else (value,):
+            if one is not None:
+                fields.append((key, text_of(one, f"the value of {key} in {name}")))
+    return fields
+
+
+def _grouped(pairs: object, name: str) -> dict[str, Any]:
+    """A mapping, or pairs in which a name may occur again, as the object that the protocol wants."""
+    items = getattr(pairs, "items", None)
+    found = items() if callable(items) else pairs
+    if isinstance(found, (str, bytes)) or not hasattr(found, "__iter__"):
+        raise TypeError(f"{name} must be a mapping or pairs, not {type(pairs).__name__}")
+    grouped: dict[str, Any] = {}
+    for pair in found:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"{name} must consist of pairs of name and value")
+        key = str(pair[0])
+        value = list(pair[1]) if isinstance(pair[1], (tuple, set, frozenset)) else pair[1]
+        if key in grouped:
+            before = grouped[key] if isinstance(grouped[key], list) else [grouped[key]]
+            value = before + (value if isinstance(value, list) else [value])
+        grouped[key] = value
+    return grouped
+
+
+def _seconds(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} must be a number of seconds, not {type(value).__name__}")
+    if not value > 0:
+        raise ValueError(f"{name} must be more than 0 seconds")
+    return value
+
+
+def _put_params(spec: dict[str, Any], value: Any) -> None:
+    if isinstance(value, str):
+        if value:
+            url, mark, fragment = spec["url"].partition("#")
+            spec["url"] = url + ("&" if "?" in url else "?") + value.lstrip("?") + mark + fragment
+        return
+    query = _grouped(value, "params")
+    if query:
+        spec["query"] = query
+
+
+def _put_headers(spec: dict[str, Any], value: Any) -> None:
+    spec["headers"] = header_list(value)
+
+
+def _put_body(spec: dict[str, Any], body: dict[str, Any]) -> None:
+    if len(spec.setdefault("body", body)) and spec["body"] is not body:
+        raise TypeError("give only one of json, data and file")
+
+
+def _put_json(spec: dict[str, Any], value: Any) -> None:
+    _put_body(spec, {"json": value})
+
+
+def _put_data(spec: dict[str, Any], value: Any) -> None:
+    if hasattr(value, "read"):
+        value = value.read()
+    if isinstance(value, str):
+        _put_body(spec, {"text": value})
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        from binascii import b2a_base64
+
+        _put_body(spec, {"base64": b2a_base64(value, newline=False).decode("ascii")})
+    else:
+        _put_body(spec, {"form": _grouped(value, "data")})
+
+
+def _put_file(spec: dict[str, Any], value: Any) -> None:
+    from os.path import abspath
+
+    path = value.__fspath__() if hasattr(value, "__fspath__") else value
+    _put_body(spec, {"file": abspath(text_of(path, "file"))})
+
+
+def _put_auth(spec: dict[str, Any], value: Any) -> None:
+    spec["auth"] = basic(value)
+
+
+def _put_timeout(spec: dict[str, Any], value: Any) -> None:
+    if isinstance(value, (int, float)):
+        if _seconds(value, "timeout") != float("inf"):
+            spec["timeout"] = value
+    elif hasattr(value, "items"):
+        spec["timeout"] = {str(phase): _seconds(given, f"timeout[{phase!r}]") for phase, given in value.items()}
+    else:
+        raise TypeError("timeout must be a number of seconds, or a mapping of phases to seconds")
+
+
+def _put_serialize(spec: dict[str, Any], value: Any) -> None:
+    spec["serialize"] = {"as": value} if isinstance(value, str) else dict(value)
+
+
+def _put_events(spec: dict[str, Any], value: Any) -> None:
+    spec["events"] = value if isinstance(value, (bool, str)) else list(value)
+
+
+def _plain(name: str) -> Callable[[dict[str, Any], Any], None]:
+    def put(spec: dict[str, Any], value: Any) -> None:
+        spec[name] = value
+
+    return put
+
+
+_WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
+    "params": _put_params,
+    "headers": _put_headers,
+    "json": _put_json,
+    "data": _put_data,
+    "file": _put_file,
+    "auth": _put_auth,
+    "timeout": _put_timeout,
+    "serialize": _put_serialize,
+    "events": _put_events,
+    "body_to": _plain("bodyTo"),
+    "max_inline": _plain("maxInline"),
+    "metrics": _plain("metrics"),
+    "tag": _plain("tag"),
+    "detach": _plain("detach"),
+    "allow_get_body": _plain("allowGetBody"),
+    "content_type": _plain("contentType"),
+    "check": _plain("check"),
+}
+
+OPTIONS: tuple[str, ...] = tuple(_WRITERS)
+"""The names of all options of a request."""
+
+
+def _unknown(name: str) -> TypeError:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, OPTIONS, 1)
+    hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(OPTIONS)}"
+    return TypeError(f"a request has no option {name}{hint}")
+
+
+class Built:
+    """A request, ready to be sent: its parameters as JSON text, how long to wait, whether a failure raises."""
+
+    __slots__ = ("check", "guard", "params")
+
+    def __init__(self, params: str, guard: float, check: bool) -> None:
+        self.params = params
+        self.guard = guard
+        self.check = check
+
+
+class Defaults:
+    """What every request of one client is given unless it says otherwise.
+
+    ``plain`` is the end of the parameters of a request without options: the one form that is built by
+    joining three strings, because most requests are of it.
+    """
+
+    __slots__ = ("check", "guard", "headers", "plain", "timeout")
+
+    def __init__(
+        self,
+        headers: HeadersIn | None = None,
+        auth: Auth | None = None,
+        timeout: Timeout | None = None,
+        check: bool = True,
+    ) -> None:
+        self.headers = [] if headers is None else header_list(headers)
+        if auth is not None:
+            self.headers = _replaced(self.headers, [("Authorization", basic(auth))])
+        spec: dict[str, Any] = {}
+        if timeout is not None:
+            _put_timeout(spec, timeout)
+        self.timeout: Timeout | None = spec.get("timeout")
+        self.guard = guard_for(timeout)
+        self.check = check
+        self.plain = "," + _EXACT + "}"
+        if self.timeout is not None:
+            self.plain = ',"timeout":' + encode(self.timeout, "timeout") + self.plain
+        if self.headers:
+            self.plain = ',"headers":' + encode(_wire(self.headers), "headers") + self.plain
+
+
+def guard_for(timeout: Timeout | None) -> float:
+    """How many seconds to wait for the answer to a call with this timeout."""
+    if timeout is None:
+        return UNTIMED_GUARD
+    if isinstance(timeout, (int, float)):
+        return min(timeout + GRACE, FOREVER)
+    total = timeout.get("total")
+    return UNTIMED_GUARD if total is None else total + GRACE
+
+
+def _wire(fields: list[tuple[str, str]]) -> Any:
+    """Fields as an object where that says the same, else as a list; the list is what keeps the order."""
+    as_object = dict(fields)
+    if len(as_object) == len(fields):
+        return as_object
+    return [{"name": name, "value": value} for name, value in fields]
+
+
+def _replaced(fields: list[tuple[str, str]], by: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """``fields`` without those whose names occur in ``by``, then ``by``."""
+    names = {name.lower() for name, _ in by}
+    return [field for field in fields if field[0].lower() not in names] + by
+
+
+def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
+    """The parameters of ``data.send`` or ``data.start`` for one request."""
+    text_of(url, "url")
+    if not options and method == "GET":
+        return Built(f'{{"url":{quote(url)}{defaults.plain}', defaults.guard, defaults.check)
+    spec: dict[str, Any] = {"url": url}
+    if method != "GET":
+        spec["method"] = text_of(method, "method")
+    for name, value in options.items():
+        writer = _WRITERS.get(name)
+        if writer is None:
+            raise _unknown(name)
+        if value is not None:
+            writer(spec, value)
+    check = spec.pop("check", defaults.check)
+    _finish_headers(spec, defaults)
+    _finish_body(spec)
+    given = options.get("timeout")
+    if given is None and defaults.timeout is not None:
+        spec["timeout"] = defaults.timeout
+    ending = "}" if "serialize" in spec else "," + _EXACT + "}"
+    guard = defaults.guard if given is None else guard_for(given)
+    return Built(encode(spec, "the request")[:-1] + ending, guard, bool(check))
+
+
+def _finish_headers(spec: dict[str, Any], defaults: Defaults) -> None:
+    fields: list[tuple[str, str]] = spec.pop("headers", [])
+    auth = spec.pop("auth", None)
+    if auth is not None:
+        fields = _replaced(fields, [("Authorization", auth)])
+    if defaults.headers:
+        fields = _replaced(defaults.headers, fields)
+    if fields:
+        spec["headers"] = _wire(fields)
+
+
+def _finish_body(spec: dict[str, Any]) -> None:
+    content_type = spec.pop("contentType", None)
+    if content_type is None:
+        return
+    if "body" not in spec:
+        raise TypeError("content_type needs one of json, data and file")
+    spec["body"]["contentType"] = text_of(content_type, "content_type")
+
+
+def build_item(item: Item, options: Mapping[str, Any], defaults: Defaults) -> Built:
+    """One entry of ``many``: a URL, a pair of method and URL, or a mapping with ``url`` and options."""
+    if isinstance(item, str):
+        return build("GET", item, options, defaults)
+    if isinstance(item, tuple) and len(item) == 2:
+        return build(text_of(item[0], "method").upper(), item[1], options, defaults)
+    if hasattr(item, "items"):
+        own = {**options, **item}
+        if "url" not in own:
+            raise TypeError("a request given as a mapping needs url")
+        url = own.pop("url")
+        return build(text_of(own.pop("method", "GET"), "method").upper(), url, own, defaults)
+    raise TypeError(f"a request must be a URL, (method, URL) or a mapping, not {type(item).__name__}")

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""One connection of the blocking client, shared by any number of threads.
+
+There is no reader thread. Whoever waits for an answer while nobody reads becomes the *leader*: it reads, keeps
+its own answer, and hands every other to the thread that waits for it. When it leaves, it wakes a *follower* to
+lead. So a program with one thread pays for one ``send`` and one ``recv`` per call, and no thread is switched::
+
+    call ──nobody reads──▶ lead ──own answer──▶ done, wake a follower
+      └────somebody reads──▶ follow ──answer handed over──▶ done
+                                └─────woken, nobody reads──▶ lead
+
+Two promises make that safe. A follower registers, then tries to lead, then sleeps; a leader stops reading, then
+looks for followers: so one of the two always notices the other. And whoever leaves sees to it that somebody leads.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from itertools import count
+from time import monotonic
+
+from ._exceptions import OutriderError, ProtocolError, RequestTimeout, ServerGone
+from ._rpc import METHOD_NOT_FOUND, call_frame, cancel_frame, messages, quote, refusal_frame
+from ._wire import Unsent, Wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _socket import socket as Socket
+    from collections.abc import Sequence
+    from typing import Any
+
+
+class Waiter:
+    """One thread that waits, and what it waits for."""
+
+    __slots__ = ("lock", "message", "method")
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+        self.message: Any = None
+        self.lock = allocate_lock()
+        self.lock.acquire()
+
+    def deliver(self, number: int, message: Any) -> None:
+        """Takes the answer, and wakes the thread."""
+        self.message = message
+        self.wake()
+
+    def wake(self) -> None:
+        """Lets the thread look again. Waking it twice is the same as once."""
+        try:
+            self.lock.release()
+        except RuntimeError:
+            pass
+
+    def sleep(self, deadline: float) -> None:
+        """Until woken, or until the deadline."""
+        self.lock.acquire(True, max(0.0, deadline - monotonic()))
+
+
+class Batch(Waiter):
+    """A thread that waits for many answers, whose places in the list are known by their numbers."""
+
+    __slots__ = ("answers", "left", "places")
+
+    def __init__(self, method: str, size: int) -> None:
+        super().__init__(method)
+        self.places: dict[int, int] = {}
+        self.answers: list[Any] = [None] * size
+        self.left = size
+
+    def deliver(self, number: int, message: Any) -> None:
+        """Puts the answer into its place, and wakes the thread."""
+        self.answers[self.places.pop(number)] = message
+        self.left -= 1
+        self.wake()
+
+
+class Inbox:
+    """What a client does with events and callbacks; this one, used until somebody asks for them, refuses."""
+
+    def event(self, name: str, params: Any) -> None:
+        """An event arrived. Must not block and must not call."""
+
+    def callback(self, connection: Connection, number: Any, name: str, params: Any) -> bool:
+        """A callback arrived; whether it will be answered. Must not block and must not call."""
+        return False
+
+    def closed(self) -> None:
+        """No more will arrive."""
+
+
+class Connection(Wire):
+    """A connection to the service: calls in, answers out, and everything else to the inbox."""
+
+    def __init__(self, stream: Socket, inbox: Inbox, name: str) -> None:
+        super().__init__(stream, name)
+        self.inbox = inbox
+        self._next = count(1).__next__
+        self._waiting: dict[int, Waiter] = {}
+        self._owed: list[bytes] = []
+
+    # Calls
+
+    def call(self, method: str, params: str, seconds: float) -> Any:
+        """One call with its parameters as JSON text; the answer's message, be it a result or an error."""
+        number = self._next()
+        frame = call_frame(number, method, params)
+        if not self._reading.acquire(False):
+            return self._follow(number, method, frame, seconds)
+        try:
+            self._send(frame, True)
+            try:
+                return self._lead(number, method, monotonic() + seconds)
+            except (ServerGone, ProtocolError):
+                raise
+            except BaseException:
+                self.cancel(number)
+                raise
+        finally:
+            self._reading.release()
+            if self._waiting:
+                self._appoint()
+
+    def _follow(self, number: int, method: str, frame: bytes, seconds: float) -> Any:
+        waiter = Waiter(method)
+        deadline = monotonic() + seconds
+        self._waiting[number] = waiter
+        try:
+            self._send(frame)
+            while waiter.message is None:
+                if self._reading.acquire(False):
+                    try:
+                        if waiter.message is None:
+                            waiter.message = self._lead(number, method, deadline)
+                    finally:
+                        self._reading.release()
+                    break
+                if self.dead is not None:
+                    raise self._gone(method)
+                if monotonic() >= deadline:
+                    raise self._late(method)
+                waiter.sleep(deadline)
+            return waiter.message
+        except (ServerGone, ProtocolError):
+            raise
+        except BaseException:
+            self.cancel(number)
+            raise
+        finally:
+            self._waiting.pop(number, None)
+            self._appoint()
+
+    def batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
+        """Many calls, at most ``window`` unanswered at a time; their messages in the order of ``params``.
+
+        A call that was not answered has an exception in its place. ``seconds`` is how long nothing may arrive.
+        """
+        batch = Batch(method, len(params))
+        leading = self._reading.acquire(False)
+        sent = 0
+        deadline = monotonic() + seconds
+        try:
+            while batch.left:
+                free = window - (sent - len(params) + batch.left)
+                if sent < len(params) and (free * 4 >= window or free >= len(params) - sent):
+                    sent = self._send_some(batch, params, sent, free, leading)
+                left = batch.left
+                if leading:
+                    self._dispatch(self._receive(method, deadline), -1)
+                else:
+                    leading = self._reading.acquire(False)
+                    if not leading:
+                        batch.sleep(deadline)
+                        self._expect_life(method, deadline)
+                if batch.left != left:
+                    deadline = monotonic() + seconds
+        except ServerGone as gone:
+            if sent == 0 and isinstance(gone, Unsent):
+                raise
+            self._fill(batch, gone)
+        except ProtocolError as problem:
+            self._fill(batch, problem)
+        except RequestTimeout as late:
+            self._cancel_all(batch)
+            self._fill(batch, late)
+        except BaseException:
+            self._cancel_all(batch)
+            raise
+        finally:
+            for number in list(batch.places):
+                self._waiting.pop(number, None)
+            if leading:
+                self._reading.release()
+            self._appoint()
+        return batch.answers
+
+    def _send_some(self, batch: Batch, params: Sequence[str], sent: int, free: int, leading: bool) -> int:
+        upto = min(len(params), sent + free)
+        middle = f',"method":{quote(batch.method)},"params":'
+        frames = []
+        for place in range(sent, upto):
+            number = self._next()
+            batch.places[number] = place
+            self._waiting[number] = batch
+            frames.append(f'{{"jsonrpc":"2.0","id":{number}{middle}{params[place]}}}\n')
+        self._send("".join(frames).encode("ascii"), leading)
+        return upto
+
+    @staticmethod
+    def _fill(batch: Batch, problem: OutriderError) -> None:
+        for place, answer in enumerate(batch.answers):
+            if answer is None:
+                batch.answers[place] = problem
+
+    def _cancel_all(self, batch: Batch) -> None:
+        self._try_send(b"".join([cancel_frame(number) for number in list(batch.places)]))
+
+    def _expect_life(self, method: str, deadline: float) -> None:
+        if self.dead is not None:
+            raise self._gone(method)
+        if monotonic() >= deadline:
+            raise self._late(method)
+
+    def cancel(self, number: int) -> None:
+        """Asks the service to end call ``number``; its answer, if one still comes, is ignored."""
+        self._try_send(cancel_frame(number))
+
+    def tell(self, frame: bytes) -> None:
+        """Sends a notification, or an answer to a callback."""
+        self._send(frame)
+
+    # Events
+
+    def listen(self, number: int, waiter: Waiter, deadline: float) -> None:
+        """Reads, or waits while another thread reads, until ``waiter`` has been woken or the deadline has passed."""
+        self._waiting[number] = waiter
+        try:
+            if self._reading.acquire(False):
+                try:
+                    if waiter.lock.locked() and self.dead is None:
+                        self._dispatch(self._receive(waiter.method, deadline), -1)
+                except RequestTimeout:
+                    pass
+                finally:
+                    self._reading.release()
+            elif self.dead is None:
+                waiter.sleep(deadline)
+        finally:
+            self._waiting.pop(number, None)
+            self._appoint()
+
+    # Reading: only with the reading lock
+
+    def _lead(self, number: int, method: str, deadline: float) -> Any:
+        while True:
+            message = self._dispatch(self._receive(method, deadline), number)
+            if message is not None:
+                return message
+
+    def _dispatch(self, lines: bytes, own: int) -> Any:
+        """Hands every message to whom it is for. Gives the one with the number ``own`` back, if it is there."""
+        found = None
+        try:
+            arrived = messages(lines)
+        except ProtocolError as problem:
+            raise self._broken(problem) from None
+        for message in arrived:
+            if "method" in message:
+                self._incoming(message)
+                continue
+            number = message.get("id")
+            if number == own:
+                found = message
+            else:
+                waiter = self._waiting.pop(number, None)
+                if waiter is not None:
+                    waiter.deliver(number, message)
+        if self._owed:
+            owed, self._owed = self._owed, []
+            self._send(b"".join(owed), True)
+        return found
+
+    def _incoming(self, message: Any) -> None:
+        name, params = message["method"], message.get("params")
+        number = message.get("id")
+        if number is None:
+            self.inbox.event(name, params)
+        elif not self.inbox.callback(self, number, name, params):
+            self._owed.append(refusal_frame(number, METHOD_NOT_FOUND, f"this client does not answer {name}"))
+
+    # Ends
+
+    def _appoint(self) -> None:
+        """Sees to it that somebody reads, if somebody waits."""
+        if self._waiting and not self._reading.locked():
+            for waiter in list(self._waiting.values()):
+                waiter.wake()
+                return
+
+    def _in_flight(self) -> list[str]:
+        return [waiter.method for waiter in list(self._waiting.values()) if waiter.method]
+
+    def _ended(self) -> None:
+        for waiter in list(self._waiting.values()):
+            waiter.wake()
+        self.inbox.closed()

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""What calls give back: fields, events, and all of a response but the reading of its body."""
+
+from __future__ import annotations
+
+from ._exceptions import ExchangeError, StatusError, from_failure
+from ._rpc import decode, encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+
+class Headers:
+    """The fields of a response: a mapping that does not mind capitals and keeps repeated fields.
+
+    ``headers["content-type"]`` is the value (repeated fields joined by a comma and a space),
+    ``headers.get_all("set-cookie")`` every one, and ``headers.pairs`` what was on the wire, in its order.
+    """
+
+    __slots__ = ("_folded", "pairs")
+
+    def __init__(self, fields: Sequence[Mapping[str, str]]) -> None:
+        self.pairs: tuple[tuple[str, str], ...] = tuple([(field["name"], field["value"]) for field in fields])
+        folded: dict[str, list[str]] = {}
+        for name, value in self.pairs:
+            folded.setdefault(name.lower(), []).append(value)
+        self._folded = folded
+
+    def __getitem__(self, name: str) -> str:
+        return ", ".join(self._folded[name.lower()])
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._folded
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._folded)
+
+    def __len__(self) -> int:
+        return len(self._folded)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Headers) and self._folded == other._folded
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Headers({dict(self.items())!r})"
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """The value of a field, or ``default``."""
+        values = self._folded.get(name.lower())
+        return default if values is None else ", ".join(values)
+
+    def get_all(self, name: str) -> list[str]:
+        """Every value of a field, in wire order; empty when there is none."""
+        return list(self._folded.get(name.lower(), ()))
+
+    def keys(self) -> list[str]:
+        """The names, in lower case."""
+        return list(self._folded)
+
+    def values(self) -> list[str]:
+        """The values, one for each name."""
+        return [", ".join(values) for values in self._folded.values()]
+
+    def items(self) -> list[tuple[str, str]]:
+        """Names and values."""
+        return [(name, ", ".join(values)) for name, values in self._folded.items()]
+
+
+class Event:
+    """Something the service told without being asked: ``name`` (``event.progress``) and ``params``."""
+
+    __slots__ = ("name", "params")
+
+    def __init__(self, name: str, params: Mapping[str, Any]) -> None:
+        self.name = name
+        self.params = params
+
+    @property
+    def request(self) -> str | None:
+        """The handle of the request it is about, if it is about one."""
+        return self.params.get("request")
+
+    @property
+    def seq(self) -> int | None:
+        """Its number among the events of that request or stream, from 0."""
+        return self.params.get("seq")
+
+    @property
+    def tag(self) -> str | None:
+        """The label that the request was given."""
+        return self.params.get("tag")
+
+    def __repr__(self) -> str:
+        return f"<Event {self.name} {dict(self.params)!r}>"
+
+
+class ResponseData:
+    """What both kinds of response have in common: all but reading a body that the service keeps."""
+
+    __slots__ = ("_call", "_content", "_headers", "_released", "raw")
+
+    def __init__(self, raw: dict[str, Any], call: Callable[[str, dict[str, Any]], Any]) -> None:
+        self.raw = raw
+        self._call = call
+        self._content: bytes | None = None
+        self._headers: Headers | None = None
+        self._released = False
+
+    def __repr__(self) -> str:
+        return f"<Response [{self.status}] {self.method} {self.url}>"
+
+    @property
+    def status(self) -> int | None:
+        """The status code; ``None`` when no head arrived."""
+        return self.raw.get("status")
+
+    @property
+    def ok(self) -> bool:
+        """Whether the exchange succeeded *and* the status is below 400."""
+        status = self.raw.get("status")
+        return self.raw.get("ok") is True and status is not None and status < 400
+
+    @property
+    def headers(self) -> Headers:
+        """The fields of the head; empty when none arrived."""
+        if self._headers is None:
+            self._headers = Headers(self.raw.get("headers") or ())
+        return self._headers
+
+    @property
+    def url(self) -> str:
+        """The URL that answered, after redirects."""
+        return self.raw["url"]  # type: ignore[no-any-return]
+
+    @property
+    def method(self) -> str:
+        """The method of the last attempt."""
+        return self.raw["method"]  # type: ignore[no-any-return]
+
+    @property
+    def http_version(self) -> str | None:
+        """Such as ``1.1``."""
+        return self.raw.get("httpVersion")
+
+    @property
+    def attempts(self) -> int:
+        """How often the request was sent."""
+        return self.raw.get("attempts", 0)  # type: ignore[no-any-return]
+
+    @property
+    def redirects(self) -> list[dict[str, Any]]:
+        """The redirects that were followed: ``status`` and ``url`` of each."""
+        return self.raw.get("redirects") or []
+
+    @property
+    def cache(self) -> str | None:
+        """What the cache did, such as ``bypass``."""
+        return self.raw.get("cache")
+
+    @property
+    def metrics(self) -> dict[str, Any] | None:
+        """How long each phase took, when ``metrics=True`` was given."""
+        return self.raw.get("metrics")
+
+    @property
+    def remote(self) -> dict[str, Any] | None:
+        """The peer: ``address`` and ``port``."""
+        return self.raw.get("remote")
+
+    @property
+    def tls(self) -> dict[str, Any] | None:
+        """The secure connection, for ``https``."""
+        return self.raw.get("tls")
+
+    @property
+    def request(self) -> str | None:
+        """The request's handle."""
+        return self.raw.get("request")
+
+    @property
+    def tag(self) -> str | None:
+        """The label that the request was given."""
+        return self.raw.get("tag")
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The body as the service gave it: ``kind``, ``size``, ``contentType`` and so on."""
+        return self.raw.get("body") or {"kind": "none", "size": 0}
+
+    @property
+    def body_kind(self) -> str:
+        """``none``, ``json``, ``text``, ``base64``, ``file`` or ``stored``."""
+        return self.body.get("kind", "none")  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """The size of the body in bytes, after decoding of Content-Encoding."""
+        return self.body.get("size", 0)  # type: ignore[no-any-return]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole body arrived."""
+        return self.body.get("complete") is not False
+
+    @property
+    def path(self) -> str | None:
+        """The private file that holds the body, with ``body_to="file"``."""
+        return self.body.get("path")
+
+    @property
+    def handle(self) -> str | None:
+        """The handle of a body that the service keeps."""
+        return self.body.get("response")
+
+    @property
+    def error(self) -> ExchangeError | None:
+        """Why the exchange failed, as the exception that would be raised for it; ``None`` if it did not."""
+        failure = self.raw.get("error")
+        return None if failure is None else from_failure(failure, self)
+
+    def raise_for_error(self) -> None:
+        """Raises :attr:`error` if the exchange failed."""
+        error = self.error
+        if error is not None:
+            raise error
+
+    def raise_for_status(self) -> None:
+        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and :attr:`error` if there is one."""
+        self.raise_for_error()
+        status = self.status
+        if status is not None and status >= 400:
+            raise StatusError(
+                f"the server answered {status} ({self.method} {self.url})",
+                code=1600,
+                kind="responseValidationFailed",
+                reason="unacceptableStatusCode",
+                retryable=status in (408, 425, 429, 500, 502, 503, 504),
+                response=self,
+            )
+
+    @property
+    def encoding(self) -> str:
+        """The charset of :attr:`text`: what the Content-Type says, else UTF-8."""
+        body = self.body
+        if "charset" in body:
+            return str(body["charset"])
+        for part in str(body.get("contentType") or "").split(";")[1:]:
+            name, _, value = part.partition("=")
+            if name.strip().lower() == "charset":
+                return value.strip().strip("\"'") or "utf-8"
+        return "utf-8"
+
+    def _inline(self) -> bytes | None:
+        """The body's bytes if they came with the answer, else ``None``."""
+        body = self.body
+        kind = body.get("kind")
+        if kind == "base64":
+            from binascii import a2b_base64
+
+            return a2b_base64(body["base64"])
+        if kind == "text":
+            try:
+                return str(body["text"]).encode(self.encoding)
+            except (LookupError, UnicodeError):
+                return str(body["text"]).encode("utf-8", "surrogatepass")
+        if kind == "json":
+            return encode(body["json"], "the body").encode("ascii")
+        return b"" if body.get("response") is None else None
+
+    def _text(self, content: bytes) -> str:
+        body = self.body
+        if body.get("kind") == "text":
+            return str(body["text"])
+        encoding = self.encoding
+        try:
+            return content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, "replace")
+        except LookupError:
+            return content.decode("utf-8", "replace")
+
+    def _json(self, content: bytes) -> Any:
+        body = self.body
+        if body.get("kind") == "json":
+            return body["json"]
+        if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return decode(content.decode("utf-16"))
+        return decode(content.decode("utf-8-sig"))

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Pure: values to bytes and bytes to messages. No socket, no lock, no clock.
+
+The C parts of the standard library's ``json`` are used without the package around them, because importing
+that package costs more time than a whole call does; where they are missing, the package itself is used.
+"""
+
+from __future__ import annotations
+
+from ._exceptions import InvalidCall, ProtocolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+PROTOCOL = 1
+"""The version of the wire protocol that this client speaks."""
+
+METHOD_NOT_FOUND = -32601
+CALLBACK_FAILED = -32021
+
+
+def _refuse(value: object) -> Any:
+    """Called by the encoder for what JSON has no form for."""
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+class _ScannerSettings:
+    """What the C scanner reads from its context: plain JSON, nothing converted."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+
+    @staticmethod
+    def parse_constant(name: str) -> Any:
+        raise ValueError(f"{name} is not JSON")
+
+
+def _accelerated() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[Any], str], Callable[[str], str]]:
+    from _json import encode_basestring_ascii, make_encoder, make_scanner  # type: ignore[import-not-found, unused-ignore]
+
+    chunks = make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", False, False, False)
+
+    def encode(value: Any) -> str:
+        return "".join(chunks(value, 0))
+
+    scan = make_scanner(_ScannerSettings())  # type: ignore[arg-type, unused-ignore]
+    if scan(encode({"a": [1, 2.5, "\u00e9", None, True]}), 0)[0] != {"a": [1, 2.5, "\u00e9", None, True]}:
+        raise ImportError("the accelerators do not behave as expected")
+    return scan, encode, encode_basestring_ascii
+
+
+def _portable() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[Any], str], Callable[[str], str]]:
+    from json import JSONDecoder, JSONEncoder
+    from json.encoder import encode_basestring_ascii
+
+    encoder = JSONEncoder(separators=(",", ":"), allow_nan=False, default=_refuse)
+    return JSONDecoder().raw_decode, encoder.encode, encode_basestring_ascii
+
+
+try:
+    scan, _encode, quote = _accelerated()
+except (ImportError, TypeError, AttributeError, ValueError):
+    scan, _encode, quote = _portable()
+
+
+def encode(value: Any, name: str = "params") -> str:
+    """``value`` as compact ASCII JSON. ``name`` is the parameter blamed when it cannot be done."""
+    try:
+        return _encode(value)
+    except RecursionError:
+        raise InvalidCall(f"{name} contains itself, or is nested too deeply") from None
+    except (TypeError, ValueError) as problem:
+        raise InvalidCall(f"{name} cannot be written as JSON: {problem}") from None
+
+
+def decode(text: str) -> Any:
+    """One JSON value and nothing else. Raises :class:`ValueError`."""
+    start = 0
+    end = len(text)
+    while start < end and text[start] in " \t\r\n":
+        start += 1
+    try:
+        value, stop = scan(text, start)
+    except StopIteration:
+        raise ValueError(f"not JSON: {text[:80]!r}") from None
+    except RecursionError:
+        raise ValueError("JSON nested too deeply") from None
+    if text[stop:].strip(" \t\r\n"):
+        raise ValueError(f"text after the JSON value: {text[stop : stop + 80]!r}")
+    return value
+
+
+def call_frame(number: int, method: str, params: str) -> bytes:
+    """A call as one line. ``params`` is JSON text already."""
+    return f'{{"jsonrpc":"2.0","id":{number},"method":{quote(method)},"params":{params}}}\n'.encode("ascii")
+
+
+def event_frame(method: str, params: str) -> bytes:
+    """A notification as one line. ``params`` is JSON text already."""
+    return f'{{"jsonrpc":"2.0","method":{quote(method)},"params":{params}}}\n'.encode("ascii")
+
+
+def cancel_frame(number: int) -> bytes:
+    """The notification that ends call ``number``."""
+    return b'{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":%d}}\n' % number
+
+
+def answer_frame(number: Any, result: Mapping[str, Any]) -> bytes:
+    """The answer to a callback."""
+    return f'{{"jsonrpc":"2.0","id":{encode(number)},"result":{encode(result, "the answer")}}}\n'.encode("ascii")
+
+
+def refusal_frame(number: Any, code: int, message: str) -> bytes:
+    """The answer to a callback that could not be served."""
+    error = encode({"code": code, "message": message})
+    return f'{{"jsonrpc":"2.0","id":{encode(number)},"error":{error}}}\n'.encode("ascii")
+
+
+def messages(lines: bytes) -> list[Any]:
+    """All messages in ``lines``, which are complete. One pass of the scanner reads them all.
+
+    Raises :class:`~outrider.ProtocolError` when anything in it is not a JSON object.
+    """
+    try:
+        text = lines.decode()
+        if text.count("\n") == 1 and text[0] == "{":
+            value, stop = scan(text, 0)
+            if stop == len(text) - 1:
+                return [value]
+        found = decode("[" + ",".join([line for line in text.split("\n") if line.strip(" \t\r")]) + "]")
+    except (ValueError, StopIteration, IndexError, RecursionError) as problem:
+        raise ProtocolError(f"the service sent what is not JSON: {problem}") from None
+    for message in found:
+        if type(message) is not dict:
+            raise ProtocolError("the service sent a message that is not an object")
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Processes and sockets that tests talk to."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+
+
+def serve(binary: str, path: str) -> subprocess.Popen[bytes]:
+    """Starts a service on ``path`` and waits until it listens."""
+    child = subprocess.Popen([binary, "serve", "--socket", path], stdin=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while True:
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(path)
+                return child
+            except OSError:
+                if child.poll() is not None or time.monotonic() > deadline:
+                    child.kill()
+                    status = child.wait()
+                    raise RuntimeError(f"{binary} did not listen on {path}; exit status {status}") from None
+        threading.Event().wait(0.01)
+
+
+def stop(child: subprocess.Popen[bytes]) -> None:
+    """Ends a process that was started here."""
+    child.terminate()
+    try:
+        child.wait(10)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+class Peer:
+    """A server for faults that no real part produces.
+
+    It waits for a line (on a Unix socket) or a request's head (on TCP), sends the next of its answers, and closes
+    the connection after the last one. ``None``-like silence is an empty answer: then it just holds the connection.
+    """
+
+    def __init__(self, answers: Sequence[bytes], path: str | None) -> None:
+        self.received: list[bytes] = []
+        self._answers = answers
+        self._end = b"\n" if path else b"\r\n\r\n"
+        self._ended = threading.Event()
+        self._open: list[socket.socket] = []
+        self._listener = socket.socket(socket.AF_UNIX if path else socket.AF_INET)
+        self._listener.bind(path or ("127.0.0.1", 0))
+        self._listener.listen(16)
+        self.path = path or ""
+        self.url = "" if path else f"http://127.0.0.1:{self._listener.getsockname()[1]}/"
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            try:
+                stream, _ = self._listener.accept()
+            except OSError:
+                return
+            self._open.append(stream)
+            threading.Thread(target=self._serve, args=(stream,), daemon=True).start()
+
+    def _serve(self, stream: socket.socket) -> None:
+        try:
+            for answer in self._answers:
+                seen = b""
+                while self._end not in seen:
+                    data = stream.recv(65536)
+                    if not data:
+                        return
+                    seen += data
+                self.received.append(seen)
+                if not answer:
+                    self._ended.wait()
+                stream.sendall(answer)
+        except OSError:
+            pass
+        finally:
+            stream.close()
+
+    def close(self) -> None:
+        """Ends it and all its connections."""
+        self._ended.set()
+        self._listener.close()
+        for stream in self._open:
+            try:
+                stream.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        if self.path:
+            os.unlink(self.path)

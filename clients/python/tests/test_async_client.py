@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The awaiting client, against the real service."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import outrider
+from outrider import AsyncClient, AsyncResponse
+from peers import Peer, serve, stop
+
+PATTERN = bytes(range(256)) * 12_000
+
+Work = Callable[[AsyncClient], Coroutine[Any, Any, None]]
+
+
+@pytest.fixture
+def run(service: str) -> Callable[[Work], None]:
+    """Runs a coroutine with a client of the running service."""
+
+    def runner(work: Work) -> None:
+        async def main() -> None:
+            async with AsyncClient(socket=service) as client:
+                await asyncio.wait_for(work(client), 60)
+
+        asyncio.run(main())
+
+    return runner
+
+
+def test_requests_of_every_kind(run: Callable[[Work], None], origin: str) -> None:
+    async def work(client: AsyncClient) -> None:
+        r = await client.get(f"{origin}/json", params={"a": 1})
+        assert (r.status, r.json(), r.url) == (200, {"id": 1, "x": 0.1}, f"{origin}/json?a=1")
+        for method in ("post", "put", "patch", "delete", "options"):
+            r = await getattr(client, method)(f"{origin}/echo", json=[1])
+            assert r.json()["method"] == method.upper() and r.json()["body"] == "[1]"
+        assert (await client.head(f"{origin}/json")).content == b""
+        assert (await client.request("PURGE", f"{origin}/echo")).json()["method"] == "PURGE"
+        assert (await client.info())["protocol"] == 1 and await client.stats()
+
+    run(work)
+
+
+def test_many_at_once_and_in_order(run: Callable[[Work], None], origin: str) -> None:
+    async def work(client: AsyncClient) -> None:
+        gathered = await asyncio.gather(*[client.get(f"{origin}/bytes/{size}") for size in range(150)])
+        assert [len(r.content) for r in gathered] == list(range(150))
+        for window in (1, 64, 256):
+            answers = await client.many([f"{origin}/bytes/{size}" for size in range(150)], window=window)
+            assert [len(r.content) for r in answers if isinstance(r, AsyncResponse)] == list(range(150))
+        bad, good = await client.many(["http://127.0.0.1:1/", f"{origin}/json"])
+        assert isinstance(bad, outrider.ConnectError) and isinstance(good, AsyncResponse)
+        assert await client.many([]) == []
+
+    run(work)
+
+
+def test_failures_raise(run: Callable[[Work], None], origin: str) -> None:
+    async def work(client: AsyncClient) -> None:
+        with pytest.raises(outrider.ConnectError):
+            await client.get("http://127.0.0.1:1/")
+        assert (await client.get("http://127.0.0.1:1/", check=False)).error is not None
+        with pytest.raises(outrider.StatusError):
+            (await client.get(f"{origin}/status/500")).raise_for_status()
+        with pytest.raises(outrider.UnknownMethod):
+            await client.call("no.such")
+        with pytest.raises(outrider.RequestTimeout):
+            await client.get(f"{origin}/delay/20", timeout=0.1)
+        with pytest.raises(outrider.RequestTimeout):
+            await client.invoke("diagnostics.sleep", {"seconds": 30}, timeout=0.05)
+        assert await client.call("diagnostics.echo", a=1) == {"a": 1}
+
+    run(work)
+
+
+def test_a_cancelled_task_cancels_its_call(run: Callable[[Work], None]) -> None:
+    async def work(client: AsyncClient) -> None:
+        task = asyncio.create_task(client.call("diagnostics.sleep", seconds=30))
+        while (await client.stats())["calls"]["running"] < 2:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        while (await client.stats())["calls"]["running"] > 1:
+            await asyncio.sleep(0.01)
+
+    run(work)
+
+
+def test_large_bodies_are_read_unless_they_are_to_be_kept(
+    run: Callable[[Work], None], origin: str, tmp_path: Path
+) -> None:
+    async def work(client: AsyncClient) -> None:
+        r = await client.get(f"{origin}/bytes/2000000")
+        assert r.body_kind == "stored" and r.content == PATTERN[:2_000_000]
+        (one,) = await client.many([f"{origin}/bytes/2000000"])
+        assert isinstance(one, AsyncResponse) and one.content == PATTERN[:2_000_000]
+        async with await client.get(f"{origin}/bytes/2000000", body_to="stored") as r:
+            with pytest.raises(RuntimeError, match="read"):
+                r.content  # noqa: B018
+            assert b"".join([piece async for piece in r.iter_bytes(300_000)]) == PATTERN[:2_000_000]
+            assert Path(await r.save(tmp_path / "a")).read_bytes() == PATTERN[:2_000_000]
+            assert await r.read() == PATTERN[:2_000_000]
+        small = await client.get(f"{origin}/json")
+        await small.save(tmp_path / "b")
+        assert (tmp_path / "b").read_bytes() == small.content == await small.read()
+
+    run(work)
+
+
+def test_events_and_callbacks(run: Callable[[Work], None], origin: str) -> None:
+    async def work(client: AsyncClient) -> None:
+        async with client.events(timeout=10) as events:
+            request = await client.start("GET", f"{origin}/json", events=["finish"])
+            async for event in events:
+                assert event.name == "event.finish" and event.request == request
+                break
+        seen: list[int] = []
+
+        @client.on("diagnostics.tick")
+        async def tick(event: outrider.Event) -> None:
+            seen.append((await client.call("diagnostics.echo", n=event.params["n"]))["n"])
+
+        client.on("diagnostics.tick", lambda event: seen.append(-1))
+        await client.call("diagnostics.notify", count=5)
+        while len(seen) < 10:
+            await asyncio.sleep(0.01)
+        assert sorted(seen) == [-1] * 5 + [0, 1, 2, 3, 4]
+        client.off("diagnostics.tick")
+
+        @client.on_callback("callback.add")
+        async def add(params: dict[str, Any]) -> dict[str, Any]:
+            await asyncio.sleep(0)
+            return {"sum": params["a"] + params["b"]}
+
+        answer = await client.call("diagnostics.callback", method="callback.add", params={"a": 2, "b": 3})
+        assert answer["answer"] == {"sum": 5}
+        with pytest.raises(outrider.CallbackError):
+            await client.call("diagnostics.callback", method="callback.other")
+        done = await client.wait(await client.start("GET", f"{origin}/json"))
+        assert done is not None and done.status == 200
+
+    run(work)
+
+
+def test_one_client_serves_several_event_loops(service: str) -> None:
+    client = AsyncClient(socket=service)
+
+    async def once() -> dict[str, Any]:
+        return await client.call("diagnostics.echo", a=1)
+
+    async def last() -> None:
+        await client.close()
+
+    for _ in range(3):
+        assert asyncio.run(once()) == {"a": 1}
+    asyncio.run(last())
+
+
+def test_a_service_that_goes_away_and_comes_back(binary: str, directory: str) -> None:
+    path = f"{directory}/async.sock"
+
+    async def main() -> None:
+        async with AsyncClient(socket=path) as client:
+            child = serve(binary, path)
+            waiting = asyncio.create_task(client.call("diagnostics.sleep", seconds=30))
+            while (await client.stats())["calls"]["running"] < 2:
+                await asyncio.sleep(0.01)
+            child.kill()
+            with pytest.raises(outrider.ServerGone) as caught:
+                await waiting
+            assert "diagnostics.sleep" in caught.value.in_flight
+            stop(child)
+            with pytest.raises(outrider.ServerNotFound):
+                await client.info()
+            child = serve(binary, path)
+            assert await client.info()
+            stop(child)
+
+    asyncio.run(main())
+
+
+def test_a_service_of_ones_own_on_stdio(binary: str, origin: str) -> None:
+    async def main() -> int | None:
+        async with AsyncClient(command=[binary, "serve", "--stdio"]) as client:
+            assert (await client.get(f"{origin}/json")).ok
+            child = client._child
+        assert child is not None
+        return child.returncode
+
+    assert asyncio.run(main()) == 0
+
+
+@pytest.mark.parametrize("answer", [b"hello\n", b'{"jsonrpc":"2.0","id":1,"result":{}'])
+def test_a_service_that_breaks_the_protocol_is_an_error(peer: Callable[..., Peer], answer: bytes) -> None:
+    async def main(path: str) -> None:
+        async with AsyncClient(socket=path) as client:
+            with pytest.raises(outrider.ServerGone):
+                await client.info()
+
+    asyncio.run(main(peer(answer, unix=True).path))
+
+
+def test_silence_ends_with_an_error(peer: Callable[..., Peer]) -> None:
+    async def main(path: str) -> None:
+        async with AsyncClient(socket=path) as client:
+            began = time.monotonic()
+            with pytest.raises(outrider.RequestTimeout):
+                await client.get("http://h/", timeout=0.05)
+            (late,) = await client.many(["http://h/"], timeout=0.05)
+            assert isinstance(late, outrider.RequestTimeout) and time.monotonic() - began < 15
+
+    asyncio.run(main(peer(b"", unix=True).path))
+
+
+def test_wrong_arguments_are_refused_before_anything_is_sent(service: str) -> None:
+    async def refused(work: Awaitable[Any], problem: type[Exception]) -> None:
+        with pytest.raises(problem):
+            await work
+
+    async def main() -> None:
+        async with AsyncClient(socket=service) as client:
+            await refused(client.get("http://h/", parms={}), TypeError)  # type: ignore[call-arg]
+            await refused(client.many(["http://h/"], window=999), ValueError)
+        await refused(client.info(), outrider.ServerGone)
+
+    asyncio.run(main())

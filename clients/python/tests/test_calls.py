@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The keywords of a request, as parameters of the protocol."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outrider import InvalidCall
+from outrider._calls import GRACE, UNTIMED_GUARD, Defaults, build, build_item
+
+EXACT = {"as": "base64"}
+
+
+def spec(method: str = "GET", url: str = "http://h/", defaults: Defaults | None = None, **options: Any) -> Any:
+    built = build(method, url, options, defaults or Defaults())
+    return json.loads(built.params)
+
+
+def test_a_plain_get_is_a_url_and_the_wish_for_exact_bytes() -> None:
+    assert spec() == {"url": "http://h/", "serialize": EXACT}
+    assert spec("HEAD") == {"url": "http://h/", "method": "HEAD", "serialize": EXACT}
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({"params": {"q": "wolf", "t": ("a", "b"), "x": None}}, {"query": {"q": "wolf", "t": ["a", "b"], "x": None}}),
+        ({"params": [("a", 1), ("b", 2), ("a", 3)]}, {"query": {"a": [1, 3], "b": 2}}),
+        ({"params": "a=1&b=2"}, {"url": "http://h/?a=1&b=2"}),
+        ({"headers": {"A": ["1", "2"]}}, {"headers": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]}),
+        ({"headers": [("X-A", "1")]}, {"headers": {"X-A": "1"}}),
+        ({"json": {"a": [1, None]}}, {"body": {"json": {"a": [1, None]}}}),
+        ({"json": False}, {"body": {"json": False}}),
+        ({"data": "text"}, {"body": {"text": "text"}}),
+        ({"data": b"\x00\xff"}, {"body": {"base64": "AP8="}}),
+        ({"data": {"a": 1}}, {"body": {"form": {"a": 1}}}),
+        ({"data": b"x", "content_type": "image/png"}, {"body": {"base64": "eA==", "contentType": "image/png"}}),
+        ({"file": Path("/etc/hostname")}, {"body": {"file": "/etc/hostname"}}),
+        ({"auth": ("user", "pässword")}, {"headers": {"Authorization": "Basic dXNlcjpww6Rzc3dvcmQ="}}),
+        ({"timeout": 1.5}, {"timeout": 1.5}),
+        ({"timeout": {"connect": 1}}, {"timeout": {"connect": 1}}),
+        ({"timeout": float("inf")}, {}),
+        ({"body_to": "stored", "max_inline": 0}, {"bodyTo": "stored", "maxInline": 0}),
+        ({"metrics": True, "tag": "t", "events": ("state",)}, {"metrics": True, "tag": "t", "events": ["state"]}),
+        ({"tag": None, "json": None, "timeout": None}, {}),
+    ],
+)  # fmt: skip
+def test_each_option_has_its_place(given: dict[str, Any], wanted: dict[str, Any]) -> None:
+    assert spec(**given) == {"url": "http://h/", "serialize": EXACT, **wanted}
+
+
+def test_serialize_replaces_the_wish_for_exact_bytes() -> None:
+    assert spec(serialize="json")["serialize"] == {"as": "json"}
+    assert spec(serialize={"as": "text", "encoding": "utf-8"})["serialize"] == {"as": "text", "encoding": "utf-8"}
+
+
+def test_params_as_text_go_before_the_fragment() -> None:
+    assert spec(url="http://h/?x=1#end", params="a=1")["url"] == "http://h/?x=1&a=1#end"
+
+
+@pytest.mark.parametrize(
+    ("options", "problem", "says"),
+    [
+        ({"parms": {}}, TypeError, "did you mean params"),
+        ({"zzz": 1}, TypeError, "there are params, headers"),
+        ({"params": 7}, TypeError, "params must be a mapping or pairs"),
+        ({"params": [1]}, TypeError, "params must consist of pairs"),
+        ({"headers": "X: y"}, TypeError, "headers must be a mapping or pairs"),
+        ({"headers": {"X": 1}}, TypeError, "the value of X in headers must be a string"),
+        ({"headers": {1: "x"}}, TypeError, "a name in headers must be a string"),
+        ({"json": {"a": {1}}}, InvalidCall, "the request cannot be written as JSON: set"),
+        ({"json": float("nan")}, InvalidCall, "the request cannot be written as JSON"),
+        ({"json": 1, "data": "x"}, TypeError, "only one of json, data and file"),
+        ({"data": 7}, TypeError, "data must be a mapping or pairs"),
+        ({"file": 7}, TypeError, "file must be a string, not int"),
+        ({"content_type": "text/plain"}, TypeError, "content_type needs one of"),
+        ({"auth": "user:password"}, TypeError, "auth must be a tuple"),
+        ({"auth": ("a:b", "c")}, ValueError, "colon"),
+        ({"auth": ("a", None)}, TypeError, "the password in auth"),
+        ({"timeout": 0}, ValueError, "timeout must be more than 0"),
+        ({"timeout": -1}, ValueError, "timeout must be more than 0"),
+        ({"timeout": float("nan")}, ValueError, "timeout must be more than 0"),
+        ({"timeout": True}, TypeError, "timeout must be a number"),
+        ({"timeout": "5"}, TypeError, "timeout must be a number"),
+        ({"timeout": {"connect": "5"}}, TypeError, "timeout\\['connect'\\] must be a number"),
+    ],
+)
+def test_a_wrong_option_is_refused_by_name(options: dict[str, Any], problem: type[Exception], says: str) -> None:
+    with pytest.raises(problem, match=says):
+        build("GET", "http://h/", options, Defaults())
+
+
+def test_a_url_and_a_method_must_be_text() -> None:
+    with pytest.raises(TypeError, match="url must be a string, not bytes"):
+        build("GET", b"http://h/", {}, Defaults())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="method must be a string"):
+        build(None, "http://h/", {}, Defaults())  # type: ignore[arg-type]
+
+
+def test_defaults_are_for_requests_that_do_not_say_otherwise() -> None:
+    defaults = Defaults(headers={"X-A": "1", "X-B": "2"}, auth=("u", "p"), timeout=5)
+    plain = spec(defaults=defaults)
+    assert plain["headers"] == {"X-A": "1", "X-B": "2", "Authorization": "Basic dTpw"}
+    assert plain["timeout"] == 5
+    own = spec(defaults=defaults, headers={"x-a": "9"}, auth=("v", "q"), timeout=1)
+    assert own["headers"] == {"X-B": "2", "x-a": "9", "Authorization": "Basic djpx"}
+    assert own["timeout"] == 1
+    assert spec("POST", defaults=defaults)["headers"] == plain["headers"]
+
+
+def test_waiting_is_a_little_longer_than_the_timeout() -> None:
+    assert build("GET", "http://h/", {"timeout": 3}, Defaults()).guard == 3 + GRACE
+    assert build("GET", "http://h/", {"timeout": {"total": 3}}, Defaults()).guard == 3 + GRACE
+    assert build("GET", "http://h/", {"timeout": {"connect": 3}}, Defaults()).guard == UNTIMED_GUARD
+    assert build("GET", "http://h/", {}, Defaults(timeout=4)).guard == 4 + GRACE
+    assert build("GET", "http://h/", {"timeout": float("inf")}, Defaults()).guard < 1e7
+
+
+def test_an_item_of_many_is_a_url_a_pair_or_a_mapping() -> None:
+    defaults = Defaults()
+
+    def item(given: Any, **options: Any) -> Any:
+        return json.loads(build_item(given, options, defaults).params)
+
+    assert item("http://h/") == {"url": "http://h/", "serialize": EXACT}
+    assert item(("post", "http://h/"))["method"] == "POST"
+    assert item({"url": "http://h/", "method": "put", "tag": "own"}, tag="all") == {
+        "url": "http://h/",
+        "method": "PUT",
+        "tag": "own",
+        "serialize": EXACT,
+    }
+    with pytest.raises(TypeError, match="needs url"):
+        item({"method": "GET"})
+    with pytest.raises(TypeError, match="a request must be"):
+        item(7)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Bytes and messages; and what importing the package costs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from outrider import InvalidCall, ProtocolError, _rpc
+
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+
+
+def test_a_call_is_one_ascii_line_with_the_members_in_order() -> None:
+    frame = _rpc.call_frame(7, "data.send", _rpc.encode({"url": "http://é/\n"}))
+    assert frame == b'{"jsonrpc":"2.0","id":7,"method":"data.send","params":{"url":"http://\\u00e9/\\n"}}\n'
+
+
+def test_notifications_answers_and_refusals_are_valid_messages() -> None:
+    assert json.loads(_rpc.cancel_frame(3)) == {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 3}}
+    assert json.loads(_rpc.answer_frame(1_000_000_001, {"sum": 5}))["result"] == {"sum": 5}
+    assert json.loads(_rpc.refusal_frame(4, -32601, "no"))["error"] == {"code": -32601, "message": "no"}
+    assert json.loads(_rpc.event_frame("stream.credit", "{}")) == {
+        "jsonrpc": "2.0",
+        "method": "stream.credit",
+        "params": {},
+    }
+
+
+@pytest.mark.parametrize("value", [{1, 2}, float("nan"), float("inf"), b"bytes", object()])
+def test_what_json_has_no_form_for_is_refused_by_the_parameters_name(value: object) -> None:
+    with pytest.raises(InvalidCall, match=r"^body cannot be written as JSON"):
+        _rpc.encode({"a": [value]}, "body")
+
+
+def test_a_value_that_contains_itself_is_refused() -> None:
+    circle: list[object] = []
+    circle.append(circle)
+    with pytest.raises(InvalidCall, match="contains itself"):
+        _rpc.encode(circle)
+
+
+def test_several_lines_are_read_at_once_and_blank_ones_are_skipped() -> None:
+    lines = b'{"id":1,"result":{}}\n\n   {"id":2,"result":{"a":"\\u2028"}}\r\n{"method":"event.x","params":{}}\n'
+    assert [message.get("id") for message in _rpc.messages(lines)] == [1, 2, None]
+
+
+def test_the_waiting_pad_before_an_answer_is_skipped() -> None:
+    assert _rpc.messages(b'     {"id":1,"result":{}}\n') == [{"id": 1, "result": {}}]
+
+
+@pytest.mark.parametrize(
+    "line", [b"{", b"hello", b'{"a":1}x', b"[1]", b"7", b"\xff", b'{"a":NaN}', b"[" * 100_000, b'{"a":1},{"b":2}x']
+)
+def test_what_is_not_a_message_is_a_protocol_error(line: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        _rpc.messages(line + b"\n")
+
+
+def test_the_portable_codec_does_what_the_fast_one_does() -> None:
+    fast, portable = _rpc._accelerated(), _rpc._portable()
+    value = {"a": [1, 2.5, 1e300, "é\u2028\x00", None, True, {}], "b": -(2**63)}
+    assert fast[1](value) == portable[1](value)
+    text = portable[1](value)
+    assert fast[0](text, 0) == portable[0](text, 0) == (value, len(text))
+
+
+def test_decoding_takes_one_value_and_nothing_else() -> None:
+    assert _rpc.decode(" [1] \n") == [1]
+    for text in ("", "[1] 2", "nul", "NaN", "{'a':1}"):
+        with pytest.raises(ValueError):
+            _rpc.decode(text)
+
+
+def _fresh(program: str) -> str:
+    words = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n{program}"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+HEAVY = "asyncio typing dataclasses inspect subprocess logging email http re json socket ssl urllib threading enum"
+
+
+@pytest.mark.parametrize("program", ["import outrider", "import outrider; outrider.get; outrider.Client"])
+def test_importing_loads_nothing_heavy(program: str) -> None:
+    loaded = set(_fresh(f"{program}; print(*sys.modules)").split())
+    assert "outrider" in loaded
+    assert not loaded & set(HEAVY.split())
+
+
+def test_everything_public_can_be_reached_and_nothing_else() -> None:
+    import outrider
+
+    for name in outrider.__all__:
+        assert getattr(outrider, name) is not None
+    assert set(dir(outrider)) == set(outrider.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'gett'"):
+        outrider.gett  # noqa: B018
+
+
+def test_the_package_never_prints() -> None:
+    for file in (SOURCE / "outrider").glob("*.py"):
+        assert "print(" not in "".join(line for line in file.read_text().splitlines() if "    print(" not in line)
+        if file.name != "_main.py":
+            assert "sys.stdout" not in file.read_text()

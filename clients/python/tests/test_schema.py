@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The client agrees with the contract, and its two halves with each other."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import outrider
+from outrider import _calls, _exceptions, _rpc, _schema
+
+PACKAGE = Path(_exceptions.__file__).parent
+
+
+def public(kind: type) -> dict[str, object]:
+    return {name: value for name, value in vars(kind).items() if not name.startswith("_")}
+
+
+def test_both_clients_have_the_same_methods_and_arguments() -> None:
+    blocking, awaiting = public(outrider.Client), public(outrider.AsyncClient)
+    assert blocking.keys() == awaiting.keys()
+    for name, method in blocking.items():
+        ours, theirs = inspect.signature(method), inspect.signature(awaiting[name])  # type: ignore[arg-type]
+        assert list(ours.parameters) == list(theirs.parameters), name
+        assert [each.default for each in ours.parameters.values()] == [
+            each.default for each in theirs.parameters.values()
+        ], name
+    ours, theirs = inspect.signature(outrider.Client), inspect.signature(outrider.AsyncClient)
+    assert ours.parameters == theirs.parameters
+
+
+def test_both_responses_tell_the_same() -> None:
+    assert public(outrider.Response).keys() <= public(outrider.AsyncResponse).keys()
+    assert public(outrider.AsyncResponse).keys() - public(outrider.Response).keys() == {"read"}
+
+
+def test_every_option_is_a_parameter_of_the_protocol() -> None:
+    required, optional = _schema.METHODS["data.send"]
+    assert required == ("url",)
+    samples = {
+        "json": 1, "data": "x", "file": "/f", "auth": ("u", "p"), "timeout": 1, "params": {"a": 1},
+        "headers": {"A": "b"}, "serialize": "json", "events": True, "metrics": True, "check": True,
+    }  # fmt: skip
+    for option in _calls.OPTIONS:
+        if option == "content_type":
+            continue
+        built = _calls.build("POST", "http://h/", {option: samples.get(option, "x")}, _calls.Defaults())
+        assert set(json.loads(built.params)) <= {"url", *optional}, option
+    assert _schema.METHODS["data.start"] == (required, optional)
+
+
+def test_every_option_is_typed() -> None:
+    declared = (PACKAGE / "_calls.py").read_text().split("class Options")[1].split('"""\n')[1].split("\n\n\n")[0]
+    assert tuple(re.findall(r"^        (\w+):", declared, re.M)) and set(
+        re.findall(r"^        (\w+):", declared, re.M)
+    ) == set(_calls.OPTIONS)
+
+
+@pytest.mark.parametrize("code", sorted(_schema.ERRORS))
+def test_every_code_has_its_exception(code: int) -> None:
+    found = _exceptions.class_for(code)
+    general = {_exceptions.OutriderError, _exceptions.CallError, _exceptions.ExchangeError}
+    assert found not in general
+    assert issubclass(found, _exceptions.ExchangeError) == (code > 0)
+    assert found is not _exceptions.ServerError or code == -32603
+
+
+def test_codes_of_a_newer_service_still_land_in_the_right_half() -> None:
+    assert _exceptions.class_for(-32099) is _exceptions.ServerError
+    assert _exceptions.class_for(9999) is _exceptions.ExchangeError
+    assert _exceptions.class_for(1499) is _exceptions.TransportError
+
+
+def test_the_drawing_of_the_tree_is_the_tree() -> None:
+    drawn = re.findall(r"[├└]── (\w+)", _exceptions.__doc__ or "")
+    made = [
+        name
+        for name, value in vars(_exceptions).items()
+        if inspect.isclass(value) and issubclass(value, _exceptions.OutriderError) and name != "OutriderError"
+    ]
+    assert sorted(drawn) == sorted(made)
+    assert set(made) < set(outrider.__all__)
+
+
+def test_the_protocol_is_the_one_of_the_schema() -> None:
+    assert _schema.PROTOCOL == _rpc.PROTOCOL
+
+
+def test_every_method_that_the_client_calls_exists() -> None:
+    for file in PACKAGE.glob("*.py"):
+        if file.name == "_schema.py":
+            continue
+        for name, keys in re.findall(
+            r'(?:invoke|_call|_result)\("([a-z]+\.[A-Za-z]+)"(?:, \{([^}]*)\})?', file.read_text()
+        ):
+            assert name in _schema.METHODS, (file.name, name)
+            required, optional = _schema.METHODS[name]
+            given = set(re.findall(r'"(\w+)":', keys))
+            assert given <= {*required, *optional}, (file.name, name)
