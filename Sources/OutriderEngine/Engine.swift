@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import NIOCore
+package import OutriderHTTP
+package import OutriderTransport
+
+/// Everything that network work shares: the transport with its pool, the settings, the counters, the place for large
+/// bodies. One per process, opened by the roof.
+package final class Engine: Sendable {
+    package let settings: EngineSettings
+    let transport: any Transport
+    let workspace: Workspace
+    let counters = EngineCounters()
+    private let group: any EventLoopGroup
+    private let fields: HTTPFields
+    private let executors: [ObjectIdentifier: LoopExecutor]
+
+    /// - Parameters:
+    ///   - fields: what every request gets unless it says otherwise, such as User-Agent.
+    package init(
+        transport: any Transport, group: any EventLoopGroup, settings: EngineSettings = EngineSettings(),
+        fields: HTTPFields = []
+    ) {
+        self.transport = transport
+        self.group = group
+        self.settings = settings
+        self.fields = fields
+        workspace = Workspace(in: settings.temporaryDirectory)
+        var executors: [ObjectIdentifier: LoopExecutor] = [:]
+        for loop in group.makeIterator() { executors[ObjectIdentifier(loop)] = LoopExecutor(loop) }
+        self.executors = executors
+    }
+
+    package var counts: EngineCounts { counters.counts }
+
+    /// The limits of one client's kept bodies; everything that the client keeps shares it.
+    package func makeQuota() -> BodyQuota { BodyQuota(settings.quota) }
+
+    /// Makes an exchange, ready to start. What cannot be built ends with that failure once it is started.
+    package func exchange(
+        _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil
+    ) async -> Exchange {
+        let request: Result<Attempt, HTTPFailure>
+        do throws(HTTPFailure) {
+            request = .success(try await attempt(for: spec))
+        } catch {
+            request = .failure(error)
+        }
+        return Exchange(spec, request, engine: self, quota: quota, keepsBody: keepsBody, observer: observer)
+    }
+
+    /// What would be sent.
+    package func attempt(for spec: RequestSpec) async throws(HTTPFailure) -> Attempt {
+        var size: Int64?
+        if case .file(let path) = spec.body.content { size = try await Self.fileSize(path) }
+        var attempt = try AttemptBuilder.build(spec, defaults: fields, fileSize: size)
+        attempt.connectionsPerHost = settings.connectionsPerHost
+        return attempt
+    }
+
+    /// Forgets something later: runs short work once after so many seconds. Cancel it when it has lost its purpose.
+    package func later(seconds: Double, _ work: @escaping @Sendable () -> Void) -> Later {
+        Later(group.any().scheduleTask(in: .milliseconds(Int64(seconds * 1000)), work))
+    }
+
+    /// Something that is to happen, unless it is cancelled.
+    package struct Later: Sendable {
+        private let scheduled: Scheduled<Void>
+
+        fileprivate init(_ scheduled: Scheduled<Void>) { self.scheduled = scheduled }
+
+        package func cancel() { scheduled.cancel() }
+    }
+
+    /// Keeps bytes that turn out too long to be handed over at once.
+    package func keep(_ bytes: [UInt8], quota: BodyQuota, contentType: String?) async throws(HTTPFailure) -> KeptBody? {
+        var sink = BodySink(.stored, maxInline: 0, store: BodyStore(quota: quota, workspace: workspace))
+        try await sink.take(ByteBuffer(bytes: bytes))
+        guard case .kept(let body) = try await sink.finish(keeping: true, contentType: contentType) else { return nil }
+        return body
+    }
+
+    /// Removes what killed services have left. Blocks.
+    package func sweep() { workspace.sweep() }
+
+    /// Removes the private files. Exchanges must have ended.
+    package func close() {
+        workspace.remove()
+    }
+
+    /// The executor of the loop we are on, or of any.
+    func executor() -> LoopExecutor {
+        let loop = group.any()
+        return executors[ObjectIdentifier(loop)] ?? LoopExecutor(loop)
+    }
+
+    private static func fileSize(_ path: String) async throws(HTTPFailure) -> Int64? {
+        do {
+            let size = try await offLoop { () throws(HTTPFailure) in try PosixFile.regularSize(of: path) }
+            if let size { return size }
+        } catch {
+            throw HTTPFailure(
+                .createUploadableFailed, error.message, underlying: error.underlying, pointer: "/body/file")
+        }
+        throw HTTPFailure(.createUploadableFailed, "\(path) is not a regular file", pointer: "/body/file")
+    }
+}

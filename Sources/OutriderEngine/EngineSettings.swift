@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+
+/// What the engine is told at its start. Every value has a default that works.
+package struct EngineSettings: Sendable {
+    /// Defaults of each request's timeouts.
+    package var timeouts = Timeouts()
+    /// Trust roots in PEM in place of the system's; nil for the system's.
+    package var caFile: String?
+    /// Default 6, as URLSession has it.
+    package var connectionsPerHost = 6
+    /// Default of a request's `maxInline`, in bytes. Default 1 MiB.
+    package var maxInline = 1 << 20
+    /// Where bodies that are too large for memory go: a directory of our own is made in it. Nil for $TMPDIR or /tmp.
+    package var temporaryDirectory: String?
+    package var quota = BodyQuota.Limits()
+    /// How long kept bodies and finished requests are remembered, in seconds. Default 10 minutes.
+    package var keepSeconds = 600.0
+
+    package init() {}
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+
+/// Where the body of an answer goes: memory up to a limit, a private file beyond it, or nowhere.
+struct BodySink: ~Copyable {
+    private let destination: BodyDestination
+    private let maxInline: Int
+    private let store: BodyStore
+    /// Bytes so far, decoded.
+    private(set) var size = 0
+    private var memory: [UInt8] = []
+    /// What of the memory the quota knows of.
+    private var charged = 0
+    private var isKept: Bool
+    private var file: SpillFile?
+
+    init(_ destination: BodyDestination, maxInline: Int, store: BodyStore) {
+        self.destination = destination
+        self.maxInline = maxInline
+        self.store = store
+        isKept = destination == .stored || destination == .file
+    }
+
+    deinit {
+        if charged > 0 { store.quota.giveMemory(charged) }
+    }
+
+    /// The declared length, so that memory grows once.
+    mutating func expect(_ bytes: Int64?) {
+        guard destination == .inline, let bytes, let bytes = Int(exactly: bytes), bytes > 0 else { return }
+        memory.reserveCapacity(min(bytes, maxInline, 1 << 20))
+    }
+
+    mutating func take(_ chunk: ByteBuffer) async throws(HTTPFailure) {
+        let count = chunk.readableBytes
+        size += count
+        switch destination {
+        case .discard: return
+        case .inline where !isKept && size <= maxInline:
+            append(chunk)
+            return
+        case .inline, .stored, .file: break
+        }
+        isKept = true
+        if destination != .file, file == nil, size <= store.quota.limits.memoryPerBody, charge(upTo: size) {
+            append(chunk)
+            return
+        }
+        append(chunk)
+        if file == nil || memory.count >= SpillFile.pieceBytes { try await spill() }
+    }
+
+    /// The body, whole or as far as it came. With `keeping`, even a short one is charged for, because it stays.
+    mutating func finish(keeping: Bool, contentType: String?) async throws(HTTPFailure) -> ExchangeOutcome.Body {
+        if destination == .discard || (size == 0 && !isKept) { return .none }
+        if keeping && !isKept && !charge(upTo: size) { isKept = true }
+        if !isKept { return .memory(memory) }
+        if destination == .file || (file == nil && !charge(upTo: size)) { try await spill() }
+        if let file {
+            if !memory.isEmpty { try await spill() }
+            let body = KeptBody(file: file.path, size: size, quota: store.quota, contentType: contentType)
+            file.handOver()
+            self.file = nil
+            return .kept(body)
+        }
+        charged = 0
+        return .kept(KeptBody(memory: memory, quota: store.quota, contentType: contentType))
+    }
+
+    private mutating func append(_ chunk: ByteBuffer) {
+        chunk.withUnsafeReadableBytes { memory.append(contentsOf: $0) }
+    }
+
+    private mutating func charge(upTo size: Int) -> Bool {
+        guard size > charged else { return true }
+        guard store.quota.takeMemory(size - charged) else { return false }
+        charged = size
+        return true
+    }
+
+    /// Moves what is in memory to the file.
+    private mutating func spill() async throws(HTTPFailure) {
+        let bytes = memory
+        memory = []
+        if charged > 0 {
+            store.quota.giveMemory(charged)
+            charged = 0
+        }
+        let store = store
+        let open = file
+        file = try await offLoop { () throws(HTTPFailure) in
+            let file: SpillFile
+            if let open { file = open } else { file = try SpillFile(in: store) }
+            try file.append(bytes)
+            return file
+        }
+    }
+}
+
+/// Where one client's bodies are kept.
+package struct BodyStore: Sendable {
+    package let quota: BodyQuota
+    package let workspace: Workspace
+
+    package init(quota: BodyQuota, workspace: Workspace) {
+        self.quota = quota
+        self.workspace = workspace
+    }
+}

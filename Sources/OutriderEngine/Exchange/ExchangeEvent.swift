@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+
+/// What an observer of an exchange hears.
+package enum ExchangeEvent: Sendable {
+    case state(RequestPhase, at: WallTime)
+    /// The head of an answer; the attempt is counted from 1.
+    case response(ExchangeHead, url: String, attempt: Int)
+    case progress(ExchangeProgress)
+    /// The last one.
+    case finish(ExchangeOutcome)
+}
+
+/// Hears how an exchange goes on.
+package protocol ExchangeObserver: AnyObject, Sendable {
+    /// Seconds between two reports of progress in one direction; nil if none are wanted.
+    var progressInterval: Double? { get }
+
+    /// In order. The exchange waits until it returns, so a slow listener slows the server down, not our memory up.
+    func heard(_ event: ExchangeEvent) async
+
+    /// The same for what is learned where nobody can wait; must return at once.
+    func glimpsed(_ event: ExchangeEvent)
+}
+
+/// The head of an answer.
+package struct ExchangeHead: Sendable {
+    package var status: Int
+    /// "1.0" or "1.1".
+    package var version: String
+    package var fields: HTTPFields
+}
+
+/// How far one direction of a transfer is, in bytes of the body.
+package struct ExchangeProgress: Sendable, Equatable {
+    package enum Direction: String, Sendable { case upload, download }
+
+    package var direction: Direction
+    package var completed: Int64
+    /// Nil if it is not known.
+    package var total: Int64?
+    /// Since the direction began to move, in seconds.
+    package var elapsed: Double
+}

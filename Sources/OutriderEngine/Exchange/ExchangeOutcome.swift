@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+
+/// How an exchange ended: all that was learned, whether it went well or not.
+package struct ExchangeOutcome: Sendable {
+    package enum Body: Sendable {
+        /// Empty, discarded, or never begun.
+        case none
+        case memory([UInt8])
+        case kept(KeptBody)
+    }
+
+    package var url: String
+    package var method: String
+    /// Once a head arrived.
+    package var head: ExchangeHead?
+    package var body: Body
+    /// Bytes of the body that arrived, decoded, wherever they went.
+    package var bodyBytes: Int
+    /// Whether the body was cut short.
+    package var isTruncated: Bool
+    package var failure: HTTPFailure?
+    package var attempts: Int
+    /// One per attempt that got far enough to have one.
+    package var timelines: [Timeline]
+    /// From start to end, in seconds.
+    package var total: Double
+}

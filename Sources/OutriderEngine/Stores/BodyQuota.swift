@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Synchronization
+
+/// How much one client may have kept for it, in memory and in files. Shared by all bodies of that client.
+package final class BodyQuota: Sendable {
+    package struct Limits: Sendable {
+        /// Bytes of kept bodies in memory; more goes to files. Default 64 MiB.
+        package var memory = 64 << 20
+        /// Bytes of one body in memory; a longer one goes to a file. Default 8 MiB.
+        package var memoryPerBody = 8 << 20
+        /// Bytes in files; a body that would exceed it fails. Default 4 GiB.
+        package var files = 4 << 30
+
+        package init() {}
+    }
+
+    package let limits: Limits
+    private let memory = Atomic(0)
+    private let files = Atomic(0)
+
+    package init(_ limits: Limits = Limits()) { self.limits = limits }
+
+    /// Whether so much more may be held in memory; if so, it is counted.
+    func takeMemory(_ bytes: Int) -> Bool { Self.take(bytes, from: memory, limit: limits.memory) }
+
+    func takeFile(_ bytes: Int) -> Bool { Self.take(bytes, from: files, limit: limits.files) }
+
+    func giveMemory(_ bytes: Int) { memory.wrappingSubtract(bytes, ordering: .relaxed) }
+
+    func giveFile(_ bytes: Int) { files.wrappingSubtract(bytes, ordering: .relaxed) }
+
+    /// Bytes held now.
+    package var held: (memory: Int, files: Int) {
+        (memory.load(ordering: .relaxed), files.load(ordering: .relaxed))
+    }
+
+    private static func take(_ bytes: Int, from counter: borrowing Atomic<Int>, limit: Int) -> Bool {
+        let (_, after) = counter.wrappingAdd(bytes, ordering: .relaxed)
+        if after <= limit { return true }
+        counter.wrappingSubtract(bytes, ordering: .relaxed)
+        return false
+    }
+}

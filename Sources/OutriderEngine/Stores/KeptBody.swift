@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+package import OutriderHTTP
+import Synchronization
+
+/// A response's body that stays for later reading: in memory or in a private file. Given back when the last one lets go.
+package final class KeptBody: Sendable {
+    private enum Storage: Sendable {
+        case memory([UInt8])
+        case file(String)
+    }
+
+    /// Nil once it has been released.
+    private let storage: Mutex<Storage?>
+    private let quota: BodyQuota
+    package let size: Int
+    package let contentType: String?
+
+    /// The quota has been charged already.
+    init(memory bytes: [UInt8], quota: BodyQuota, contentType: String?) {
+        storage = Mutex(.memory(bytes))
+        self.quota = quota
+        size = bytes.count
+        self.contentType = contentType
+    }
+
+    init(file path: String, size: Int, quota: BodyQuota, contentType: String?) {
+        storage = Mutex(.file(path))
+        self.quota = quota
+        self.size = size
+        self.contentType = contentType
+    }
+
+    deinit { release() }
+
+    /// Gives memory or file back now; nothing can be read any more. Harmless when repeated.
+    package func release() {
+        let storage = storage.withLock { storage in
+            defer { storage = nil }
+            return storage
+        }
+        switch storage {
+        case nil: break
+        case .memory: quota.giveMemory(size)
+        case .file(let path):
+            unlink(path)
+            quota.giveFile(size)
+        }
+    }
+
+    package var isReleased: Bool { storage.withLock { $0 == nil } }
+
+    /// The private file, if it is in one.
+    package var path: String? {
+        if case .file(let path) = storage.withLock({ $0 }) { path } else { nil }
+    }
+
+    /// Up to so many bytes from the offset; none past the end.
+    package func read(at offset: Int, count: Int) async throws(HTTPFailure) -> [UInt8] {
+        let start = min(max(0, offset), size)
+        let count = min(max(0, count), size - start)
+        switch storage.withLock({ $0 }) {
+        case nil: throw Self.released
+        case .memory(let bytes): return Array(bytes[start..<start + count])
+        case .file(let path):
+            return try await offLoop { () throws(HTTPFailure) in
+                try PosixFile(reading: path).read(at: start, count: count, path: path)
+            }
+        }
+    }
+
+    private static let released = HTTPFailure(.bodyUnreadable, "the kept body has been released")
+
+    /// Writes it to a file that appears whole or not at all, readable by its owner only. Fails with destinationExists
+    /// unless told to replace, with fileWriteFailed otherwise; both point at `/path`.
+    package func save(to path: String, replace: Bool) async throws(HTTPFailure) {
+        guard let storage = storage.withLock({ $0 }) else { throw Self.released }
+        let size = size
+        do {
+            try await offLoop { () throws(HTTPFailure) in
+                var source = Source(storage: storage, size: size)
+                try AtomicFile.write(to: path, replace: replace) { () throws(HTTPFailure) in try source.next() }
+            }
+        } catch {
+            var failure = error
+            failure.pointer = "/path"
+            throw failure
+        }
+    }
+
+    /// The body piece by piece, for copying.
+    private struct Source {
+        let storage: Storage
+        let size: Int
+        var offset = 0
+
+        mutating func next() throws(HTTPFailure) -> [UInt8]? {
+            guard offset < size else { return nil }
+            let piece: [UInt8]
+            switch storage {
+            case .memory(let bytes): piece = bytes
+            case .file(let path):
+                piece = try PosixFile(reading: path).read(at: offset, count: 1 << 20, path: path)
+            }
+            offset += max(1, piece.count)
+            return piece
+        }
+    }
+}

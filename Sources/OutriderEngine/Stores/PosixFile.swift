@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderHTTP
+
+/// One open file descriptor, closed with the value. All calls block: use them off the event loop.
+struct PosixFile: ~Copyable {
+    private let descriptor: CInt
+
+    /// Opens for reading. Follows links: the path is the client's own.
+    init(reading path: String) throws(HTTPFailure) {
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+        if descriptor < 0 { throw Self.failure("open", path) }
+    }
+
+    /// Creates a file that must not exist, readable by its owner only.
+    init(creating path: String) throws(HTTPFailure) {
+        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+        if descriptor < 0 { throw Self.failure("create", path) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Writes all of it, at the end of what was written before.
+    func write(_ bytes: [UInt8], path: String) throws(HTTPFailure) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { raw in
+                Glibc.write(descriptor, raw.baseAddress.map { $0 + written }, raw.count - written)
+            }
+            if count < 0 && errno == EINTR { continue }
+            if count <= 0 { throw Self.failure("write", path) }
+            written += count
+        }
+    }
+
+    /// Up to so many bytes from the offset; fewer only at the end.
+    func read(at offset: Int, count: Int, path: String) throws(HTTPFailure) -> [UInt8] {
+        var fault: CInt = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = 0
+            while filled < count {
+                let start = buffer.baseAddress.map { UnsafeMutableRawPointer($0 + filled) }
+                let got = pread(descriptor, start, count - filled, off_t(offset + filled))
+                if got < 0 && errno == EINTR { continue }
+                if got < 0 { fault = errno }
+                if got <= 0 { break }
+                filled += got
+            }
+        }
+        errno = fault
+        if fault != 0 { throw Self.failure("read", path) }
+        return bytes
+    }
+
+    /// Waits until the bytes are on the medium.
+    func sync(path: String) throws(HTTPFailure) {
+        if fsync(descriptor) != 0 { throw Self.failure("sync", path) }
+    }
+
+    /// The bytes of a regular file; nil for anything else.
+    static func regularSize(of path: String) throws(HTTPFailure) -> Int64? {
+        var info = stat()
+        if stat(path, &info) != 0 { throw failure("open", path) }
+        return info.st_mode & S_IFMT == S_IFREG ? Int64(info.st_size) : nil
+    }
+
+    static func failure(_ verb: String, _ path: String) -> HTTPFailure {
+        let code = errno
+        let reason = String(cString: strerror(code))
+        return HTTPFailure(
+            .fileWriteFailed, "could not \(verb) \(path): \(reason.lowercased())",
+            underlying: HTTPFailure.Underlying(.posix, Int(code), reason)
+        )
+    }
+}

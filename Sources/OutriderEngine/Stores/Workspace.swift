@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderHTTP
+import Synchronization
+
+/// A private directory for bodies that are too large for memory: made when first needed, removed at the end, swept by the
+/// next start if we were killed. A locked file beside it says that its owner lives.
+package final class Workspace: Sendable {
+    private struct State {
+        var directory: String?
+        var lock: CInt = -1
+        var count = 0
+    }
+
+    /// `/tmp/outrider-UID`: shared by all services of this user.
+    private let parent: String
+    private let state = Mutex(State())
+
+    package init(in directory: String? = nil) {
+        let root = directory ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        parent = "\(root.isEmpty ? "/tmp" : root)/outrider-\(getuid())"
+    }
+
+    /// A path for a new file. Blocks; the directory is made by the first call.
+    func newPath() throws(HTTPFailure) -> String {
+        let parent = parent
+        return try state.withLock { state throws(HTTPFailure) in
+            if state.directory == nil {
+                let (directory, lock) = try Self.make(in: parent)
+                state.directory = directory
+                state.lock = lock
+            }
+            state.count += 1
+            return "\(state.directory ?? parent)/\(state.count)"
+        }
+    }
+
+    /// Removes the directory and all in it.
+    package func remove() {
+        let (directory, lock) = state.withLock { state in
+            defer { state = State() }
+            return (state.directory, state.lock)
+        }
+        guard let directory else { return }
+        Self.remove(directory)
+        unlink("\(directory).lock")
+        close(lock)
+    }
+
+    /// Removes what services that were killed have left. Blocks.
+    package func sweep() {
+        guard Self.isPrivate(parent) else { return }
+        for name in Self.names(in: parent) where name.hasPrefix("bodies-") && name.hasSuffix(".lock") {
+            let path = "\(parent)/\(name)"
+            let lock = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+            guard lock >= 0 else { continue }
+            if flock(lock, LOCK_EX | LOCK_NB) == 0 {
+                Self.remove(String(path.dropLast(5)))
+                unlink(path)
+            }
+            close(lock)
+        }
+    }
+
+    private static func make(in parent: String) throws(HTTPFailure) -> (String, CInt) {
+        if mkdir(parent, 0o700) != 0 && errno != EEXIST { throw PosixFile.failure("create", parent) }
+        guard isPrivate(parent) else {
+            throw HTTPFailure(
+                .fileWriteFailed, "\(parent) must be a directory of our own with mode 0700; remove it or set TMPDIR")
+        }
+        while true {
+            let directory = "\(parent)/bodies-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+            let lock = open("\(directory).lock", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+            if lock < 0 { throw PosixFile.failure("create", "\(directory).lock") }
+            // a sweeper may have taken it for an orphan between the two calls: then it is gone, and we try again
+            if flock(lock, LOCK_EX | LOCK_NB) == 0, isSame(lock, "\(directory).lock") {
+                if mkdir(directory, 0o700) == 0 { return (directory, lock) }
+                let failure = PosixFile.failure("create", directory)
+                close(lock)
+                throw failure
+            }
+            close(lock)
+        }
+    }
+
+    private static func isSame(_ descriptor: CInt, _ path: String) -> Bool {
+        var one = stat()
+        var other = stat()
+        guard fstat(descriptor, &one) == 0, lstat(path, &other) == 0 else { return false }
+        return one.st_ino == other.st_ino && one.st_dev == other.st_dev
+    }
+
+    private static func isPrivate(_ path: String) -> Bool {
+        var info = stat()
+        guard lstat(path, &info) == 0 else { return false }
+        return info.st_mode & S_IFMT == S_IFDIR && info.st_uid == getuid() && info.st_mode & 0o077 == 0
+    }
+
+    private static func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { raw in
+                String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    private static func remove(_ directory: String) {
+        for name in names(in: directory) { unlink("\(directory)/\(name)") }
+        rmdir(directory)
+    }
+}
