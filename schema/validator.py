@@ -76,7 +76,7 @@ class Contract:
         """Yields `pointer: what is wrong`.
 
         `placeholders` lets the `<any>` and `<name>` of transcripts stand for any value. `sent` allows what a
-        client may send but the service never does: null for an optional member.
+        client may send but the service never does: null for an optional member, and `_meta`.
         """
         unknown = set(schema) - KEYWORDS
         if unknown:
@@ -125,7 +125,7 @@ class Contract:
             if ways and sum(all(value.get(name) is not None for name in way) for way in ways) != 1:
                 yield "%s: must have exactly one of %s" % (at, ", ".join(way[0] for way in ways))
         for name, item in value.items():
-            if partial and name == "...":
+            if (partial and name == "...") or (sent and name == "_meta"):
                 continue
             if sent and item is None and name in known and name not in schema.get("required", []):
                 continue

@@ -90,6 +90,7 @@ def _inside(example, path, schema, values):
     if not isinstance(here, dict) or "properties" not in schema:
         return
     if values is WRONG:
+        yield Mutation(changed(example, path, lambda inner: inner.update(_meta={"a": 1})), f"{at}/_meta", "welcome")
         if schema.get("additionalProperties") is False:
             stranger = changed(example, path, lambda inner: inner.update({"stranger/~": 1}))
             yield Mutation(stranger, at + "/stranger~1~0", "added", known=schema["properties"])
