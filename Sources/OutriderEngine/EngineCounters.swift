@@ -21,6 +21,11 @@ final class EngineCounters: Sendable {
     private let sent = Atomic(0)
     private let received = Atomic(0)
 
+    private let made = Atomic(0)
+
+    /// The number of one more exchange.
+    func next() -> Int { made.wrappingAdd(1, ordering: .relaxed).newValue }
+
     func began() {
         running.wrappingAdd(1, ordering: .relaxed)
         total.wrappingAdd(1, ordering: .relaxed)

@@ -25,3 +25,8 @@ package func offLoop<Value: Sendable>(
     }
     return try result.get()
 }
+
+/// The same for work that cannot fail.
+package func background<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    await withTaskExecutorPreference(globalConcurrentExecutor) { work() }
+}

@@ -39,12 +39,15 @@ package final class Exchange: Sendable {
         var outcome: ExchangeOutcome?
         var waiters: [Int: Waiter] = [:]
         var nextWaiter = 0
+        var whenEnded: (@Sendable () -> Void)?
         /// When the head of the request was written.
         var uploadBegan: ContinuousClock.Instant?
         var uploadLimiter: ProgressLimiter?
     }
 
     package let created = WallTime.now
+    /// Counted over the whole service, in the order in which they were made.
+    package let number: Int
     package let destination: BodyDestination
     package let maxInline: Int
     /// Whether its outcome stays, body and all, for those who ask later.
@@ -52,7 +55,7 @@ package final class Exchange: Sendable {
     package let url: String
     package let method: String
     let engine: Engine
-    let quota: BodyQuota
+    package let quota: BodyQuota
     let state: Mutex<State>
 
     init(
@@ -64,6 +67,7 @@ package final class Exchange: Sendable {
         self.keepsBody = keepsBody
         self.engine = engine
         self.quota = quota
+        number = engine.counters.next()
         var state = State(request: request, observer: observer)
         state.uploadLimiter = observer?.progressInterval.map { ProgressLimiter(interval: .seconds($0)) }
         switch request {
@@ -125,6 +129,15 @@ package final class Exchange: Sendable {
             defer { if !keepsBody, case .memory = state.outcome?.body { state.outcome?.body = .none } }
             return state.outcome
         }
+    }
+
+    /// Runs the work once it has ended; at once if it has. One piece of work per exchange.
+    package func whenEnded(_ work: @escaping @Sendable () -> Void) {
+        let isOver = state.withLock { state in
+            if state.outcome == nil { state.whenEnded = work }
+            return state.outcome != nil
+        }
+        if isOver { work() }
     }
 
     /// What goes on the wire, for showing. After the end a long body is replaced by standard input.

@@ -28,3 +28,12 @@ package struct ExchangeOutcome: Sendable {
     /// From start to end, in seconds.
     package var total: Double
 }
+
+extension ExchangeOutcome {
+    /// What is known when only the head has come.
+    package init(head: ExchangeHead, of exchange: Exchange, attempts: Int) {
+        self.init(
+            url: exchange.url, method: exchange.method, head: head, body: .none, bodyBytes: 0, isTruncated: false,
+            failure: nil, attempts: attempts, timelines: [], total: 0)
+    }
+}

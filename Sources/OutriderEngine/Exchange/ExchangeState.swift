@@ -48,15 +48,17 @@ extension Exchange {
             await observer.heard(.state(phase, at: .now))
             await observer.heard(.finish(outcome))
         }
-        let waiters = state.withLock { state in
+        let (waiters, work) = state.withLock { state in
             state.snapshot.phase = phase
             state.snapshot.failure = outcome.failure
             state.outcome = outcome
             state.task = nil
             state.observer = nil
             if case .success(let attempt) = state.request { state.request = .success(attempt.withoutLongBody) }
-            return state.takeWaiters { _ in true }
+            defer { state.whenEnded = nil }
+            return (state.takeWaiters { _ in true }, state.whenEnded)
         }
+        work?()
         for waiter in waiters { waiter.continuation.resume(returning: true) }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
 import OutriderRPC
 
 /// What a method may reach: the service as a whole, and what belongs to this client.
@@ -9,8 +10,13 @@ package final class ClientScope: ConnectionScope {
     /// What this client has opened and not released; nothing of it outlives the connection, unless detached.
     package let handles: HandleTable
 
+    /// How much may be kept for this client.
+    let quota: BodyQuota
+    let recent = RecentRequests()
+
     package init(_ service: Service) {
         self.service = service
+        quota = service.engine.makeQuota()
         handles = HandleTable(detached: service.detached)
     }
 

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+package import OutriderEngine
 package import OutriderRPC
 
 /// What all connections share, made once by the roof.
 package final class Service: Sendable {
     package let control: any ServerControl
+    package let engine: Engine
     /// What was detached from its connection.
     package let detached = HandleTable()
     /// What the engine has counted, asked for by `server.stats`.
     package let engineCounters: @Sendable () -> EngineCounters
 
-    package init(control: any ServerControl, engineCounters: @escaping @Sendable () -> EngineCounters) {
+    package init(
+        control: any ServerControl, engine: Engine, engineCounters: @escaping @Sendable () -> EngineCounters
+    ) {
         self.control = control
+        self.engine = engine
         self.engineCounters = engineCounters
     }
 }

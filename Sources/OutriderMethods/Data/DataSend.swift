@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderJSON
+import OutriderRPC
+
+/// Sends a request, and answers with its response.
+struct DataSend: Method {
+    static let name = "data.send"
+
+    static func call(_ params: RequestParameters, _ call: Call<ClientScope>) async throws -> ResponseReply {
+        let scope = call.scope
+        let record = try await RequestRecord.make(params, call, isOfCall: true)
+        let exchange = record.exchange
+        exchange.start()
+        await withTaskCancellationHandler {
+            _ = await exchange.reached(.finish)
+        } onCancel: {
+            // what was detached belongs to nobody's call
+            if !record.isDetached { exchange.cancel() }
+        }
+        if record.showsHandle, !record.isDetached, let old = scope.recent.add(record.handle) {
+            scope.handles.remove(old)
+        }
+        if Task.isCancelled {
+            record.events?.silence()
+            throw RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
+        }
+        guard let outcome = exchange.takeOutcome() else {
+            throw RPCError(.internalError, "the request ended without an outcome")
+        }
+        return await record.reply(outcome, engine: scope.service.engine, terms: call.peer.terms)
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderJSON
+import OutriderRPC
+
+/// Starts a request, and answers at once with its handle.
+struct DataStart: Method {
+    static let name = "data.start"
+
+    struct Result: JSONEncodable {
+        var request: Handle<RequestRecord>
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("request", request) } }
+    }
+
+    static func call(_ params: RequestParameters, _ call: Call<ClientScope>) async throws -> Result {
+        let engine = call.scope.service.engine
+        let record = try await RequestRecord.make(params, call, isOfCall: false)
+        let peer = call.peer
+        record.events?.finish { [weak record] outcome in
+            await record?.reply(outcome, engine: engine, terms: peer.terms)
+        }
+        record.forget(after: engine.settings.keepSeconds, engine)
+        // with listeners, not before the reply that names the handle; without, at once
+        if record.events == nil {
+            record.exchange.start()
+        } else {
+            call.afterReply { record.exchange.start() }
+        }
+        return Result(request: record.handle)
+    }
+}
+
+extension RequestRecord {
+    /// Once it has ended, its result is kept for so long.
+    fileprivate func forget(after seconds: Double, _ engine: Engine) {
+        exchange.whenEnded { [weak self] in
+            guard let self else { return }
+            _ = engine.later(seconds: seconds) { [weak self] in
+                guard let self else { return }
+                owner.remove(handle)
+            }
+        }
+    }
+}

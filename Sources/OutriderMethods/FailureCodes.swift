@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+
+/// What a failure is called on the wire (schema/errors.json).
+struct FailureCode: Sendable, Equatable {
+    var code: Int
+    var kind: StaticString
+    var reason: StaticString?
+
+    init(_ code: Int, _ kind: StaticString, _ reason: StaticString? = nil) {
+        self.code = code
+        self.kind = kind
+        self.reason = reason
+    }
+
+    static func == (one: FailureCode, other: FailureCode) -> Bool {
+        one.code == other.code && one.kind.description == other.kind.description
+            && one.reason?.description == other.reason?.description
+    }
+}
+
+extension HTTPFailure.Kind {
+    /// Exhaustive on purpose: a new kind needs a code before it compiles.
+    var failureCode: FailureCode {
+        switch self {
+        case .invalidURL: FailureCode(1100, "invalidURL")
+        case .createURLRequestFailed: FailureCode(1101, "createURLRequestFailed")
+        case .bodyDataInGETRequest: FailureCode(1102, "urlRequestValidationFailed", "bodyDataInGETRequest")
+        case .createUploadableFailed: FailureCode(1103, "createUploadableFailed")
+        case .parameterEncodingFailed: FailureCode(1201, "parameterEncodingFailed", "jsonEncodingFailed")
+        case .parameterEncoderFailed: FailureCode(1211, "parameterEncoderFailed", "encoderFailed")
+        case .sessionTaskFailed: FailureCode(1400, "sessionTaskFailed", "other")
+        case .nameNotFound: FailureCode(1401, "sessionTaskFailed", "nameNotFound")
+        case .connectionRefused: FailureCode(1402, "sessionTaskFailed", "refused")
+        case .unreachable: FailureCode(1403, "sessionTaskFailed", "unreachable")
+        case .connectionLost: FailureCode(1404, "sessionTaskFailed", "connectionLost")
+        case .timedOut: FailureCode(1405, "sessionTaskFailed", "timedOut")
+        case .tlsHandshakeFailed: FailureCode(1406, "sessionTaskFailed", "tlsHandshake")
+        case .tooManyRedirects: FailureCode(1407, "sessionTaskFailed", "tooManyRedirects")
+        case .malformedResponse: FailureCode(1408, "sessionTaskFailed", "malformedHTTP")
+        case .proxyFailed: FailureCode(1409, "sessionTaskFailed", "proxy")
+        case .bodyUnreadable: FailureCode(1410, "sessionTaskFailed", "bodyUnreadable")
+        case .limitExceeded: FailureCode(1411, "sessionTaskFailed", "responseTooLarge")
+        case .offline: FailureCode(1412, "sessionTaskFailed", "offline")
+        case .unsupportedScheme: FailureCode(1413, "sessionTaskFailed", "unsupportedScheme")
+        case .settingAnchorCertificatesFailed:
+            FailureCode(1504, "serverTrustEvaluationFailed", "settingAnchorCertificatesFailed")
+        case .trustEvaluationFailed: FailureCode(1506, "serverTrustEvaluationFailed", "trustEvaluationFailed")
+        case .hostValidationFailed: FailureCode(1508, "serverTrustEvaluationFailed", "hostValidationFailed")
+        case .inputDataNilOrZeroLength:
+            FailureCode(1700, "responseSerializationFailed", "inputDataNilOrZeroLength")
+        case .stringSerializationFailed: FailureCode(1703, "responseSerializationFailed", "stringSerializationFailed")
+        case .jsonSerializationFailed: FailureCode(1704, "responseSerializationFailed", "jsonSerializationFailed")
+        case .destinationExists: FailureCode(1801, "downloadedFileMoveFailed", "destinationExists")
+        case .fileWriteFailed: FailureCode(1803, "downloadedFileMoveFailed", "fileWriteFailed")
+        case .explicitlyCancelled: FailureCode(1900, "explicitlyCancelled")
+        case .sessionInvalidated: FailureCode(1902, "sessionInvalidated")
+        }
+    }
+}

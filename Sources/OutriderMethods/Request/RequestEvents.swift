@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// Tells one client how one request goes on, as events of the contract.
+final class RequestEvents: ExchangeObserver {
+    typealias Finish = @Sendable (ExchangeOutcome) async -> ResponseReply?
+
+    private let kinds: EventKinds
+    private let names: RequestEventShape.Names
+    private let peer: any Peer
+    private let next = Atomic(0)
+    private let isSilent = Atomic(false)
+    /// What makes the Response for the last event; nil where a call waits for it.
+    private let finish = Mutex<Finish?>(nil)
+
+    init(_ kinds: EventKinds, of request: String, call: RequestID?, tag: String?, peer: any Peer) {
+        self.kinds = kinds
+        self.peer = peer
+        names = RequestEventShape.Names(request: request, call: call, tag: tag)
+    }
+
+    var progressInterval: Double? { kinds.contains(.progress) ? peer.terms.progressInterval : nil }
+
+    func finish(by make: @escaping Finish) { finish.withLock { $0 = make } }
+
+    /// The call has been answered: nothing may follow.
+    func silence() { isSilent.store(true, ordering: .relaxed) }
+
+    func heard(_ event: ExchangeEvent) async {
+        guard let event = await message(event) else { return }
+        guard Task.isCancelled else {
+            try? await peer.notify(event)
+            return
+        }
+        // a cancelled request still tells its end; a cancelled task cannot wait, so another one does
+        let peer = peer
+        await Task { try? await peer.notify(event) }.value
+    }
+
+    func glimpsed(_ event: ExchangeEvent) {
+        switch event {
+        case .state(let phase, let time) where kinds.contains(.state):
+            guard let event = make("event.state", .state(phase, time)) else { return }
+            peer.offer(event, key: "\(names.request)/\(phase.rawValue)")
+        case .progress(let progress):
+            guard let event = make("event.progress", .progress(progress)) else { return }
+            peer.offer(event, key: "\(names.request)/\(progress.direction.rawValue)")
+        default: return
+        }
+    }
+
+    private func message(_ event: ExchangeEvent) async -> Event? {
+        switch event {
+        case .state(let phase, let time):
+            return kinds.contains(.state) ? make("event.state", .state(phase, time)) : nil
+        case .response(let head, let url, let attempt):
+            return kinds.contains(.response) ? make("event.response", .response(head, url, attempt)) : nil
+        case .progress(let progress): return make("event.progress", .progress(progress))
+        case .finish(let outcome):
+            guard kinds.contains(.finish), let finish = finish.withLock({ $0 }), let reply = await finish(outcome)
+            else { return nil }
+            return make("event.finish", .finish(reply))
+        }
+    }
+
+    private func make(_ name: String, _ content: RequestEventShape.Content) -> Event? {
+        if isSilent.load(ordering: .relaxed) { return nil }
+        let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+        return Event(name, RequestEventShape(names: names, number: number, content: content))
+    }
+}

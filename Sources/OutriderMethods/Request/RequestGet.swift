@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Tells how a request stands.
+struct RequestGet: Method {
+    static let name = "request.get"
+
+    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> RequestInfoShape {
+        RequestInfoShape(try call.scope.handles.find(params.request, "request"))
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Lists requests, oldest first.
+struct RequestList: Method {
+    static let name = "request.list"
+
+    enum Reach: String, Sendable, CaseIterable { case connection, detached, all }
+
+    struct Params: JSONDecodable {
+        var scope: Reach
+        var state: RequestPhase?
+        var tag: String?
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            scope = try fields.choice("scope") ?? .connection
+            state = try fields.choice("state")
+            tag = try fields.optional("tag")
+            try fields.finish()
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var requests: [RequestInfoShape]
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("requests", requests) } }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        var records: [RequestRecord] = []
+        if params.scope != .detached { records += call.scope.handles.all() }
+        if params.scope != .connection { records += call.scope.service.detached.all() }
+        if let tag = params.tag { records.removeAll { $0.tag != tag } }
+        records.sort { $0.exchange.number < $1.exchange.number }
+        var requests = records.map { RequestInfoShape($0) }
+        if let state = params.state { requests.removeAll { $0.snapshot.phase != state } }
+        return Result(requests: requests)
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Reads a piece of a kept body.
+struct ResponseRead: Method {
+    static let name = "response.read"
+
+    struct Params: JSONDecodable {
+        var response: Handle<StoredResponse>
+        var offset: Int
+        var bytes: Int
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let response: Handle<StoredResponse>? = try fields.optional("response")
+            offset = try fields.integer("offset", in: 0...9_007_199_254_740_992) ?? 0
+            bytes = try fields.integer("bytes", in: 1...8_388_608) ?? 32768
+            try fields.finish()
+            self.response = try JSONFields.need("response", response)
+        }
+    }
+
+    struct Piece: JSONEncodable {
+        var bytes: [UInt8]
+        var offset: Int
+        var size: Int
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
+                writer.member("offset", offset)
+                writer.member("end", offset >= size - bytes.count)
+                writer.member("size", size)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONText {
+        let body = try call.scope.handles.find(params.response, "response").body
+        var count = params.bytes
+        // a client that cannot read long messages gets shorter pieces
+        if let limit = call.peer.terms.maxMessageBytes { count = min(count, max(1, (limit - 4096) / 4 * 3)) }
+        let bytes: [UInt8]
+        do throws(HTTPFailure) {
+            bytes = try await body.read(at: params.offset, count: count)
+        } catch {
+            throw RPCError(.unknownHandle, error.message, data: ["pointer": .string("/response")])
+        }
+        let piece = Piece(bytes: bytes, offset: params.offset, size: body.size)
+        if bytes.count <= 64 << 10 { return JSONText(written: JSONWriter.bytes(of: piece)) }
+        return await background { JSONText(written: JSONWriter.bytes(of: piece)) }
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// A Response on its way to the writer: as values, or already written because it is long.
+enum ResponseReply: JSONEncodable {
+    case shape(ResponseShape)
+    case text(JSONText)
+
+    func encode(to writer: inout JSONWriter) {
+        switch self {
+        case .shape(let shape): shape.encode(to: &writer)
+        case .text(let text): writer.text(text)
+        }
+    }
+}
+
+extension RequestRecord {
+    /// A body of more bytes is brought into its shape and written away from the event loop.
+    private static let longBody = 64 << 10
+    /// What an envelope may add to a Response: the longest id, or the names of an event.
+    private static let envelope = 4 << 10
+
+    /// How the exchange ended, as this request's caller wants it, and within what its client can read.
+    func reply(_ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms) async -> ResponseReply {
+        let serialize = serialize
+        let body: ResponseBodyShape
+        var failure = outcome.failure
+        switch outcome.body {
+        case .memory(let bytes):
+            let made: (ResponseBodyShape, HTTPFailure?)
+            if bytes.count > Self.longBody {
+                made = await background { ResponseBodyShape.make(bytes, outcome, serialize) }
+            } else {
+                made = ResponseBodyShape.make(bytes, outcome, serialize)
+            }
+            body = made.0
+            failure = failure ?? made.1
+        case .kept(let kept): (body, failure) = keptBody(kept, outcome, engine)
+        case .none:
+            body = ResponseBodyShape.empty(outcome, isAsked: exchange.destination != .discard)
+            failure = failure ?? ResponseBodyShape.emptyFailure(outcome, exchange.destination, serialize)
+        }
+        return await fitted(shape(outcome, body, failure), engine: engine, terms: terms)
+    }
+
+    /// The head alone, for those who did not want to wait for the body.
+    func headReply() -> ResponseReply? {
+        let snapshot = exchange.snapshot
+        guard let head = snapshot.head else { return nil }
+        let outcome = ExchangeOutcome(head: head, of: exchange, attempts: snapshot.attempts)
+        return .shape(shape(outcome, ResponseBodyShape(content: .none, size: 0), nil))
+    }
+
+    private func shape(
+        _ outcome: ExchangeOutcome, _ body: ResponseBodyShape, _ failure: HTTPFailure?
+    ) -> ResponseShape {
+        ResponseShape(
+            outcome: outcome, body: body, failure: failure, request: showsHandle ? handle.name : nil, tag: tag,
+            showsMetrics: showsMetrics)
+    }
+
+    private func keptBody(
+        _ kept: KeptBody, _ outcome: ExchangeOutcome, _ engine: Engine
+    ) -> (ResponseBodyShape, HTTPFailure?) {
+        var body = ResponseBodyShape(
+            content: .none, size: kept.size, contentType: kept.contentType, isTruncated: outcome.isTruncated)
+        if kept.isReleased {
+            body.note = "the body has been released"
+            return (body, outcome.failure)
+        }
+        do throws(RPCError) {
+            let name = try stored(kept, in: engine).handle.name
+            if exchange.destination == .file, let path = kept.path {
+                body.content = .file(name, path: path)
+            } else {
+                body.content = .stored(name)
+            }
+            return (body, outcome.failure)
+        } catch {
+            body.note = error.message
+            return (body, outcome.failure ?? HTTPFailure(.limitExceeded, error.message, sent: .sent))
+        }
+    }
+
+    /// A Response that the client could not read as one message gives up its inline body, and then its fields.
+    private func fitted(_ shape: ResponseShape, engine: Engine, terms: PeerTerms) async -> ResponseReply {
+        guard shape.body.size > Self.longBody || terms.maxMessageBytes != nil else { return .shape(shape) }
+        let text = await Self.written(shape)
+        guard let limit = terms.maxMessageBytes, text.bytes.count > max(0, limit - Self.envelope) else {
+            return .text(text)
+        }
+        var shape = shape
+        if case .memory(let bytes) = shape.outcome.body {
+            do throws(HTTPFailure) {
+                let kept = try await engine.keep(
+                    bytes, quota: exchange.quota, contentType: shape.body.contentType)
+                if let kept { (shape.body, shape.failure) = keptBody(kept, shape.outcome, engine) }
+                shape.body.note = "longer than maxMessageBytes allows; read it with response.read"
+            } catch {
+                shape.body.content = .none
+                shape.failure = shape.failure ?? error
+            }
+        }
+        if await Self.written(shape).bytes.count > max(0, limit - Self.envelope) {
+            shape.showsHeaders = false
+            shape.failure = HTTPFailure(
+                .limitExceeded, "the headers do not fit into maxMessageBytes, \(limit) bytes", sent: .sent)
+        }
+        return .shape(shape)
+    }
+
+    private static func written(_ shape: ResponseShape) async -> JSONText {
+        if shape.body.size <= longBody { return JSONText(written: JSONWriter.bytes(of: shape)) }
+        return await background { JSONText(written: JSONWriter.bytes(of: shape)) }
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Writes a kept body to a file that appears whole or not at all.
+struct ResponseSave: Method {
+    static let name = "response.save"
+
+    struct Params: JSONDecodable {
+        var response: Handle<StoredResponse>
+        var path: String
+        var replace: Bool
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let response: Handle<StoredResponse>? = try fields.optional("response")
+            let path: String? = try fields.optional("path")
+            replace = try fields.optional("replace") ?? false
+            try fields.finish()
+            self.response = try JSONFields.need("response", response)
+            self.path = try JSONFields.need("path", path)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var path: String
+        var size: Int
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("path", path)
+                writer.member("size", size)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let body = try call.scope.handles.find(params.response, "response").body
+        do throws(HTTPFailure) {
+            try await body.save(to: params.path, replace: params.replace)
+        } catch {
+            throw RPCError(error)
+        }
+        return Result(path: params.path, size: body.size)
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// The params of an event about a request.
+struct RequestEventShape: JSONEncodable {
+    /// What says which request it is about.
+    struct Names: Sendable {
+        var request: String
+        /// The call that waits for it; only of `data.send`.
+        var call: RequestID?
+        var tag: String?
+    }
+
+    enum Content: Sendable {
+        case state(RequestPhase, WallTime)
+        case response(ExchangeHead, String, Int)
+        case progress(ExchangeProgress)
+        case finish(ResponseReply)
+    }
+
+    var names: Names
+    /// Counted per request, from 0.
+    var number: Int
+    var content: Content
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("request", names.request)
+            writer.member("call", names.call)
+            writer.member("tag", names.tag)
+            writer.member("seq", number)
+            switch content {
+            case .state(let phase, let time):
+                writer.member("state", phase.rawValue)
+                writer.member("at", TimeShape(time))
+            case .response(let head, let url, let attempt):
+                writer.member("status", head.status)
+                writer.member("headers", FieldsShape(head.fields))
+                writer.member("url", url)
+                writer.member("attempt", attempt)
+            case .progress(let progress): Self.encode(progress, to: &writer)
+            case .finish(let reply): writer.member("response", reply)
+            }
+        }
+    }
+
+    private static func encode(_ progress: ExchangeProgress, to writer: inout JSONWriter) {
+        writer.member("direction", progress.direction.rawValue)
+        writer.member("completed", progress.completed)
+        writer.member("total", progress.total)
+        if let total = progress.total, total > 0 {
+            writer.member("fraction", min(1, Double(progress.completed) / Double(total)))
+        }
+        if progress.elapsed > 0 { writer.member("rate", Double(progress.completed) / progress.elapsed) }
+    }
+}

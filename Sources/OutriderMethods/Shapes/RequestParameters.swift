@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+
+/// A RequestSpec of the contract: one request, and how its caller wants to hear of it.
+struct RequestParameters: JSONDecodable {
+    /// As asked for; the engine's settings fill in what was left out.
+    var spec: RequestSpec
+    var timeout: TimeoutParameter?
+    var events = EventKinds()
+    /// Let it outlive its connection.
+    var isDetached = false
+    /// Whether the response names the request's handle.
+    var showsHandle = true
+    private var maxInline: Int?
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let url: String? = try fields.optional("url")
+        spec = RequestSpec(url: url ?? "")
+        if let method: String = try fields.optional("method") { spec.method = method }
+        if let headers: FieldsParameter = try fields.optional("headers") { spec.fields = headers.fields }
+        if let query: ValuesParameter = try fields.optional("query") { spec.query = query.object }
+        if let body: BodyParameter = try fields.optional("body") { spec.body = body.body }
+        timeout = try fields.optional("timeout")
+        if let destination: BodyDestination = try fields.choice("bodyTo") { spec.destination = destination }
+        maxInline = try fields.integer("maxInline", in: 0...8_388_608)
+        if let serialize: SerializeParameter = try fields.optional("serialize") { spec.serialize = serialize.spec }
+        if let events: EventKinds = try fields.optional("events") { self.events = events }
+        spec.metrics = try fields.optional("metrics") ?? false
+        spec.tag = try fields.optional("tag")
+        isDetached = try fields.optional("detach") ?? false
+        showsHandle = try fields.optional("handles") ?? true
+        spec.allowGetBody = try fields.optional("allowGetBody") ?? false
+        try fields.finish()
+        _ = try JSONFields.need("url", url)
+    }
+
+    /// With the defaults of the service for all that was not said.
+    func spec(with settings: EngineSettings) -> RequestSpec {
+        var spec = spec
+        spec.timeouts = settings.timeouts
+        timeout?.apply(to: &spec.timeouts)
+        spec.maxInline = maxInline ?? settings.maxInline
+        if let file = settings.caFile { spec.trust = .roots(file: file) }
+        return spec
+    }
+}
+
+/// The shape in which the body of the response is wanted.
+struct SerializeParameter: JSONDecodable {
+    var spec: SerializeSpec
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        spec = SerializeSpec()
+        if let shape: SerializeSpec.Shape = try fields.choice("as") { spec.shape = shape }
+        spec.encoding = try fields.optional("encoding")
+        try fields.finish()
+    }
+}
+
+/// Which events a caller wants: all, none, or some kinds.
+struct EventKinds: OptionSet, JSONDecodable {
+    var rawValue: UInt8
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    static let state = EventKinds(rawValue: 1)
+    static let response = EventKinds(rawValue: 2)
+    static let progress = EventKinds(rawValue: 4)
+    static let finish = EventKinds(rawValue: 8)
+    static let all: EventKinds = [.state, .response, .progress, .finish]
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        if case .bool(let flag) = json {
+            self = flag ? .all : []
+            return
+        }
+        guard json.array != nil || json.object?.isEmpty == true else {
+            throw JSONComplaint("must be true, false or a list of kinds, not \(json.typeName)")
+        }
+        self = []
+        for (index, word) in try [String](json: json).enumerated() {
+            switch word {
+            case "state": insert(.state)
+            case "response": insert(.response)
+            case "progress": insert(.progress)
+            case "finish": insert(.finish)
+            default:
+                throw JSONComplaint("events must hold state, response, progress and finish only")
+                    .under(index: index)
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+
+/// Bodies in memory, brought into the shape that was asked for.
+extension ResponseBodyShape {
+    static func make(
+        _ bytes: [UInt8], _ outcome: ExchangeOutcome, _ spec: SerializeSpec
+    ) -> (ResponseBodyShape, HTTPFailure?) {
+        let contentType = outcome.head?.fields.first("Content-Type")
+        let serialized = Serialization.serialize(
+            bytes, as: spec, contentType: contentType, emptyIsFine: isEmptyFine(outcome))
+        var body = ResponseBodyShape(
+            content: .none, size: outcome.bodyBytes, contentType: contentType, isTruncated: outcome.isTruncated,
+            note: serialized.note)
+        switch serialized.shape {
+        case .none: break
+        case .json(let text): body.content = .json(text)
+        case .text(let text, let charset): body.content = .text(text, charset: charset)
+        case .base64: body.content = .base64(bytes)
+        }
+        return (body, serialized.failure)
+    }
+
+    /// No bytes here: none came, none were wanted, or they went to the call that wanted them.
+    static func empty(_ outcome: ExchangeOutcome, isAsked: Bool) -> ResponseBodyShape {
+        var body = ResponseBodyShape(content: .none, size: outcome.bodyBytes)
+        guard let head = outcome.head else { return body }
+        body.contentType = head.fields.first("Content-Type")
+        body.isTruncated = outcome.isTruncated
+        if isAsked, outcome.bodyBytes > 0 { body.note = "the body went to the call that asked for it" }
+        return body
+    }
+
+    /// Why having no body is a failure, where a shape was insisted on.
+    static func emptyFailure(
+        _ outcome: ExchangeOutcome, _ destination: BodyDestination, _ spec: SerializeSpec
+    ) -> HTTPFailure? {
+        guard destination == .inline, outcome.head != nil, outcome.bodyBytes == 0 else { return nil }
+        return Serialization.serialize([], as: spec, contentType: nil, emptyIsFine: isEmptyFine(outcome)).failure
+    }
+
+    private static func isEmptyFine(_ outcome: ExchangeOutcome) -> Bool {
+        outcome.method == "HEAD" || outcome.head.map { [204, 205, 304].contains($0.status) } ?? false
+    }
+}

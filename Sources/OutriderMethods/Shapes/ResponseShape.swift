@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+
+/// The Response of the contract: how an exchange ended, well or badly.
+struct ResponseShape: JSONEncodable {
+    var outcome: ExchangeOutcome
+    var body: ResponseBodyShape
+    /// Of the exchange, or of bringing the body into its shape.
+    var failure: HTTPFailure?
+    /// The request's handle, unless it is not to be shown.
+    var request: String?
+    var tag: String?
+    var showsMetrics = false
+    /// Left out only where they would not fit the client's longest message.
+    var showsHeaders = true
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { encodeMembers(to: &$0) }
+    }
+
+    private func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("ok", failure == nil)
+        writer.member("request", request)
+        writer.member("url", outcome.url)
+        writer.member("method", outcome.method)
+        writer.member("tag", tag)
+        if let head = outcome.head {
+            writer.member("status", head.status)
+            if showsHeaders { writer.member("headers", FieldsShape(head.fields)) }
+            writer.member("httpVersion", head.version)
+        }
+        writer.member("body", body)
+        if let failure { writer.member("error", FailureShape(failure)) }
+        writer.member("attempts", outcome.attempts)
+        writer.name("redirects")
+        writer.array { _ in }
+        writer.member("cache", "bypass")
+        if showsMetrics { writer.member("metrics", MetricsShape(outcome)) }
+        guard let timeline = outcome.timelines.last else { return }
+        writer.member("remote", timeline.remote)
+        if let version = timeline.tlsVersion { writer.member("tls") { $0.member("version", version) } }
+    }
+}
+
+/// The body of a response; `kind` says which member holds it.
+struct ResponseBodyShape: JSONEncodable {
+    enum Content: Sendable {
+        case none
+        case json(JSONText)
+        case text(String, charset: String?)
+        case base64([UInt8])
+        case stored(String)
+        case file(String, path: String)
+    }
+
+    var content: Content
+    var size: Int
+    var contentType: String?
+    var isTruncated = false
+    /// Why it comes in another shape than asked for.
+    var note: String?
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("kind", kind)
+            writer.member("size", size)
+            writer.member("contentType", contentType)
+            switch content {
+            case .none: break
+            case .json(let text): writer.member("json", text)
+            case .text(let text, let charset):
+                writer.member("text", text)
+                writer.member("charset", charset)
+            case .base64(let bytes): bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
+            case .stored(let handle): writer.member("response", handle)
+            case .file(let handle, let path):
+                writer.member("path", path)
+                writer.member("response", handle)
+            }
+            if isTruncated { writer.member("complete", false) }
+            writer.member("note", note)
+        }
+    }
+
+    private var kind: String {
+        switch content {
+        case .none: "none"
+        case .json: "json"
+        case .text: "text"
+        case .base64: "base64"
+        case .stored: "stored"
+        case .file: "file"
+        }
+    }
+}

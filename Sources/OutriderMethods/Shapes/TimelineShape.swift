@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+
+/// How long a request took: the Metrics of the contract, in seconds.
+struct MetricsShape: JSONEncodable {
+    var outcome: ExchangeOutcome
+
+    init(_ outcome: ExchangeOutcome) { self.outcome = outcome }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("total", outcome.total)
+            writer.member(
+                "attempts", outcome.timelines.map { TimelineShape(timeline: $0, version: outcome.head?.version) })
+        }
+    }
+}
+
+/// The times of one attempt; a phase that did not happen is left out.
+struct TimelineShape: JSONEncodable {
+    var timeline: Timeline
+    var version: String?
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("queue", timeline.queue?.seconds)
+            writer.member("dns", timeline.resolve?.seconds)
+            writer.member("connect", timeline.connect?.seconds)
+            writer.member("tls", timeline.tls?.seconds)
+            writer.member("request", timeline.request?.seconds)
+            writer.member("firstByte", timeline.firstByte?.seconds)
+            writer.member("response", timeline.response?.seconds)
+            writer.member("total", timeline.total?.seconds ?? 0)
+            writer.member("reused", timeline.reused)
+            writer.member("protocol", version.map { "http/\($0)" })
+            writer.member("bytesSent", timeline.bytesSent)
+            writer.member("bytesReceived", timeline.bytesReceived)
+            writer.member("bodyBytes", timeline.bodyBytes)
+        }
+    }
+}
