@@ -38,10 +38,13 @@ PARSERS = (
     "Sources/OutriderTransport/*.swift",
 )
 CONVERSION = re.compile(
-    r"(?<![\w.])(U?Int(?:8|16|32|64)?)\((?!\s*(?:\w+:|\)|\d[\d_]*\)|\"))([^()]*(?:\([^()]*\)[^()]*)*)\)"
+    r"(?<![\w.])(U?Int(?:8|16|32|64)?)\((?!\s*(?:\w+:|\)|0?x?[\dA-F_]+\)|\"))([^()]*(?:\([^()]*\)[^()]*)*)\)"
 )
 # a single byte fits into everything wider, the length of what is in memory into the widest
 BYTE = re.compile(r"(?i)byte|octet|digit|nibble|hex|ascii|character|\w\[[^\]]*\]$")
+# reading a text gives nil where it does not fit, and traps never
+TEXT = re.compile(r"(?i)text|label|string|radix:")
+FAILABLE = re.compile(r"(?:\b(?:guard|if|while)\b|,)\s+(?:let|var)\s+\w+\s*=\s*$")
 LENGTH = re.compile(r"(?i)^[\w.]*(?:count|utf8\.count|readableBytes|scalar\.value)$")
 CONSTANTS = re.compile(r"^[A-Z0-9_| ]+$")
 WIDEST = {"Int", "Int64", "UInt64"}
@@ -102,7 +105,9 @@ def _conversions(tree: Tree) -> "list[str]":
         lines = tree.lines(name)
         for number, line in enumerate(swift.code(tree.text(name)).splitlines(), 1):
             for match in CONVERSION.finditer(line):
-                if not _widens(match.group(1), match.group(2)) and not _is_said_safe(lines, number - 1):
+                can_fail = TEXT.search(match.group(2)) or FAILABLE.search(line[: match.start()])
+                fits = can_fail or _widens(match.group(1), match.group(2))
+                if not fits and not _is_said_safe(lines, number - 1):
                     found.append(f"{name}:{number}: {lines[number - 1].strip()}")
     return found
 
