@@ -52,7 +52,8 @@ final class RequestRecord: Holdable {
                 data: ["pointer": .string("/detach")])
         }
         let handle = Handle<RequestRecord>()
-        let events = params.events.isEmpty
+        let events =
+            params.events.isEmpty
             ? nil
             : RequestEvents(
                 params.events, of: handle.name, call: isOfCall ? call.id : nil, tag: params.spec.tag, peer: call.peer)

@@ -63,7 +63,8 @@ struct RequestWait: Method {
         return .response(await record.reply(outcome, engine: engine, terms: call.peer.terms))
     }
 
-    private static func reached(_ milestone: Exchange.Milestone, _ exchange: Exchange, _ timeout: Double?) async -> Bool {
+    private static func reached(_ milestone: Exchange.Milestone, _ exchange: Exchange, _ timeout: Double?) async -> Bool
+    {
         guard let timeout else { return await exchange.reached(milestone) }
         return await withTaskGroup(of: Bool.self) { group in
             group.addTask { await exchange.reached(milestone) }

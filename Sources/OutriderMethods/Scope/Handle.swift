@@ -44,13 +44,28 @@ package struct Handle<Thing: Holdable>: Sendable, Hashable {
     /// A name that nothing has yet: the kind, then 80 random bits in base32.
     package init() {
         var random = SystemRandomNumberGenerator()
-        name = Thing.kind.rawValue + Self.base32(from: &random)
+        // one draw for ten characters, one for six: each is a call to the kernel
+        var bits = random.next()
+        name = String(unsafeUninitializedCapacity: 20) { buffer in
+            var index = 0
+            for byte in Thing.kind.rawValue.utf8 {
+                buffer[index] = byte
+                index += 1
+            }
+            for drawn in 0..<16 {
+                if drawn == 10 { bits = random.next() }
+                buffer[index] = Self.digit(bits & 31)
+                bits >>= 5
+                index += 1
+            }
+            return index
+        }
     }
 
-    private static func base32(from random: inout SystemRandomNumberGenerator) -> String {
-        let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
-        let characters = (0..<16).map { _ in alphabet[Int.random(in: 0..<32, using: &random)] }
-        return String(decoding: characters, as: UTF8.self)
+    /// RFC 4648 section 6, in lower case.
+    private static func digit(_ value: UInt64) -> UInt8 {
+        let value = UInt8(truncatingIfNeeded: value)
+        return value < 26 ? UInt8(ascii: "a") + value : UInt8(ascii: "2") + (value - 26)
     }
 }
 
