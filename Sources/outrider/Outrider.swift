@@ -1,9 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-import ArgumentParser
-import Logging
-import NIOPosix
+// SPDX-FileCopyrightText: The Outrider authors
 
+import ArgumentParser
+import Glibc
+
+/// The root command: names the subcommands, and turns what they throw into an exit status.
 @main
-struct Outrider: ParsableCommand {
-    func run() throws {}
+struct Outrider: AsyncParsableCommand {
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "outrider",
+        abstract: "HTTP for editors, shells and programs: one service that speaks JSON-RPC 2.0.",
+        discussion: """
+            Get a page, from a service that keeps connections warm (or, if none runs, from one of our own):
+              outrider get https://example.org/
+
+            Call any method; a value after `=` is text, after `:=` JSON:
+              outrider call --spawn data.send url=https://example.org/ timeout:=10
+
+            Serve one editor on stdin and stdout, or every program of this user on a socket:
+              outrider serve --stdio
+              outrider serve
+
+            Learn what a method takes:
+              outrider describe data.send
+            """,
+        version: version,
+        subcommands: [
+            ServeCommand.self, CallCommand.self, GetCommand.self, GetSocketCommand.self, DescribeCommand.self,
+        ])
+
+    static func main() async {
+        // A reader that leaves, or a full disk, is an error of one write, never the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as CommandFailure {
+            failure.report()
+            Glibc.exit(failure.code)
+        } catch {
+            if exitCode(for: error) == .validationFailure {
+                StandardError.write(fullMessage(for: error) + "\n")
+                Glibc.exit(CommandFailure.Status.usage.rawValue)
+            }
+            exit(withError: error)
+        }
+    }
 }

@@ -13,9 +13,11 @@ extension JSONFields {
 
     mutating func number(_ name: StaticString, in range: ClosedRange<Double>) throws(JSONComplaint) -> Double? {
         try optional(name, as: Double.self) { number in
-            range.contains(number) ? nil : "must be from \(range.lowerBound) to \(range.upperBound)"
+            range.contains(number) ? nil : "must be from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))"
         }
     }
+
+    private static func text(_ number: Double) -> String { Int(exactly: number)?.description ?? number.description }
 
     /// One of a few words.
     mutating func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(

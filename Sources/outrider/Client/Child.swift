@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+
+/// Starts this same program as another process.
+struct Child {
+    /// What the child gets as its descriptor of that number.
+    struct Descriptor {
+        var ours: Int32
+        var theirs: Int32
+    }
+
+    var processID: pid_t
+
+    /// POSIX_SPAWN_SETSID, which the module map hides.
+    private static let newSession: Int16 = 0x80
+
+    /// - Parameter isDetached: in a session of its own, so that no terminal's end is its end.
+    init(_ arguments: [String], _ descriptors: [Descriptor], isDetached: Bool) throws(CommandFailure) {
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        // First to numbers that are nobody's, so that none overwrites another.
+        for descriptor in descriptors {
+            posix_spawn_file_actions_adddup2(&actions, descriptor.ours, descriptor.theirs + 100)
+        }
+        for descriptor in descriptors {
+            posix_spawn_file_actions_adddup2(&actions, descriptor.theirs + 100, descriptor.theirs)
+        }
+        for descriptor in descriptors { posix_spawn_file_actions_addclose(&actions, descriptor.theirs + 100) }
+        if isDetached { posix_spawnattr_setflags(&attributes, Self.newSession) }
+        var processID: pid_t = 0
+        let program = Self.program
+        var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }
+        defer { for word in words { free(word) } }
+        words.append(nil)
+        let result = posix_spawn(&processID, program, &actions, &attributes, words, environ)
+        guard result == 0 else {
+            throw CommandFailure(.noConnection, "cannot start \(program): \(systemError(result))")
+        }
+        self.processID = processID
+    }
+
+    /// Waits for its end.
+    func wait() {
+        var status: Int32 = 0
+        while waitpid(processID, &status, 0) < 0, errno == EINTR {}
+    }
+
+    /// The file that runs now, also after it was renamed.
+    private static var program: String {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        guard count > 0 else { return CommandLine.arguments.first ?? "outrider" }
+        return String(decoding: buffer[..<count], as: UTF8.self)
+    }
+}
+
+/// Two ends of a pipe, closed on exec.
+struct PipeEnds {
+    var reading: Int32
+    var writing: Int32
+
+    init() throws(CommandFailure) {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else {
+            throw CommandFailure(.noConnection, "cannot make a pipe: \(systemError(errno))")
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        reading = ends[0]
+        writing = ends[1]
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderMethods
+import OutriderRPC
+
+/// The contract that is built in: finds misspelt names before anything is sent.
+struct Contract {
+    private let methods: [JSONValue]
+    private let document: JSONObject
+
+    init() throws(CommandFailure) {
+        let text = UnsafeBufferPointer(start: OpenRPC.document.utf8Start, count: OpenRPC.document.utf8CodeUnitCount)
+        let parsed = try? JSONParser.parse(text, limits: .generous)
+        guard let document = parsed?.object, let methods = document["methods"]?.array else {
+            throw CommandFailure(.error, "the contract that is built in cannot be read")
+        }
+        self.document = document
+        self.methods = methods
+    }
+
+    var names: [String] { methods.compactMap { $0.object?["name"]?.string } }
+
+    /// The method's description. Throws `usage`, with what looks like the name.
+    func method(_ name: String) throws(CommandFailure) -> JSONObject {
+        for case .object(let method) in methods where method["name"]?.string == name { return method }
+        throw CommandFailure(
+            .usage, "there is no method \(name)\(Self.hint(name, names)); outrider describe lists them")
+    }
+
+    /// Refuses parameters that the method does not know, and says which it needs.
+    func check(_ params: JSONObject, for name: String) throws(CommandFailure) {
+        let method = try method(name)
+        if method["x-outrider-open"] == .bool(true) { return }
+        let known = (method["params"]?.array ?? []).compactMap(\.object)
+        let names = known.compactMap { $0["name"]?.string }
+        for member in params.members where member.name != "_meta" && !names.contains(member.name) {
+            let all = names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))"
+            throw CommandFailure(
+                .usage, "\(name) has no parameter \(member.name)\(Self.hint(member.name, names)); \(all)")
+        }
+        for parameter in known where parameter["required"] == .bool(true) {
+            guard let needed = parameter["name"]?.string, params[needed] ?? .null == .null else { continue }
+            throw CommandFailure(.usage, "\(name) needs the parameter \(needed); see: outrider describe \(name)")
+        }
+    }
+
+    /// " (did you mean …?)", or nothing.
+    private static func hint(_ name: String, _ names: [String]) -> String {
+        NearNames.of(name, among: names).first.map { " (did you mean \($0)?)" } ?? ""
+    }
+
+    /// What a `$ref` points to.
+    func resolve(_ reference: String) -> JSONObject? {
+        var value = JSONValue.object(document)
+        for part in reference.split(separator: "/").dropFirst() {
+            guard let next = value.object?[String(part)] else { return nil }
+            value = next
+        }
+        return value.object
+    }
+}

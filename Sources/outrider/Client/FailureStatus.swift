@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// The exit status of a failed exchange, by the family of its code (protocol section 15).
+enum FailureStatus {
+    /// Nil for a result that is no failed exchange.
+    static func of(_ result: JSONValue) -> Int32? {
+        guard let response = result.object, response["ok"] == .bool(false) else { return nil }
+        return of(code: response["error"]?.object?["code"]?.integer ?? 0)
+    }
+
+    static func of(code: Int64) -> Int32 {
+        switch code {
+        case 1100..<1300: 10
+        case 1300..<1400: 11
+        case 1400..<1500: 12
+        case 1500..<1600: 13
+        case 1600..<1700: 14
+        case 1700..<1800: 15
+        case 1800..<1900: 16
+        case 1900..<2000: 17
+        case 2000..<2100: 18
+        default: 1
+        }
+    }
+}

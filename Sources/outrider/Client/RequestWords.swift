@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderJSON
+
+/// The request that a command line asks for.
+struct RequestWords {
+    var url: String
+    var method: String?
+    var headers: [String]
+    var data: String?
+    var timeout: Double?
+
+    func params() throws(CommandFailure) -> JSONObject {
+        var params: JSONObject = [
+            "url": .string(url),
+            "method": .string(method ?? (data == nil ? "GET" : "POST")),
+            "serialize": .object(["as": .string("base64")]),
+        ]
+        if !headers.isEmpty { params["headers"] = .array(try headers.map(Self.header)) }
+        if let data {
+            params["body"] = .object(try Self.body(data))
+            if method == "GET" || method == "HEAD" { params["allowGetBody"] = .bool(true) }
+        }
+        if let timeout { params["timeout"] = .real(timeout) }
+        return params
+    }
+
+    private static func header(_ line: String) throws(CommandFailure) -> JSONValue {
+        guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
+            throw CommandFailure(.usage, "\(line) is no field: write -H 'Name: value'")
+        }
+        let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        return .object(["name": .string(String(line[..<colon])), "value": .string(String(value))])
+    }
+
+    /// Form data, as curl has it, unless a header says otherwise. Files are read by the service as they are.
+    private static func body(_ data: String) throws(CommandFailure) -> JSONObject {
+        let type = JSONValue.string("application/x-www-form-urlencoded")
+        guard data.hasPrefix("@") else { return ["text": .string(data), "contentType": type] }
+        if data == "@-" {
+            var bytes: [UInt8] = []
+            while let piece = try FileBytes.read(STDIN_FILENO) { bytes += piece }
+            return ["base64": .string(Base64.encode(bytes)), "contentType": type]
+        }
+        let name = String(data.dropFirst())
+        guard let path = realpath(name, nil) else {
+            throw CommandFailure(.usage, "cannot read \(name): \(systemError(errno))")
+        }
+        defer { free(path) }
+        return ["file": .string(String(cString: path)), "contentType": type]
+    }
+}

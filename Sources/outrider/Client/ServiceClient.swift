@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// One client of a service: a call, what comes before its answer, its answer.
+struct ServiceClient: ~Copyable {
+    /// An answer: where its parts stand in its line.
+    struct Reply {
+        var line: [UInt8]
+        var result: Range<Int>?
+        var error: Range<Int>?
+
+        var body: ArraySlice<UInt8> { line[result ?? error ?? 0..<0] }
+
+        /// The result as a value; nil for an error, or for JSON that is beyond us.
+        func parsed() throws(CommandFailure) -> JSONValue {
+            do {
+                return try JSONParser.parse(Array(body), limits: .generous)
+            } catch {
+                throw CommandFailure(.brokeProtocol, "the answer is no JSON: \(error.reason)")
+            }
+        }
+    }
+
+    private var wire: Wire
+    private var lastID = 0
+
+    init(_ wire: consuming Wire) { self.wire = wire }
+
+    /// Calls, and waits for the answer. Events on the way go to the closure; questions are refused.
+    mutating func call(
+        _ method: String, _ params: JSONText, by deadline: Deadline,
+        onEvent: ([UInt8]) throws(CommandFailure) -> Void = { (_) throws(CommandFailure) in }
+    ) throws(CommandFailure) -> Reply {
+        lastID += 1
+        try wire.send(JSONWriter.bytes(of: Outgoing(id: lastID, method: method, params: params)))
+        do {
+            while true {
+                let line = try wire.receive(by: deadline)
+                if line.allSatisfy({ $0 == UInt8(ascii: " ") }) { continue }
+                if let reply = try take(line, onEvent) { return reply }
+            }
+        } catch where error.code == CommandFailure.Status.timedOut.rawValue {
+            let cancel = JSONText(written: Array("{\"id\":\(lastID)}".utf8))
+            try? wire.send(JSONWriter.bytes(of: Outgoing(id: nil, method: "$/cancelRequest", params: cancel)))
+            throw error
+        }
+    }
+
+    /// The reply to the last call, or nil for anything else.
+    private func take(
+        _ line: [UInt8], _ onEvent: ([UInt8]) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) -> Reply? {
+        let parts = try Self.parts(line)
+        let id = parts.id.map { String(decoding: line[$0], as: UTF8.self) }
+        if parts.method != nil {
+            guard let id else {
+                try onEvent(line)
+                return nil
+            }
+            try refuse(id)
+            return nil
+        }
+        if id == "null", let error = parts.error {
+            throw CommandFailure(
+                .brokeProtocol, "the service could not read the call: \(String(decoding: line[error], as: UTF8.self))")
+        }
+        guard id == String(lastID) else { return nil }
+        guard (parts.result == nil) != (parts.error == nil) else {
+            throw CommandFailure(.brokeProtocol, "the answer has neither or both of result and error")
+        }
+        return Reply(line: line, result: parts.result, error: parts.error)
+    }
+
+    private struct Parts {
+        var id: Range<Int>?
+        var method: Range<Int>?
+        var result: Range<Int>?
+        var error: Range<Int>?
+    }
+
+    private static func parts(_ line: [UInt8]) throws(CommandFailure) -> Parts {
+        do {
+            return try line.withUnsafeBufferPointer { bytes throws(JSONFailure) in
+                try JSONScanner.check(bytes, limits: .generous)
+                return Parts(
+                    id: JSONLocator.range(ofMember: "id", in: bytes),
+                    method: JSONLocator.range(ofMember: "method", in: bytes),
+                    result: JSONLocator.range(ofMember: "result", in: bytes),
+                    error: JSONLocator.range(ofMember: "error", in: bytes))
+            }
+        } catch {
+            throw CommandFailure(.brokeProtocol, "what answers there sends no JSON: \(error.reason)")
+        }
+    }
+
+    /// A shell has nobody to answer questions: says so at once, so that the service need not wait.
+    private func refuse(_ id: String) throws(CommandFailure) {
+        try wire.send(
+            Array(
+                #"{"jsonrpc":"2.0","id":\#(id),"error":{"code":-32601,"message":"this client answers no questions"}}"#.utf8))
+    }
+}
+
+extension JSONLimits {
+    /// For what our own service says: a body may be nested as deep as ours, inside its answer, and be as large as it likes.
+    static var generous: JSONLimits {
+        var limits = JSONLimits()
+        limits.depth = 256
+        limits.tokens = .max
+        limits.members = .max
+        return limits
+    }
+}
+
+/// A call, or a notification, on its way out.
+private struct Outgoing: JSONEncodable {
+    var id: Int?
+    var method: String
+    var params: JSONText
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("jsonrpc", "2.0")
+            writer.member("id", id)
+            writer.member("method", method)
+            writer.member("params", params)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+
+/// Which service a command talks to.
+struct ServiceOptions: ParsableArguments {
+    @Option(
+        name: .long, help: "The service's socket; else $OUTRIDER_SOCKET, else the one of this user.",
+        completion: .file())
+    var socket: String?
+
+    @Flag(name: .long, help: "A service of our own, for this call only.")
+    var stdio = false
+
+    @Flag(name: .long, help: "Start the service of this user if it does not run.")
+    var spawn = false
+
+    func validate() throws {
+        if stdio, spawn || socket != nil {
+            throw ValidationError("--stdio starts a service of its own: leave out --socket and --spawn")
+        }
+    }
+
+    /// - Parameter orPrivate: take a service of our own when none runs and none was named.
+    func connect(orPrivate: Bool = false) throws(CommandFailure) -> Service {
+        if stdio { return try Service.privately() }
+        let path = try SocketPath(flag: socket)
+        if spawn { return Service(ServiceClient(try Daemon(socket: path).connect())) }
+        if let wire = try Wire.connect(path.path) { return Service(ServiceClient(wire)) }
+        if orPrivate, !path.isNamed { return try Service.privately() }
+        throw CommandFailure(
+            .noConnection,
+            "no service answers at \(path.path): start it with `outrider serve`, or let this command do so with --spawn")
+    }
+
+    /// A client, and the child that serves it, if it is ours.
+    struct Service: ~Copyable {
+        var client: ServiceClient
+        private let child: Child?
+
+        init(_ client: consuming ServiceClient, child: Child? = nil) {
+            self.client = client
+            self.child = child
+        }
+
+        static func privately() throws(CommandFailure) -> Service {
+            let toChild = try PipeEnds()
+            let fromChild = try PipeEnds()
+            let child = try Child(
+                ["serve", "--stdio"],
+                [
+                    .init(ours: toChild.reading, theirs: 0), .init(ours: fromChild.writing, theirs: 1),
+                    .init(ours: 2, theirs: 2),
+                ],
+                isDetached: false)
+            close(toChild.reading)
+            close(fromChild.writing)
+            return Service(ServiceClient(Wire(input: fromChild.reading, output: toChild.writing)), child: child)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+
+/// The bytes to and from a service, for a program that waits: blocking, one line at a time, nothing in between.
+struct Wire: ~Copyable {
+    /// The longest line that is taken from a service.
+    static let lineLimit = 1 << 30
+
+    private let input: Int32
+    private let output: Int32
+    private var buffer: [UInt8] = []
+    /// Bytes of the buffer that are known to hold no line feed.
+    private var searched = 0
+
+    /// Takes over both descriptors; they may be the same.
+    init(input: Int32, output: Int32) {
+        self.input = input
+        self.output = output
+    }
+
+    deinit {
+        close(input)
+        if output != input { close(output) }
+    }
+
+    /// Connects to a socket. Nil if nobody answers there.
+    static func connect(_ path: String) throws(CommandFailure) -> Wire? {
+        let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard file >= 0 else { throw CommandFailure(.noConnection, "cannot make a socket: \(systemError(errno))") }
+        let wire = Wire(input: file, output: file)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(SocketPath.limit)) }
+        let result = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                Glibc.connect(file, address, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        if result == 0 { return wire }
+        if errno == ENOENT || errno == ECONNREFUSED { return nil }
+        throw CommandFailure(.noConnection, "cannot connect to \(path): \(systemError(errno))")
+    }
+
+    /// Sends one message as one line.
+    func send(_ message: [UInt8]) throws(CommandFailure) {
+        let line = message + [UInt8(ascii: "\n")]
+        let isSent = line.withUnsafeBytes { FileBytes.write($0, to: output) }
+        if !isSent { throw CommandFailure(.ended, "the service ended the connection: \(systemError(errno))") }
+    }
+
+    /// The next line, without its line feed. Throws `timedOut` at the deadline, `ended` at the end of input.
+    mutating func receive(by deadline: Deadline) throws(CommandFailure) -> [UInt8] {
+        while true {
+            if let line = takeLine() { return line }
+            try wait(by: deadline)
+            try fill()
+        }
+    }
+
+    private mutating func takeLine() -> [UInt8]? {
+        guard let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
+            searched = buffer.count
+            return nil
+        }
+        let line = Array(buffer[..<end])
+        buffer.removeFirst(end + 1)
+        searched = 0
+        return line
+    }
+
+    private func wait(by deadline: Deadline) throws(CommandFailure) {
+        var ready = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+        while true {
+            let count = poll(&ready, 1, deadline.milliseconds)
+            if count > 0 { return }
+            if count == 0 { throw CommandFailure(.timedOut, "no answer within the time allowed") }
+            if errno != EINTR { throw CommandFailure(.ended, "cannot wait for the service: \(systemError(errno))") }
+        }
+    }
+
+    private mutating func fill() throws(CommandFailure) {
+        guard buffer.count < Self.lineLimit else { throw CommandFailure(.brokeProtocol, "the answer never ends") }
+        let room = max(65536, min(buffer.count, 1 << 22))
+        let start = buffer.count
+        var count = 0
+        buffer.reserveCapacity(start + room)
+        let piece = [UInt8](unsafeUninitializedCapacity: room) { bytes, used in
+            count = read(input, bytes.baseAddress, room)
+            used = max(0, count)
+        }
+        if count > 0 {
+            buffer.append(contentsOf: piece)
+        } else if count == 0 {
+            throw CommandFailure(.ended, "the service ended the connection before it answered")
+        } else if errno != EINTR {
+            throw CommandFailure(.ended, "the connection to the service broke: \(systemError(errno))")
+        }
+    }
+}
+
+/// A moment after which nobody waits any more, or never.
+struct Deadline {
+    private let instant: ContinuousClock.Instant?
+
+    static let never = Deadline(after: nil)
+
+    init(after seconds: Double?) {
+        instant = seconds.map { ContinuousClock.now.advanced(by: .seconds($0)) }
+    }
+
+    /// What is left, as `poll` wants it: -1 for ever, 0 when it has passed.
+    var milliseconds: Int32 {
+        guard let instant else { return -1 }
+        let left = ContinuousClock.now.duration(to: instant) / .milliseconds(1)
+        return left <= 0 ? 0 : Int32(exactly: min(left.rounded(.up), 2_000_000_000)) ?? 0
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import OutriderJSON
+import OutriderMethods
+
+/// The contract, for people: the methods, one method, or all of it as JSON.
+struct DescribeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "describe",
+        abstract: "Explains a method; without a name, lists all.",
+        discussion: """
+              outrider describe
+              outrider describe data.send
+              outrider describe --json > openrpc.json
+            """)
+
+    @Argument(help: "A method, such as data.send.")
+    var method: String?
+
+    @Flag(name: .long, help: "The whole contract, as an OpenRPC document.")
+    var json = false
+
+    func run() throws {
+        if json {
+            let text = UnsafeBufferPointer(start: OpenRPC.document.utf8Start, count: OpenRPC.document.utf8CodeUnitCount)
+            return try StandardOutput.line(text)
+        }
+        let contract = try Contract()
+        if let method {
+            print(try page(of: method, contract), terminator: "")
+        } else {
+            print(try list(contract), terminator: "")
+        }
+    }
+
+    private func list(_ contract: Contract) throws(CommandFailure) -> String {
+        let width = contract.names.map(\.count).max() ?? 0
+        var text = ""
+        for name in contract.names {
+            let summary = try contract.method(name)["summary"]?.string ?? ""
+            text += name + String(repeating: " ", count: width + 2 - name.count) + summary + "\n"
+        }
+        return text
+    }
+
+    private func page(of name: String, _ contract: Contract) throws(CommandFailure) -> String {
+        let method = try contract.method(name)
+        var text = "\(name)\n  \(method["summary"]?.string ?? "")\n"
+        if let description = method["description"]?.string { text += "  \(description)\n" }
+        let parameters = (method["params"]?.array ?? []).compactMap(\.object)
+        if !parameters.isEmpty { text += "\nparameters\n" }
+        for parameter in parameters { text += self.line(parameter, isRequired: parameter["required"] == .bool(true)) }
+        text += self.result(method, contract)
+        if let example = method["x-outrider-example"] {
+            let written = String(decoding: JSONWriter.bytes(of: example), as: UTF8.self)
+            text += "\nexample\n  outrider call \(name) '\(written.replacing("'", with: "'\\''"))'\n"
+        }
+        return text
+    }
+
+    private func result(_ method: JSONObject, _ contract: Contract) -> String {
+        let schema = method["result"]?.object?["schema"]?.object ?? [:]
+        let type = schema["$ref"]?.string.flatMap { contract.resolve($0) } ?? schema
+        let members = type["properties"]?.object?.members ?? []
+        let required = type["required"]?.array ?? []
+        if members.isEmpty { return "" }
+        return members.reduce("\nresult\n") { text, member in
+            let shown: JSONObject = ["name": .string(member.name), "schema": member.value]
+            return text + line(shown, isRequired: required.contains(.string(member.name)))
+        }
+    }
+
+    /// A member of params or of a result: `url  string, required  Where to.`
+    private func line(_ member: JSONObject, isRequired: Bool) -> String {
+        let schema = member["schema"]?.object ?? [:]
+        var facts = [type(schema)]
+        if isRequired { facts.append("required") }
+        if let standard = schema["default"] {
+            facts.append("default " + String(decoding: JSONWriter.bytes(of: standard), as: UTF8.self))
+        }
+        let about = member["description"]?.string ?? schema["description"]?.string ?? ""
+        return "  \(member["name"]?.string ?? "")  (\(facts.joined(separator: ", ")))\n      \(about)\n"
+    }
+
+    private func type(_ schema: JSONObject) -> String {
+        if let words = schema["enum"]?.array { return words.compactMap(\.string).joined(separator: "|") }
+        if let reference = schema["$ref"]?.string { return String(reference.split(separator: "/").last ?? "") }
+        if let choices = schema["anyOf"]?.array { return choices.compactMap { $0.object.map(type) }.joined(separator: "|") }
+        return schema["type"]?.string ?? "any JSON"
+    }
+}

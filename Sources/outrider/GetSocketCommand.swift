@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import OutriderJSON
+
+/// Where the service of this user is; starts it if need be.
+struct GetSocketCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get-socket",
+        abstract: "Prints where the service listens, and starts it if it does not run.",
+        discussion: """
+            One line of JSON: {"socket","pid","version","protocol","instanceId"}.
+
+              outrider get-socket | jq -r .socket
+              outrider get-socket --no-spawn || echo 'not running'
+
+            However many programs ask at once, one service starts. What it has to say goes to a file beside its socket,
+            whose name ends in `.log`. With --no-spawn, exit status 3 says that none runs.
+            """)
+
+    @Option(name: .long, help: "The socket; else $OUTRIDER_SOCKET, else the one of this user.", completion: .file())
+    var socket: String?
+
+    @Flag(name: .long, help: "Do not start it.")
+    var noSpawn = false
+
+    @Option(name: .long, help: "Seconds to wait for its answer.")
+    var timeout = 30.0
+
+    func run() throws {
+        let path = try SocketPath(flag: socket)
+        var client = ServiceClient(try connect(path))
+        let reply = try client.call("server.info", JSONText(written: Array("{}".utf8)), by: Deadline(after: timeout))
+        guard reply.error == nil, let info = try reply.parsed().object else {
+            throw CommandFailure(.brokeProtocol, "what answers at \(path.path) is no outrider")
+        }
+        var line: JSONObject = ["socket": .string(path.path)]
+        for name in ["pid", "version", "protocol", "instanceId"] { line[name] = info[name] }
+        try StandardOutput.line(JSONWriter.bytes(of: line))
+    }
+
+    private func connect(_ path: SocketPath) throws(CommandFailure) -> Wire {
+        guard noSpawn else { return try Daemon(socket: path).connect() }
+        if let wire = try Wire.connect(path.path) { return wire }
+        throw CommandFailure(.noConnection, "no service answers at \(path.path)")
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderRPC
+
+/// The settings of `schema/settings.json`: flags win over the environment, the environment over defaults.
+struct Settings: ParsableArguments {
+    enum Framing: String, CaseIterable, ExpressibleByArgument { case auto, line, header }
+
+    @Option(name: .long, help: "Where to listen; else $OUTRIDER_SOCKET, else this user's place.", completion: .file())
+    var socket: String?
+
+    @Flag(name: .long, help: "Serve the one client on standard input and output in place of a socket.")
+    var stdio = false
+
+    @Option(name: .long, help: "How clients frame messages; `auto` goes by the first byte.")
+    var framing = Framing.auto
+
+    @Flag(name: .long, help: "Do not write the spaces that keep half-closed clients waiting.")
+    var noPad = false
+
+    @Option(name: .long, help: "End after so many seconds without clients and requests; else never.")
+    var idleExit: Double?
+
+    @Option(name: .long, help: "The least important level logged to standard error; else $OUTRIDER_LOG, else warning.")
+    var logLevel: LogSetting.Level?
+
+    @Option(name: .long, help: "Another user who may connect, by number; may be repeated.")
+    var allowUid: [UInt32] = []
+
+    @Option(name: .long, help: "Trust roots in PEM, in place of the system's; else $SSL_CERT_FILE.", completion: .file())
+    var caFile: String?
+
+    @Option(name: .long, help: "The longest message taken from a client, in bytes.")
+    var maxMessageBytes = 16_777_216
+
+    @Option(name: .long, help: "Default of a request's maxInline, in bytes.")
+    var maxInline = 1_048_576
+
+    @Option(name: .long, help: "The most connections to one origin.")
+    var connectionsPerHost = 6
+
+    @Option(name: .long, help: "Seconds for which an unused connection to a server is kept.")
+    var idleConnection = 60.0
+
+    @Option(name: .long, help: "Default of timeout.resolve: seconds to look up a name.")
+    var timeoutResolve = 5.0
+
+    @Option(name: .long, help: "Default of timeout.connect: seconds to open a connection.")
+    var timeoutConnect = 10.0
+
+    @Option(name: .long, help: "Default of timeout.tls: seconds for the TLS handshake.")
+    var timeoutTls = 10.0
+
+    @Option(name: .long, help: "Default of timeout.firstByte: seconds to the first byte of an answer.")
+    var timeoutFirstByte = 60.0
+
+    @Option(name: .long, help: "Default of timeout.idle: seconds without a byte in either direction.")
+    var timeoutIdle = 60.0
+
+    @Option(name: .long, help: "Default of timeout.total: seconds for a whole request.")
+    var timeoutTotal = 300.0
+
+    /// Where to say that the service listens; for those who start it.
+    @Option(name: .long, help: .hidden)
+    var readyFile: Int32?
+
+    mutating func validate() throws {
+        if stdio, socket != nil { throw ValidationError("--stdio has no socket: leave out --socket") }
+        try Self.check("--idle-exit", idleExit ?? 0, 0...1_000_000_000)
+        try Self.check("--max-message-bytes", Double(maxMessageBytes), 4096...1_073_741_824)
+        try Self.check("--max-inline", Double(maxInline), 0...8_388_608)
+        try Self.check("--connections-per-host", Double(connectionsPerHost), 1...256)
+        try Self.check("--idle-connection", idleConnection, 0...3600)
+        let timeouts = [
+            ("--timeout-resolve", timeoutResolve), ("--timeout-connect", timeoutConnect), ("--timeout-tls", timeoutTls),
+            ("--timeout-first-byte", timeoutFirstByte), ("--timeout-idle", timeoutIdle),
+            ("--timeout-total", timeoutTotal),
+        ]
+        for (flag, seconds) in timeouts { try Self.check(flag, seconds, 0.001...86400) }
+        try takeEnvironment()
+    }
+
+    /// What was not said with a flag.
+    private mutating func takeEnvironment() throws {
+        if caFile == nil { caFile = environmentVariable("SSL_CERT_FILE") }
+        if logLevel == nil, let word = environmentVariable("OUTRIDER_LOG") {
+            guard let level = LogSetting.Level(rawValue: word) else {
+                let words = LogSetting.Level.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("OUTRIDER_LOG is \(word), and must be one of \(words)")
+            }
+            logLevel = level
+        }
+    }
+
+    private static func check(_ flag: String, _ number: Double, _ range: ClosedRange<Double>) throws {
+        if range.contains(number) { return }
+        throw ValidationError("\(flag) must be from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))")
+    }
+
+    private static func text(_ number: Double) -> String { Int(exactly: number)?.description ?? number.description }
+}
+
+extension LogSetting.Level: ExpressibleByArgument {}
+
+/// The value of an environment variable; an empty one counts as absent.
+func environmentVariable(_ name: String) -> String? {
+    guard let value = getenv(name), value.pointee != 0 else { return nil }
+    return String(cString: value)
+}

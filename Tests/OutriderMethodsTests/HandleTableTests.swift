@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderRPC
+import Synchronization
+import Testing
+
+@testable import OutriderMethods
+
+struct HandleTableTests {
+    final class Thing: Holdable {
+        static let kind = HandleKind.stream
+        let isAwaited: Bool
+        let closed = Mutex(0)
+
+        init(isAwaited: Bool = false) { self.isAwaited = isAwaited }
+
+        func close() { closed.withLock { $0 += 1 } }
+
+        var closings: Int { closed.withLock { $0 } }
+    }
+
+    final class OtherThing: Holdable {
+        static let kind = HandleKind.request
+        var isAwaited: Bool { false }
+
+        func close() {}
+    }
+
+    private func keep(_ thing: Thing, in table: HandleTable) throws -> Handle<Thing> {
+        let handle = Handle<Thing>()
+        try table.keep(thing, as: handle)
+        return handle
+    }
+
+    @Test func `a handle says its kind and is not to be guessed`() {
+        let names = (0..<100).map { _ in Handle<Thing>().name }
+        #expect(Set(names).count == 100)
+        for name in names {
+            #expect(name.hasPrefix("str_"))
+            #expect(name.utf8.count == 20)
+            #expect(name.dropFirst(4).allSatisfy { "abcdefghijklmnopqrstuvwxyz234567".contains($0) })
+        }
+    }
+
+    @Test func `what is kept is found, until it is removed`() throws {
+        let table = HandleTable()
+        let thing = Thing()
+        let handle = try keep(thing, in: table)
+        #expect(try table.find(handle, "stream") === thing)
+        #expect(table.remove(handle) === thing)
+        #expect(table.remove(handle) == nil)
+        #expect(thing.closings == 0)
+    }
+
+    @Test func `an unknown handle is refused with the place where it stood`() throws {
+        let error = #expect(throws: RPCError.self) { _ = try HandleTable().find(Handle<Thing>(), "stream") }
+        #expect(error?.code == -32012)
+        #expect(error?.data?["pointer"] == .string("/stream"))
+    }
+
+    @Test func `a handle of another kind is not known`() throws {
+        let table = HandleTable()
+        let handle = try keep(Thing(), in: table)
+        let wrong = try Handle<OtherThing>(json: .string(handle.name))
+        #expect(throws: RPCError.self) { _ = try table.find(wrong, "request") }
+    }
+
+    @Test func `one more stream than allowed is refused, and one less makes room`() throws {
+        let table = HandleTable()
+        let handles = try (0..<256).map { _ in try keep(Thing(), in: table) }
+        let error = #expect(throws: RPCError.self) { _ = try keep(Thing(), in: table) }
+        #expect(error?.code == -32011)
+        #expect(error?.data == ["limit": .integer(256), "what": .string("streams")])
+        table.remove(handles[0])
+        _ = try keep(Thing(), in: table)
+    }
+
+    @Test func `when the client leaves all is closed once, and nothing more is kept`() throws {
+        let table = HandleTable()
+        let thing = Thing()
+        _ = try keep(thing, in: table)
+        table.close()
+        table.close()
+        #expect(thing.closings == 1)
+        let error = #expect(throws: RPCError.self) { _ = try keep(Thing(), in: table) }
+        #expect(error?.code == -32022)
+    }
+
+    @Test func `at the end of input what nobody waits for is closed`() throws {
+        let table = HandleTable()
+        let idle = Thing()
+        let awaited = Thing(isAwaited: true)
+        _ = try keep(idle, in: table)
+        _ = try keep(awaited, in: table)
+        table.inputEnded()
+        #expect(idle.closings == 1)
+        #expect(awaited.closings == 0)
+    }
+
+    @Test func `what is detached outlives its connection, and others find it`() throws {
+        let service = HandleTable()
+        let mine = HandleTable(detached: service)
+        let others = HandleTable(detached: service)
+        let thing = Thing()
+        let handle = try keep(thing, in: mine)
+        #expect(throws: RPCError.self) { _ = try others.find(handle, "stream") }
+        try mine.detach(handle, "stream")
+        mine.close()
+        #expect(thing.closings == 0)
+        #expect(try others.find(handle, "stream") === thing)
+        #expect(others.remove(handle) === thing)
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+import Testing
+
+@testable import OutriderMethods
+
+/// A client that remembers what it was told, and answers every question in one way.
+final class ScriptedPeer: Peer {
+    let info: PeerInfo
+    private let told = Mutex<[Event]>([])
+    private let agreed = Mutex(PeerTerms())
+    private let answer: Result<Answer, RPCError>
+    private let isGone: Bool
+
+    init(
+        transport: PeerInfo.Transport = .socket, answer: Result<Answer, RPCError> = .success(Answer(id: 7, value: .null)),
+        isGone: Bool = false
+    ) {
+        info = PeerInfo(connection: "con_0000000000000000", transport: transport, framing: .line, pid: 4711, uid: 1000)
+        self.answer = answer
+        self.isGone = isGone
+    }
+
+    var terms: PeerTerms { agreed.withLock { $0 } }
+
+    func agree(to terms: PeerTerms) { agreed.withLock { $0 = terms } }
+
+    func notify(_ event: Event) async throws(RPCError) {
+        if isGone { throw RPCError(.clientGone, "gone") }
+        told.withLock { $0.append(event) }
+    }
+
+    func offer(_ event: Event, key: String) { told.withLock { $0.append(event) } }
+
+    func ask(_ question: Question, timeout: Duration) async throws(RPCError) -> Answer { try answer.get() }
+
+    var events: [Event] { told.withLock { $0 } }
+
+    /// Waits until the client was told so much.
+    func events(_ count: Int) async -> [Event] {
+        while events.count < count { await Task.yield() }
+        return events
+    }
+}
+
+/// A service without sockets.
+final class ScriptedControl: ServerControl {
+    let name = "outrider"
+    let version = "1.2.3"
+    let instanceID = "instance"
+    let startedAt = ContinuousClock.now
+    let stopped = Mutex<Duration?>(nil)
+    let watched = Mutex<Int?>(nil)
+    let log = Mutex(LogSetting(level: .warning, target: .stderr))
+
+    func stop(grace: Duration) { stopped.withLock { $0 = grace } }
+
+    func exit(status: Int32) {}
+
+    func end(withProcess processID: Int) { watched.withLock { $0 = processID } }
+
+    func setLog(_ setting: LogSetting, for peer: any Peer) throws(RPCError) -> LogSetting {
+        log.withLock { log in
+            let before = log
+            log = setting
+            return before
+        }
+    }
+
+    var counters: ServerCounters { ServerCounters() }
+
+    var limits: [(name: StaticString, value: Int)] { [("chunkBytes", 32768)] }
+}
+
+extension Call<ClientScope> {
+    /// Runs a method as the server does: from the params to the result, then what was put off until after the reply.
+    static func run(
+        _ method: String, _ params: JSONValue = .object([:]), peer: any Peer, scope: ClientScope
+    ) async throws -> JSONValue {
+        let entry = try #require(Methods.table[method])
+        let later = Later()
+        let text = try await entry(params, Call(id: .integer(1), scope: scope, peer: peer, later: later))
+        later.run()
+        return try JSONParser.parse(text.bytes)
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+import Testing
+
+@testable import OutriderMethods
+
+struct StreamTests {
+    private let peer = ScriptedPeer()
+    private let scope = ClientScope(Service(control: ScriptedControl(), engineCounters: { EngineCounters() }))
+
+    private func call(_ method: String, _ params: JSONObject) async throws -> JSONObject {
+        try #require(try await Call.run(method, .object(params), peer: peer, scope: scope).object)
+    }
+
+    private func open(_ params: JSONObject) async throws -> JSONValue {
+        try #require(try await call("diagnostics.stream", params)["stream"])
+    }
+
+    private func code(_ method: String, _ params: JSONObject) async -> Int? {
+        await #expect(throws: RPCError.self) { _ = try await call(method, params) }?.code
+    }
+
+    @Test func `a push stream sends its bytes, then its end, then is gone`() async throws {
+        let stream = try await open(["bytes": .integer(3), "mode": .string("push"), "credit": .integer(10)])
+        let events = await peer.events(2).map { "\($0.name) \(String(decoding: $0.params.bytes, as: UTF8.self))" }
+        let name = stream.string ?? ""
+        #expect(
+            events == [
+                #"event.data {"stream":"\#(name)","seq":0,"offset":0,"base64":"YWJj"}"#,
+                #"event.end {"stream":"\#(name)","seq":1,"size":3}"#,
+            ])
+        #expect(await code("stream.credit", ["stream": stream, "bytes": .integer(1)]) == -32012)
+    }
+
+    @Test func `credit lets it go on`() async throws {
+        let stream = try await open(["bytes": .integer(3), "mode": .string("push"), "credit": .integer(1)])
+        _ = await peer.events(1)
+        _ = try await call("stream.credit", ["stream": stream, "bytes": .integer(2)])
+        #expect(await peer.events(3).map(\.name) == ["event.data", "event.data", "event.end"])
+    }
+
+    @Test func `a pull stream is read to its end, and then is gone`() async throws {
+        let stream = try await open(["bytes": .integer(100_000)])
+        var bytes: [UInt8] = []
+        var number: Int64 = 0
+        while true {
+            let piece = try await call("stream.read", ["stream": stream, "bytes": .integer(30_000)])
+            #expect(piece["seq"] == .integer(number))
+            #expect(piece["offset"] == .integer(Int64(bytes.count)))
+            bytes += try #require(Base64.decode(piece["base64"]?.string ?? ""))
+            number += 1
+            if piece["end"] == .bool(true) { break }
+        }
+        #expect(bytes == (0..<100_000).map { UInt8(ascii: "a") + UInt8($0 % 26) })
+        #expect(await code("stream.read", ["stream": stream]) == -32012)
+    }
+
+    @Test func `an empty stream ends with its first read`() async throws {
+        let stream = try await open(["bytes": .integer(0)])
+        #expect(try await call("stream.read", ["stream": stream])["end"] == .bool(true))
+    }
+
+    @Test func `credit is not for pull streams, and reading not for push streams`() async throws {
+        let pull = try await open(["bytes": .integer(3)])
+        #expect(await code("stream.credit", ["stream": pull, "bytes": .integer(1)]) == -32013)
+        let push = try await open(["bytes": .integer(3), "mode": .string("push")])
+        #expect(await code("stream.read", ["stream": push]) == -32013)
+    }
+
+    @Test func `nothing follows the closing of a stream`() async throws {
+        let stream = try await open(["bytes": .integer(1_000_000), "mode": .string("push"), "credit": .integer(40_000)])
+        _ = try await call("stream.close", ["stream": stream])
+        let count = peer.events.count
+        #expect(await code("stream.credit", ["stream": stream, "bytes": .integer(1)]) == -32012)
+        #expect(peer.events.count == count)
+    }
+
+    @Test func `a read ends when the stream is closed meanwhile`() async throws {
+        let stream = ByteStream.Source.silent
+        let later = Later()
+        let call = Call(id: .integer(1), scope: scope, peer: peer, later: later)
+        let handle = try ByteStream.open(stream, .pull, in: call)
+        later.run()
+        async let read = self.code("stream.read", ["stream": .string(handle.name)])
+        while try !scope.handles.find(handle, "stream").isAwaited { await Task.yield() }
+        _ = try await self.call("stream.close", ["stream": .string(handle.name)])
+        #expect(await read == -32013)
+    }
+
+    @Test func `a read whose time is over returns nothing and loses nothing`() async throws {
+        let later = Later()
+        let handle = try ByteStream.open(
+            ByteStream.Source.silent, .pull, in: Call(id: .integer(1), scope: scope, peer: peer, later: later))
+        later.run()
+        let piece = try await call("stream.read", ["stream": .string(handle.name), "wait": .integer(0)])
+        #expect(piece["base64"] == .string(""))
+        #expect(piece["end"] == .bool(false))
+        scope.close()
+    }
+}
+
+extension ByteStream {
+    enum Source {
+        static let silent = SilentSource()
+    }
+}
+
+/// Never has anything to say, until it is cancelled.
+struct SilentSource: ByteSource {
+    var size: Int? { nil }
+
+    func next() async throws(StreamFailure) -> [UInt8]? {
+        try? await Task.sleep(for: .seconds(3600))
+        return nil
+    }
+}
