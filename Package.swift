@@ -197,10 +197,14 @@ let package = Package(
         .testTarget(
             name: "OutriderMethodsTests",
             dependencies: [
+                "OutriderEngine",
                 "OutriderHTTP",
                 "OutriderJSON",
                 "OutriderMethods",
                 "OutriderRPC",
+                "OutriderTransport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),

@@ -87,7 +87,9 @@ struct DescribeCommand: ParsableCommand {
     private func type(_ schema: JSONObject) -> String {
         if let words = schema["enum"]?.array { return words.compactMap(\.string).joined(separator: "|") }
         if let reference = schema["$ref"]?.string { return String(reference.split(separator: "/").last ?? "") }
-        if let choices = schema["anyOf"]?.array { return choices.compactMap { $0.object.map(type) }.joined(separator: "|") }
+        if let choices = schema["anyOf"]?.array {
+            return choices.compactMap { $0.object.map(type) }.joined(separator: "|")
+        }
         return schema["type"]?.string ?? "any JSON"
     }
 }

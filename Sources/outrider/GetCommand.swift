@@ -31,16 +31,19 @@ struct GetCommand: ParsableCommand {
     @Option(name: [.customShort("H"), .customLong("header")], help: "A field to send: 'Name: value'. May be repeated.")
     var headers: [String] = []
 
-    @Option(name: [.customShort("d"), .customLong("data")], help: "What to send: text, @file, or @- for standard input.")
+    @Option(
+        name: [.customShort("d"), .customLong("data")], help: "What to send: text, @file, or @- for standard input.")
     var data: String?
 
-    @Option(name: [.customShort("o"), .customLong("output")], help: "Write to this file, or to `-` also what is binary.")
+    @Option(
+        name: [.customShort("o"), .customLong("output")], help: "Write to this file, or to `-` also what is binary.")
     var output: String?
 
     @Flag(name: [.customShort("i"), .long], help: "Write the status and the fields before the body.")
     var include = false
 
-    @Flag(name: [.customShort("f"), .long], help: "A status of 400 or above is a failure: write nothing, exit with 14.")
+    @Flag(
+        name: [.customShort("f"), .long], help: "A status of 400 or above is a failure: write nothing, exit with 14.")
     var fail = false
 
     @Flag(name: [.customShort("s"), .long], help: "Say nothing about failures.")

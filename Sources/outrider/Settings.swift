@@ -30,7 +30,8 @@ struct Settings: ParsableArguments {
     @Option(name: .long, help: "Another user who may connect, by number; may be repeated.")
     var allowUid: [UInt32] = []
 
-    @Option(name: .long, help: "Trust roots in PEM, in place of the system's; else $SSL_CERT_FILE.", completion: .file())
+    @Option(
+        name: .long, help: "Trust roots in PEM, in place of the system's; else $SSL_CERT_FILE.", completion: .file())
     var caFile: String?
 
     @Option(name: .long, help: "The longest message taken from a client, in bytes.")

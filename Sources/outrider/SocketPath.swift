@@ -24,7 +24,8 @@ struct SocketPath {
         guard path.utf8.count <= Self.limit else {
             throw CommandFailure(
                 .usage,
-                "the socket path has \(path.utf8.count) bytes, a Unix socket's may have \(Self.limit): choose a shorter one")
+                "the socket path has \(path.utf8.count) bytes, a Unix socket's may have \(Self.limit): choose a shorter one"
+            )
         }
     }
 

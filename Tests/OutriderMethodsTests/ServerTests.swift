@@ -3,6 +3,7 @@
 
 import OutriderJSON
 import OutriderRPC
+import Synchronization
 import Testing
 
 @testable import OutriderMethods
@@ -13,7 +14,7 @@ struct ServerTests {
     private func call(
         _ method: String, _ params: JSONObject = [:], peer: ScriptedPeer = ScriptedPeer()
     ) async throws -> JSONObject {
-        let scope = ClientScope(Service(control: control, engineCounters: { EngineCounters() }))
+        let scope = ClientScope(.scripted(control))
         return try #require(try await Call.run(method, .object(params), peer: peer, scope: scope).object)
     }
 
@@ -38,14 +39,6 @@ struct ServerTests {
         let error = await error("server.hello", ["require": .array([.string("events"), .string("timeTravel")])])
         #expect(error?.code == -32015)
         #expect(error?.data == ["pointer": .string("/require/1"), "feature": .string("timeTravel")])
-    }
-
-    @Test func `the features are those of the contract`() throws {
-        let document = UnsafeBufferPointer(
-            start: OpenRPC.document.utf8Start, count: OpenRPC.document.utf8CodeUnitCount)
-        let contract = try JSONParser.parse(document).object
-        let names = contract?["x-outrider-features"]?.object?.members.map(\.name)
-        #expect(names?.sorted() == Features.names.map(\.description))
     }
 
     @Test func `info tells about the connection`() async throws {

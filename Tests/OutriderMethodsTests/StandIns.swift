@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import NIOPosix
+import OutriderEngine
+import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
+import OutriderTransport
 import Synchronization
 import Testing
 
@@ -17,7 +21,8 @@ final class ScriptedPeer: Peer {
     private let isGone: Bool
 
     init(
-        transport: PeerInfo.Transport = .socket, answer: Result<Answer, RPCError> = .success(Answer(id: 7, value: .null)),
+        transport: PeerInfo.Transport = .socket,
+        answer: Result<Answer, RPCError> = .success(Answer(id: 7, value: .null)),
         isGone: Bool = false
     ) {
         info = PeerInfo(connection: "con_0000000000000000", transport: transport, framing: .line, pid: 4711, uid: 1000)
@@ -74,6 +79,20 @@ final class ScriptedControl: ServerControl {
     var counters: ServerCounters { ServerCounters() }
 
     var limits: [(name: StaticString, value: Int)] { [("chunkBytes", 32768)] }
+}
+
+/// A network on which nobody listens.
+struct SilentTransport: Transport {
+    func send(_ attempt: Attempt, observer: any AttemptObserver) async throws(HTTPFailure) -> AttemptResponse {
+        throw HTTPFailure(.connectionRefused, "nobody listens here")
+    }
+}
+
+extension Service {
+    static func scripted(_ control: ScriptedControl = ScriptedControl()) -> Service {
+        let engine = Engine(transport: SilentTransport(), group: MultiThreadedEventLoopGroup.singleton)
+        return Service(control: control, engine: engine) { EngineCounters() }
+    }
 }
 
 extension Call<ClientScope> {

@@ -120,7 +120,8 @@ struct StreamMachineTests {
             case .end(_, let size):
                 #expect(size == sent.count)
                 break loop
-            case .stop: Issue.record("stopped before the end")
+            case .stop:
+                Issue.record("stopped before the end")
                 break loop
             }
         }

@@ -9,7 +9,7 @@ import Testing
 
 struct StreamTests {
     private let peer = ScriptedPeer()
-    private let scope = ClientScope(Service(control: ScriptedControl(), engineCounters: { EngineCounters() }))
+    private let scope = ClientScope(.scripted())
 
     private func call(_ method: String, _ params: JSONObject) async throws -> JSONObject {
         try #require(try await Call.run(method, .object(params), peer: peer, scope: scope).object)
@@ -20,7 +20,8 @@ struct StreamTests {
     }
 
     private func code(_ method: String, _ params: JSONObject) async -> Int? {
-        await #expect(throws: RPCError.self) { _ = try await call(method, params) }?.code
+        let error = await #expect(throws: RPCError.self) { _ = try await call(method, params) }
+        return error?.code
     }
 
     @Test func `a push stream sends its bytes, then its end, then is gone`() async throws {

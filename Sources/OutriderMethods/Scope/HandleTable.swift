@@ -101,7 +101,8 @@ package final class HandleTable: Sendable {
 
     private static func unknown(_ name: String, _ parameter: String) -> RPCError {
         RPCError(
-            .unknownHandle, "\(parameter) names nothing here: \(name.prefix(40)) was never given, is released, or is another's",
+            .unknownHandle,
+            "\(parameter) names nothing here: \(name.prefix(40)) was never given, is released, or is another's",
             data: ["pointer": .string("/" + parameter)])
     }
 }

@@ -13,7 +13,8 @@ extension JSONFields {
 
     mutating func number(_ name: StaticString, in range: ClosedRange<Double>) throws(JSONComplaint) -> Double? {
         try optional(name, as: Double.self) { number in
-            range.contains(number) ? nil : "must be from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))"
+            range.contains(number)
+                ? nil : "must be from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))"
         }
     }
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderJSON
+package import OutriderJSON
 
 /// What this version can do, by name: the names of the contract's `x-outrider-features`.
-struct Features: JSONEncodable {
-    static let names: [StaticString] = [
+package struct Features: JSONEncodable {
+    package static let names: [StaticString] = [
         "batch", "callbacks", "cancel", "deflate", "detach", "diagnostics", "events", "gzip", "http1", "lsp", "metrics",
         "streams", "tls", "unixSockets",
     ]
 
     static func contains(_ name: String) -> Bool { names.contains { $0.description == name } }
 
-    func encode(to writer: inout JSONWriter) {
+    package func encode(to writer: inout JSONWriter) {
         writer.object { writer in
             for name in Self.names { writer.member(name, true) }
         }

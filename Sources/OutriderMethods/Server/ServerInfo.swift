@@ -43,6 +43,7 @@ struct ServerInfo: Method {
         let control = call.scope.service.control
         let uptime = control.startedAt.duration(to: .now)
         return Result(
-            control: control, peer: call.peer.info, pid: Int(getpid()), uptime: (uptime / .milliseconds(1)).rounded() / 1000)
+            control: control, peer: call.peer.info, pid: Int(getpid()),
+            uptime: (uptime / .milliseconds(1)).rounded() / 1000)
     }
 }

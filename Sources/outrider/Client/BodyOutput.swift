@@ -34,7 +34,8 @@ struct BodyOutput: ~Copyable {
         if refusesBinary, bytes.prefix(Self.lookedAt).contains(0) {
             let type = contentType.map { " (\($0))" } ?? ""
             throw CommandFailure(
-                .error, "this body is binary\(type), and would upset the terminal: use -o FILE, a pipe, or -o - to see it")
+                .error,
+                "this body is binary\(type), and would upset the terminal: use -o FILE, a pipe, or -o - to see it")
         }
         let isWritten = bytes.withUnsafeBytes { FileBytes.write($0, to: file) }
         if !isWritten { throw failure(errno) }

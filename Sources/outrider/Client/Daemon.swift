@@ -26,7 +26,8 @@ struct Daemon {
         if let wire = try Wire.connect(socket.path) { return wire }
         try start()
         if let wire = try Wire.connect(socket.path) { return wire }
-        throw CommandFailure(.noConnection, "the service was started, but does not answer at \(socket.path); see \(log)")
+        throw CommandFailure(
+            .noConnection, "the service was started, but does not answer at \(socket.path); see \(log)")
     }
 
     /// Waits for those who start it already.

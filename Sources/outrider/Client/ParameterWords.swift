@@ -24,7 +24,8 @@ enum ParameterWords {
 
     private static func merge(_ text: [UInt8], _ source: String, into object: inout JSONObject) throws(CommandFailure) {
         guard let given = try value(text, source).object else {
-            throw CommandFailure(.usage, "\(source) must be one JSON object, such as {\"url\":\"https://example.org/\"}")
+            throw CommandFailure(
+                .usage, "\(source) must be one JSON object, such as {\"url\":\"https://example.org/\"}")
         }
         for member in given.members { object[member.name] = member.value }
     }

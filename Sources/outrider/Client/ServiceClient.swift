@@ -41,7 +41,7 @@ struct ServiceClient: ~Copyable {
                 if line.allSatisfy({ $0 == UInt8(ascii: " ") }) { continue }
                 if let reply = try take(line, onEvent) { return reply }
             }
-        } catch where error.code == CommandFailure.Status.timedOut.rawValue {
+        } catch  where error.code == CommandFailure.Status.timedOut.rawValue {
             let cancel = JSONText(written: Array("{\"id\":\(lastID)}".utf8))
             try? wire.send(JSONWriter.bytes(of: Outgoing(id: nil, method: "$/cancelRequest", params: cancel)))
             throw error
@@ -99,7 +99,8 @@ struct ServiceClient: ~Copyable {
     private func refuse(_ id: String) throws(CommandFailure) {
         try wire.send(
             Array(
-                #"{"jsonrpc":"2.0","id":\#(id),"error":{"code":-32601,"message":"this client answers no questions"}}"#.utf8))
+                #"{"jsonrpc":"2.0","id":\#(id),"error":{"code":-32601,"message":"this client answers no questions"}}"#
+                    .utf8))
     }
 }
 

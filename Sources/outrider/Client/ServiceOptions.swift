@@ -32,7 +32,8 @@ struct ServiceOptions: ParsableArguments {
         if orPrivate, !path.isNamed { return try Service.privately() }
         throw CommandFailure(
             .noConnection,
-            "no service answers at \(path.path): start it with `outrider serve`, or let this command do so with --spawn")
+            "no service answers at \(path.path): start it with `outrider serve`, or let this command do so with --spawn"
+        )
     }
 
     /// A client, and the child that serves it, if it is ours.
