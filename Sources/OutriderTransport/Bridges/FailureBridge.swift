@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import OutriderHTTP
+
+/// Errors of the libraries and the system as failures of ours: what, where, and in whose words.
+enum FailureBridge {
+    /// Why an address could not be connected to.
+    static func connecting(_ error: any Error, to address: SocketAddress) -> HTTPFailure {
+        if let failure = error as? HTTPFailure { return failure }
+        let underlying = underlying(error)
+        let code = (error as? IOError)?.errnoCode
+        let place = address.plain
+        switch code {
+        case ECONNREFUSED:
+            return HTTPFailure(
+                .connectionRefused, "\(place) refused the connection", phase: .connect, underlying: underlying)
+        case ENOENT where address.protocol == .unix:
+            return HTTPFailure(
+                .connectionRefused, "there is no socket at \(place)", phase: .connect, underlying: underlying)
+        case EMFILE, ENFILE:
+            let text = "too many files are open here for another connection"
+            return HTTPFailure(.limitExceeded, text, phase: .connect, retryable: true, underlying: underlying)
+        default:
+            let text = "\(place) cannot be reached: \(underlying.message)"
+            return HTTPFailure(.unreachable, text, phase: .connect, underlying: underlying)
+        }
+    }
+
+    /// Why a TLS handshake failed, certificates aside: the evaluator has its own words for those.
+    static func handshake(_ error: (any Error)?, with host: String) -> HTTPFailure {
+        if let failure = error as? HTTPFailure { return failure }
+        guard let error else {
+            let text = "\(host) closed the connection during the TLS handshake"
+            return HTTPFailure(.tlsHandshakeFailed, text, phase: .tls, retryable: true)
+        }
+        let underlying = underlying(error)
+        if error is IOError || error is ChannelError {
+            let text = "the connection to \(host) was lost during the TLS handshake: \(underlying.message)"
+            return HTTPFailure(.tlsHandshakeFailed, text, phase: .tls, retryable: true, underlying: underlying)
+        }
+        let reason = reason(of: error)
+        let hint = reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") ? " (does it speak TLS?)" : ""
+        let text = "the TLS handshake with \(host) failed: \(reason)\(hint)"
+        return HTTPFailure(.tlsHandshakeFailed, text, phase: .tls, underlying: underlying)
+    }
+
+    /// What ended an exchange on an open connection.
+    static func exchange(_ error: any Error, with host: String, phase: HTTPFailure.Phase) -> HTTPFailure {
+        if let failure = error as? HTTPFailure { return failure }
+        let underlying = underlying(error)
+        switch error {
+        case let error as HTTPParserError where error == .invalidEOFState:
+            return HTTPFailure(.connectionLost, "\(host) closed the connection in mid-answer", phase: phase)
+        case let error as HTTPParserError where error == .headerOverflow:
+            let text = "the answer of \(host) has more than \(limits)"
+            return HTTPFailure(.limitExceeded, text, phase: phase, underlying: underlying)
+        case is HTTPParserError, is NIOHTTPDecoderError:
+            let text = "the answer of \(host) is not proper HTTP/1.1: \(underlying.message)"
+            return HTTPFailure(.malformedResponse, text, phase: phase, underlying: underlying)
+        default:
+            let text = "the connection to \(host) was lost: \(underlying.message)"
+            return HTTPFailure(.connectionLost, text, phase: phase, underlying: underlying)
+        }
+    }
+
+    static func isParserError(_ error: any Error) -> Bool { error is HTTPParserError || error is NIOHTTPDecoderError }
+
+    private static let limits = "\(HTTP1Limits.fields) fields, \(HTTP1Limits.headBytes >> 10) KiB of them, or too long a one"
+
+    static func underlying(_ error: any Error) -> HTTPFailure.Underlying {
+        switch error {
+        case let error as IOError:
+            // safe: CInt is narrower
+            return .init(.posix, Int(error.errnoCode), String(cString: strerror(error.errnoCode)))
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
+            return .init(.tls, 0, reason(of: error))
+        case is HTTPParserError, is NIOHTTPDecoderError:
+            return .init(.http, 0, words(of: error))
+        case let error as ChannelError where error == .ioOnClosedChannel || error == .alreadyClosed || error == .eof:
+            return .init(.posix, Int(ECONNRESET), "it is closed")  // safe: CInt is narrower
+        default:
+            return .init(.posix, 0, words(of: error))
+        }
+    }
+
+    /// "WRONG_VERSION_NUMBER" out of a stack of errors with file names and lines.
+    private static func reason(of error: any Error) -> String {
+        let text = String(describing: error)
+        guard let mark = text.range(of: "OPENSSL_internal:") else { return words(of: error) }
+        return String(text[mark.upperBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+    }
+
+    /// "invalidChunkSize" → "invalid chunk size".
+    private static func words(of error: any Error) -> String {
+        let name = String(describing: error).prefix(200)
+        guard name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else { return String(name) }
+        return name.reduce(into: "") { text, letter in
+            if letter.isUppercase, text.last?.isUppercase == false { text.append(" ") }
+            text.append(contentsOf: text.last == " " ? letter.lowercased() : String(letter))
+        }
+    }
+}
+
+extension String {
+    /// The first place of another text in this one.
+    fileprivate func range(of other: String) -> Range<String.Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(other) { return start..<index(start, offsetBy: other.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}

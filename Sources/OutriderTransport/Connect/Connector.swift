@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import NIOPosix
+import OutriderHTTP
+
+/// Opens a connection to the first of several addresses that answers, with a head start for the earlier ones
+/// (RFC 8305): the next is tried when one fails, or 250 ms later; the rest are closed when one has answered.
+///
+/// It has no deadline of its own: whoever wants it to end calls `cancel`.
+// proof: every method runs on `loop`, and asserts it; other threads only carry the reference.
+final class Connector: @unchecked Sendable {
+    /// How long one address may keep the next one waiting (RFC 8305 section 5).
+    static let headStart = TimeAmount.milliseconds(250)
+
+    private let loop: any EventLoop
+    private var left: ArraySlice<SocketAddress>
+    private var trying: [any Channel] = []
+    private var underWay = 0
+    private var failures: [HTTPFailure] = []
+    private var stagger: Scheduled<Void>?
+    private var completion: ((Result<any Channel, HTTPFailure>) -> Void)?
+
+    init(to addresses: [SocketAddress], on loop: any EventLoop) {
+        self.loop = loop
+        left = Self.interleaved(addresses)[...]
+    }
+
+    /// Calls back once, on the loop, unless it is cancelled before. The channel does not read by itself.
+    func start(_ completion: @escaping (Result<any Channel, HTTPFailure>) -> Void) {
+        loop.assertInEventLoop()
+        self.completion = completion
+        tryNext()
+    }
+
+    /// Gives up without a word.
+    func cancel() {
+        loop.assertInEventLoop()
+        completion = nil
+        end(except: nil)
+    }
+
+    private func tryNext() {
+        stagger?.cancel()
+        guard completion != nil, let address = left.popFirst() else { return }
+        underWay += 1
+        connect(to: address).hop(to: loop).assumeIsolated().whenComplete { result in
+            self.underWay -= 1
+            switch result {
+            case .success(let channel): self.connected(channel)
+            case .failure(let error): self.failed(FailureBridge.connecting(error, to: address))
+            }
+        }
+        guard completion != nil, !left.isEmpty else { return }
+        stagger = loop.assumeIsolated().scheduleTask(in: Self.headStart) { self.tryNext() }
+    }
+
+    private func connect(to address: SocketAddress) -> EventLoopFuture<any Channel> {
+        var bootstrap = ClientBootstrap(group: loop)
+            .channelOption(.autoRead, value: false)
+            // the attempt has its own, shorter or longer
+            .connectTimeout(.hours(1))
+            .channelInitializer { channel in
+                self.trying.append(channel)
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+        if address.protocol != .unix { bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1) }
+        return bootstrap.connect(to: address)
+    }
+
+    private func connected(_ channel: any Channel) {
+        guard let completion else { return channel.close(promise: nil) }
+        self.completion = nil
+        end(except: channel)
+        completion(.success(channel))
+    }
+
+    private func failed(_ failure: HTTPFailure) {
+        failures.append(failure)
+        guard let completion else { return }
+        if !left.isEmpty { return tryNext() }
+        guard underWay == 0 else { return }
+        self.completion = nil
+        end(except: nil)
+        completion(.failure(Self.worst(of: failures)))
+    }
+
+    private func end(except winner: (any Channel)?) {
+        stagger?.cancel()
+        left = []
+        let losers = trying
+        trying = []
+        for channel in losers where channel !== winner { channel.close(promise: nil) }
+    }
+
+    /// A refusal says most: somebody is there.
+    private static func worst(of failures: [HTTPFailure]) -> HTTPFailure {
+        failures.first { $0.kind == .connectionRefused } ?? failures.first
+            ?? HTTPFailure(.unreachable, "the host has no address", phase: .connect)
+    }
+
+    /// The families by turns, beginning with that of the first address (RFC 8305 section 4).
+    static func interleaved(_ addresses: [SocketAddress]) -> [SocketAddress] {
+        guard let first = addresses.first else { return [] }
+        let same = addresses.filter { $0.protocol == first.protocol }
+        let other = addresses.filter { $0.protocol != first.protocol }
+        var mixed: [SocketAddress] = []
+        for index in 0..<max(same.count, other.count) {
+            if index < same.count { mixed.append(same[index]) }
+            if index < other.count { mixed.append(other[index]) }
+        }
+        return mixed
+    }
+}
+
+extension SocketAddress {
+    /// "127.0.0.1:80", "[::1]:80" or the path of a socket.
+    var plain: String {
+        switch self {
+        case .v4: "\(ipAddress ?? "?"):\(port ?? 0)"
+        case .v6: "[\(ipAddress ?? "?")]:\(port ?? 0)"
+        case .unixDomainSocket: pathname ?? "?"
+        }
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+
+/// When what happened in one attempt, and by when the next thing must.
+struct AttemptClock {
+    private let timeouts: Timeouts
+    private let began = NIODeadline.now()
+    private let totalEnd: NIODeadline
+    private(set) var phase = HTTPFailure.Phase.queue
+    private var phaseEnd = NIODeadline.distantFuture
+    private var phaseSeconds = 0.0
+    private var phaseBegan: NIODeadline
+    private(set) var timeline = Timeline()
+
+    init(_ timeouts: Timeouts) {
+        self.timeouts = timeouts
+        phaseBegan = began
+        totalEnd = began + .seconds(timeouts.total)
+    }
+
+    var deadline: NIODeadline { min(totalEnd, phaseEnd) }
+
+    /// The current phase ends, another begins: its length is written down, its deadline set.
+    mutating func enter(_ next: HTTPFailure.Phase) {
+        guard next != phase else { return }
+        let now = NIODeadline.now()
+        close(at: now)
+        phase = next
+        phaseBegan = now
+        switch next {
+        case .queue, .total, .proxy: allow(nil, from: now)
+        case .resolve: allow(timeouts.resolve, from: now)
+        case .connect: allow(timeouts.connect, from: now)
+        case .tls: allow(timeouts.tls, from: now)
+        case .request: allow(timeouts.idle, from: now)
+        case .firstByte: allow(timeouts.firstByte, from: now)
+        case .response: allow(timeouts.idle, from: now)
+        }
+    }
+
+    /// Something moved: the silence begins anew.
+    mutating func moved() { allow(timeouts.idle, from: .now()) }
+
+    /// Nothing is expected of the network now.
+    mutating func pause() { allow(nil, from: began) }
+
+    /// For another connection, after one that died.
+    mutating func startAgain() {
+        let bytes = timeline.bytesSent
+        timeline = Timeline()
+        timeline.bytesSent = bytes
+        phase = .queue
+        phaseBegan = .now()
+    }
+
+    mutating func end() {
+        let now = NIODeadline.now()
+        close(at: now)
+        timeline.total = .between(began, now)
+        phase = .total
+        allow(nil, from: now)
+    }
+
+    /// What is known so far, the running total included.
+    var snapshot: Timeline {
+        var timeline = timeline
+        if timeline.total == nil { timeline.total = .between(began, .now()) }
+        return timeline
+    }
+
+    /// The connection carries the attempt.
+    mutating func note(_ connection: HTTP1Connection) {
+        timeline.reused = connection.isReused
+        timeline.remote = connection.remote
+        timeline.tlsVersion = connection.tlsVersion
+    }
+
+    mutating func sent(_ bytes: Int) { timeline.bytesSent &+= Int64(bytes) }  // safe: an Int is an Int64
+    mutating func received(_ bytes: Int) { timeline.bytesReceived &+= Int64(bytes) }  // safe: an Int is an Int64
+    mutating func decoded(_ bytes: Int) { timeline.bodyBytes &+= Int64(bytes) }  // safe: an Int is an Int64
+
+    /// What to say when `deadline` has passed.
+    func failure(_ now: NIODeadline, host: String, limit: Int) -> HTTPFailure {
+        if totalEnd <= now {
+            let what = phase == .queue ? "waiting for one of \(limit) connections" : Self.words(phase)
+            let text = "\(host) took more than \(Self.text(timeouts.total)) in all; it ended while \(what)"
+            return HTTPFailure(.timedOut, text, phase: .total)
+        }
+        let text = "\(host): \(Self.words(phase)) took more than \(Self.text(phaseSeconds))"
+        return HTTPFailure(.timedOut, text, phase: phase)
+    }
+
+    private mutating func allow(_ seconds: Double?, from now: NIODeadline) {
+        phaseSeconds = seconds ?? 0
+        phaseEnd = seconds.map { now + .seconds($0) } ?? .distantFuture
+    }
+
+    private mutating func close(at now: NIODeadline) {
+        let duration = Duration.between(phaseBegan, now)
+        switch phase {
+        case .queue: timeline.queue = duration
+        case .resolve: timeline.resolve = duration
+        case .connect: timeline.connect = duration
+        case .tls: timeline.tls = duration
+        case .request: timeline.request = duration
+        case .firstByte: timeline.firstByte = duration
+        case .response: timeline.response = duration
+        case .proxy, .total: break
+        }
+    }
+
+    private static func words(_ phase: HTTPFailure.Phase) -> String {
+        switch phase {
+        case .queue: "waiting for a connection"
+        case .resolve: "looking up the name"
+        case .connect: "connecting"
+        case .proxy: "asking the proxy"
+        case .tls: "the TLS handshake"
+        case .request: "sending the next part of the request"
+        case .firstByte: "waiting for the first byte of the answer"
+        case .response: "waiting for the next part of the answer"
+        case .total: "ending"
+        }
+    }
+
+    /// "5 s", "0.25 s".
+    private static func text(_ seconds: Double) -> String {
+        let whole = Int64(exactly: seconds)
+        return "\(whole.map(String.init) ?? String(seconds)) s"
+    }
+}
+
+extension Duration {
+    static func between(_ one: NIODeadline, _ other: NIODeadline) -> Duration {
+        .nanoseconds((other - one).nanoseconds)
+    }
+}

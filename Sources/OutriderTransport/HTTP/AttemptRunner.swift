@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import Synchronization
+
+/// Carries one attempt from its wait for a connection to the last byte of its answer.
+///
+///     queued ──▶ opening ──▶ sending ──▶ answering ──▶ done
+///       └──── a connection is lent ──▲       (the body is pulled)
+///
+/// Every end goes through `end`, which resumes whoever waits, once.
+// proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
+final class AttemptRunner: @unchecked Sendable {
+    typealias HeadContinuation = UnsafeContinuation<Result<AttemptResponse, HTTPFailure>, Never>
+
+    private enum Stage { case created, queued, opening, sending, answering, done }
+
+    private struct Published {
+        var timeline = Timeline()
+        var trailers: HTTPFields = []
+    }
+
+    let attempt: Attempt
+    let key: PoolKey
+    let pool: ConnectionPool
+    private let observer: any AttemptObserver
+    private let wiring: Wiring
+    private var clock: AttemptClock
+    private var stage = Stage.created
+    private var waiting: HeadContinuation?
+    private var ticket: PoolMachine.WaiterID?
+    private var opening: ConnectionOpening?
+    private var connection: HTTP1Connection?
+    private var writer: BodyWriter?
+    private var replayedBefore = false
+    private var sent = HTTPFailure.Sent.notSent
+    private var body: BodyQueue
+    private var isReadPaused = false
+    /// What those may see who are not on the loop.
+    private let published = Mutex(Published())
+    var deadlineIndex = 0
+
+    init(_ attempt: Attempt, observer: any AttemptObserver, pool: ConnectionPool, wiring: Wiring) {
+        self.attempt = attempt
+        self.observer = observer
+        self.pool = pool
+        self.wiring = wiring
+        key = PoolKey(attempt.url, trust: attempt.trust)
+        clock = AttemptClock(attempt.timeouts)
+        body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
+    }
+
+    private var host: String { attempt.url.host }
+
+    // MARK: what the caller wants
+
+    func start(_ continuation: HeadContinuation) {
+        pool.loop.assertInEventLoop()
+        waiting = continuation
+        // it may have been cancelled already
+        guard stage == .created else { return resume(.failure(.cancelled(sent))) }
+        stage = .queued
+        pool.deadlines.watch(self)
+        ticket = pool.ask(self)
+    }
+
+    func cancel() {
+        pool.loop.assertInEventLoop()
+        end(.cancelled(sent))
+    }
+
+    /// The next piece of the body; nil if it must be waited for.
+    func tryNext() -> Result<ByteBuffer?, HTTPFailure>? {
+        pool.loop.assertInEventLoop()
+        switch body.next() {
+        case .piece(let piece):
+            clock.decoded(piece.readableBytes)
+            if isReadPaused, body.hasRoom { readMore() }
+            return .success(piece)
+        case .end:
+            publish()
+            return .success(nil)
+        case .failed(let failure):
+            if stage != .done { end(failure) }
+            return .failure(failure)
+        case .wait:
+            return nil
+        }
+    }
+
+    /// The same, for whoever waits.
+    func pull(_ continuation: BodyQueue.Continuation) {
+        if let ready = tryNext() { return continuation.resume(returning: ready) }
+        body.wait(continuation)
+        clock.moved()
+        pool.deadlines.movedUp(self)
+        readMore()
+    }
+
+    /// Nobody wants the rest.
+    func abandon() {
+        pool.loop.assertInEventLoop()
+        if stage != .done { end(.cancelled(sent)) }
+    }
+
+    /// Complete on the loop; elsewhere as of the head, the end, or the last failure.
+    var timeline: Timeline {
+        pool.loop.inEventLoop ? clock.snapshot : published.withLock { $0.timeline }
+    }
+
+    var trailers: HTTPFields {
+        pool.loop.inEventLoop ? body.trailers : published.withLock { $0.trailers }
+    }
+
+    private func publish() {
+        let now = Published(timeline: clock.snapshot, trailers: body.trailers)
+        published.withLock { $0 = now }
+    }
+
+    private func readMore() {
+        isReadPaused = false
+        connection?.readMore()
+    }
+
+    // MARK: ends
+
+    private func end(_ failure: HTTPFailure) {
+        guard stage != .done else { return }
+        let last = stage
+        stage = .done
+        var failure = failure
+        if failure.sent == .notSent { failure.sent = sent }
+        clock.end()
+        publish()
+        pool.deadlines.forget(self)
+        if let ticket { pool.cancel(ticket, of: key) }
+        ticket = nil
+        let holdsPlace = opening != nil || connection != nil
+        opening?.cancel()
+        opening = nil
+        letGo(close: true)
+        body.fail(failure)
+        if last != .created, holdsPlace { pool.ended(of: key) }
+        resume(.failure(failure))
+    }
+
+    private func letGo(close: Bool) {
+        writer?.stop()
+        writer = nil
+        if close { connection?.close() }
+        connection = nil
+    }
+
+    private func resume(_ result: Result<AttemptResponse, HTTPFailure>) {
+        guard let waiting else { return }
+        self.waiting = nil
+        waiting.resume(returning: result)
+    }
+}
+
+// MARK: what the pool says
+
+extension AttemptRunner: PoolWaiter {
+    var connectionsPerHost: Int { attempt.connectionsPerHost }
+
+    func openConnection() {
+        ticket = nil
+        // the place was given to us although we had ended: give it on
+        guard stage == .queued || stage == .sending else { return pool.ended(of: key) }
+        stage = .opening
+        let opening = ConnectionOpening(attempt.url, key: key, pool: pool, wiring: wiring)
+        self.opening = opening
+        opening.start { step in
+            switch step {
+            case .began(let phase):
+                self.clock.enter(phase)
+                self.pool.deadlines.movedUp(self)
+            case .opened(let connection):
+                self.opening = nil
+                self.carry(on: connection)
+            case .failed(let failure): self.end(failure)
+            }
+        }
+    }
+
+    func carry(on connection: HTTP1Connection) {
+        ticket = nil
+        guard stage == .queued || stage == .opening else { return pool.takeBack(connection) }
+        stage = .sending
+        self.connection = connection
+        clock.enter(.request)
+        do throws(HTTPFailure) {
+            let bytes = try RequestWriter.head(attempt)
+            observer.sending()
+            sent = .maybeSent
+            // it died just now: as if it had been lent and then died
+            guard connection.begin(self, method: attempt.method, bytes: bytes) else {
+                return broke(.beforeAnswer(replayable: true), nil)
+            }
+            clock.note(connection)
+            clock.sent(bytes.readableBytes)
+        } catch {
+            return end(error)
+        }
+        pool.deadlines.movedUp(self)
+        sendBody(on: connection)
+    }
+
+    func refused(_ failure: HTTPFailure) { end(failure) }
+
+    private func sendBody(on connection: HTTP1Connection) {
+        guard let writer = BodyWriter(attempt.body, to: connection, files: wiring.files) else {
+            if case .bytes(let bytes) = attempt.body { observer.bodySent(Int64(bytes.count)) }
+            return requestSent()
+        }
+        self.writer = writer
+        writer.start { step in
+            switch step {
+            case .sent(let bytes, let inAll):
+                self.clock.sent(bytes)
+                if self.stage == .sending { self.clock.moved() }
+                self.observer.bodySent(inAll)
+            case .finished:
+                self.writer = nil
+                self.requestSent()
+            case .failed(let failure):
+                self.end(failure)
+            }
+        }
+    }
+
+    private func requestSent() {
+        connection?.requestSent()
+        guard stage == .sending, clock.phase == .request else { return }
+        clock.enter(.firstByte)
+        pool.deadlines.movedUp(self)
+    }
+}
+
+// MARK: what the connection says
+
+extension AttemptRunner: ConnectionUser {
+    func wantsMore() -> Bool {
+        isReadPaused = stage != .sending && !body.hasRoom
+        return !isReadPaused
+    }
+
+    func heard(_ bytes: Int) {
+        sent = .sent
+        clock.received(bytes)
+        switch clock.phase {
+        // the answer to a request that is still being sent: its phase goes on
+        case .request where writer != nil: clock.moved()
+        case .request, .firstByte: clock.enter(.response)
+        default: if stage == .sending || body.isAwaited { clock.moved() }
+        }
+    }
+
+    func informational(_ head: ResponseHead) { observer.informational(status: head.status, fields: head.fields) }
+
+    func answered(_ head: ResponseHead, _ framing: BodyFraming, stopSending: Bool) {
+        guard stage == .sending else { return }
+        stage = .answering
+        sent = .sent
+        if stopSending {
+            writer?.stop()
+            writer = nil
+        }
+        clock.enter(.response)
+        clock.pause()
+        body.begin(head, framing, decodes: attempt.decodesContent)
+        if let failure = body.isTooLong { return end(failure) }
+        publish()
+        let response = AttemptResponse(
+            status: head.status, reason: head.reason, version: head.version.description, fields: head.fields,
+            body: ResponseBody(self, expectedBytes: body.expectedBytes))
+        resume(.success(response))
+    }
+
+    func bodyCame(_ bytes: ByteBuffer) {
+        body.append(bytes)
+        deliver()
+    }
+
+    func ended(trailers: HTTPFields) {
+        guard stage == .answering else { return }
+        stage = .done
+        clock.end()
+        pool.deadlines.forget(self)
+        letGo(close: false)
+        body.end(trailers)
+        publish()
+        deliver()
+    }
+
+    /// Hands what came to whoever waits for it.
+    private func deliver() {
+        guard let continuation = body.takeWaiting() else { return }
+        guard let ready = tryNext() else {
+            clock.moved()
+            return body.wait(continuation)
+        }
+        clock.pause()
+        continuation.resume(returning: ready)
+    }
+
+    func broke(_ close: HTTP1Machine.Close, _ error: (any Error)?) {
+        guard stage != .done else { return }
+        if case .beforeAnswer(true) = close, mayReplay {
+            letGo(close: true)
+            replayedBefore = true
+            sent = .notSent
+            clock.startAgain()
+            return openConnection()
+        }
+        end(Breakage(close, error, host: host, phase: clock.phase, body: body.progress).failure)
+    }
+
+    private var mayReplay: Bool {
+        Replay.isAllowed(
+            method: attempt.method, wasReused: true, answerBegan: stage != .sending,
+            fileBodyBegan: writer?.hasBegun ?? false, replayedBefore: replayedBefore)
+    }
+}
+
+extension AttemptRunner: Timed {
+    var deadline: NIODeadline { clock.deadline }
+
+    func deadlinePassed(_ now: NIODeadline) {
+        end(clock.failure(now, host: host, limit: attempt.connectionsPerHost))
+    }
+}
+
+extension HTTPFailure {
+    static func cancelled(_ sent: Sent) -> HTTPFailure {
+        HTTPFailure(.explicitlyCancelled, "the request was cancelled", sent: sent)
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+
+/// The body of an answer between the wire and its reader: what has come and is not wanted yet, undone from its coding
+/// when it is wanted.
+struct BodyQueue {
+    typealias Continuation = UnsafeContinuation<Result<ByteBuffer?, HTTPFailure>, Never>
+
+    /// With so many bytes waiting, no more is read from the network.
+    static let roomBytes = 64 << 10
+    /// Smaller pieces than this are put together.
+    private static let smallBytes = 8 << 10
+
+    enum Next {
+        case piece(ByteBuffer)
+        case end
+        case failed(HTTPFailure)
+        case wait
+    }
+
+    private enum Tail {
+        case open
+        case ended
+        case failed(HTTPFailure)
+    }
+
+    private let host: String
+    private let mostBytes: Int?
+    private var pieces: [ByteBuffer] = []
+    private var first = 0
+    private var queuedBytes = 0
+    private var tail = Tail.open
+    private var decoder: ContentDecoder?
+    private var waiting: Continuation?
+    private var framing = BodyFraming.none
+    private var bytesIn: Int64 = 0
+    private var bytesOut: Int64 = 0
+    private(set) var trailers: HTTPFields = []
+
+    init(host: String, mostBytes: Int?) {
+        self.host = host
+        self.mostBytes = mostBytes
+    }
+
+    var hasRoom: Bool { queuedBytes < Self.roomBytes }
+    var isAwaited: Bool { waiting != nil }
+
+    /// On the wire; nil if not declared or hidden by a coding.
+    var expectedBytes: Int64? {
+        guard decoder == nil else { return nil }
+        switch framing {
+        case .none: return 0
+        case .length(let length): return length
+        case .chunked, .untilClose: return nil
+        }
+    }
+
+    /// How much has come, of how much.
+    var progress: (got: Int64, of: Int64?) {
+        if case .length(let length) = framing { return (bytesIn, length) }
+        return (bytesIn, nil)
+    }
+
+    mutating func begin(_ head: ResponseHead, _ framing: BodyFraming, decodes: Bool) {
+        self.framing = framing
+        // a piece of an encoded body cannot be decoded
+        guard decodes, framing != .none, head.status != 206 else { return }
+        let codings = head.fields.all("Content-Encoding")
+        if !codings.isEmpty { decoder = ContentDecoder(codings: codings, host: host) }
+    }
+
+    mutating func append(_ bytes: ByteBuffer) {
+        let count = bytes.readableBytes
+        bytesIn &+= Int64(count)
+        queuedBytes += count
+        if count < Self.smallBytes, let last = pieces.indices.last, pieces[last].readableBytes < Self.smallBytes {
+            pieces[last].writeImmutableBuffer(bytes)
+        } else {
+            pieces.append(bytes)
+        }
+    }
+
+    mutating func end(_ trailers: HTTPFields) {
+        self.trailers = trailers
+        tail = .ended
+    }
+
+    /// What came before is handed out first; whoever waits gets the failure now.
+    mutating func fail(_ failure: HTTPFailure) {
+        if case .ended = tail { return }
+        tail = .failed(failure)
+        if let waiting = takeWaiting() { waiting.resume(returning: .failure(failure)) }
+    }
+
+    mutating func next() -> Next {
+        do throws(HTTPFailure) {
+            while true {
+                if let decoded = try decoder?.next() { return .piece(try counted(decoded)) }
+                guard let piece = takeFirst() else { break }
+                guard decoder != nil else { return .piece(try counted(piece)) }
+                decoder?.feed(piece)
+            }
+            switch tail {
+            case .open: return .wait
+            case .failed(let failure): return .failed(failure)
+            case .ended:
+                try decoder?.finish()
+                return .end
+            }
+        } catch {
+            tail = .failed(error)
+            decoder = nil
+            pieces = []
+            first = 0
+            queuedBytes = 0
+            return .failed(error)
+        }
+    }
+
+    mutating func wait(_ continuation: Continuation) { waiting = continuation }
+
+    mutating func takeWaiting() -> Continuation? {
+        defer { waiting = nil }
+        return waiting
+    }
+
+    private mutating func takeFirst() -> ByteBuffer? {
+        guard first < pieces.count else { return nil }
+        let piece = pieces[first]
+        pieces[first] = ByteBuffer()
+        first += 1
+        if first == pieces.count {
+            pieces.removeAll(keepingCapacity: true)
+            first = 0
+        }
+        queuedBytes -= piece.readableBytes
+        return piece
+    }
+
+    private mutating func counted(_ piece: ByteBuffer) throws(HTTPFailure) -> ByteBuffer {
+        bytesOut &+= Int64(piece.readableBytes)
+        guard let mostBytes, bytesOut > Int64(mostBytes) else { return piece }  // safe: an Int is an Int64
+        throw Self.tooLong(host, mostBytes)
+    }
+
+    /// The declared length alone shows that the body is too long.
+    var isTooLong: HTTPFailure? {
+        guard let mostBytes, let expected = expectedBytes, expected > Int64(mostBytes) else { return nil }  // safe: as above
+        return Self.tooLong(host, mostBytes)
+    }
+
+    private static func tooLong(_ host: String, _ most: Int) -> HTTPFailure {
+        let text = "the body from \(host) is longer than the \(most) bytes allowed"
+        return HTTPFailure(.limitExceeded, text, phase: .response, sent: .sent)
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+
+/// A connection that ended before the answer on it did, in words.
+struct Breakage {
+    let failure: HTTPFailure
+
+    init(
+        _ close: HTTP1Machine.Close, _ error: (any Error)?, host: String, phase: HTTPFailure.Phase,
+        body: (got: Int64, of: Int64?)
+    ) {
+        if var failure = error as? HTTPFailure {
+            failure.phase = failure.phase ?? phase
+            self.failure = failure
+            return
+        }
+        if let error, FailureBridge.isParserError(error) {
+            failure = FailureBridge.exchange(error, with: host, phase: phase)
+            return
+        }
+        let underlying = error.map(FailureBridge.underlying)
+        let cause = underlying.map { ": \($0.message)" } ?? ""
+        let text =
+            switch close {
+            case .beforeAnswer: "\(host) closed the connection without an answer\(cause)"
+            case .inHead: "\(host) closed the connection in the middle of the answer's head\(cause)"
+            case .inBody, .endsBody: "the connection to \(host) was lost in the body: got \(Self.count(body))\(cause)"
+            case .quiet: "the connection to \(host) was lost\(cause)"
+            }
+        failure = HTTPFailure(.connectionLost, text, phase: phase, underlying: underlying)
+    }
+
+    private static func count(_ body: (got: Int64, of: Int64?)) -> String {
+        body.of.map { "\(body.got) of \($0) bytes" } ?? "\(body.got) bytes and no end"
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+
+/// What the pool needs of an attempt that wants a connection.
+protocol PoolWaiter: AnyObject {
+    var key: PoolKey { get }
+    var connectionsPerHost: Int { get }
+    /// Here it is.
+    func carry(on connection: HTTP1Connection)
+    /// There is none to lend, but a place for one: open it.
+    func openConnection()
+    func refused(_ failure: HTTPFailure)
+}
+
+/// Runs `PoolMachine` for all connections of one event loop.
+// proof: every method runs on `loop` and asserts it; other threads only carry the reference.
+final class ConnectionPool: @unchecked Sendable {
+    let loop: any EventLoop
+    let deadlines: Deadlines
+    private var machine: PoolMachine
+    private var idle: [PoolMachine.ConnectionID: HTTP1Connection] = [:]
+    private var waiters: [PoolMachine.WaiterID: any PoolWaiter] = [:]
+    private var lastID: UInt64 = 0
+    private var expiry: Scheduled<Void>?
+    private var isClosed = false
+
+    init(on loop: any EventLoop, config: PoolMachine.Config) {
+        self.loop = loop
+        deadlines = Deadlines(on: loop)
+        machine = PoolMachine(config)
+    }
+
+    var counts: PoolMachine.Counts { machine.counts }
+
+    /// An id for a connection or a waiter.
+    func makeID() -> UInt64 {
+        lastID &+= 1
+        return lastID
+    }
+
+    /// Answers at once or later through one of the methods of `PoolWaiter`. Returns the id for `cancel` if it has to wait.
+    func ask(_ waiter: any PoolWaiter) -> PoolMachine.WaiterID? {
+        loop.assertInEventLoop()
+        guard !isClosed else {
+            waiter.refused(HTTPFailure(.sessionInvalidated, "the service is stopping", phase: .queue))
+            return nil
+        }
+        let id = makeID()
+        switch machine.ask(id, for: waiter.key, limit: waiter.connectionsPerHost) {
+        case .lend(let connection):
+            lend(connection, to: waiter)
+        case .open:
+            waiter.openConnection()
+        case .wait:
+            waiters[id] = waiter
+            return id
+        case .refuse:
+            let text = "too many requests wait for a connection to \(waiter.key.host); send fewer at once"
+            waiter.refused(HTTPFailure(.limitExceeded, text, phase: .queue, retryable: true))
+        }
+        return nil
+    }
+
+    func cancel(_ waiter: PoolMachine.WaiterID, of key: PoolKey) {
+        loop.assertInEventLoop()
+        waiters[waiter] = nil
+        _ = machine.cancel(waiter, of: key)
+    }
+
+    /// The connection has done its work.
+    func takeBack(_ connection: HTTP1Connection) {
+        loop.assertInEventLoop()
+        switch machine.takeBack(connection.id, of: connection.key, now: now) {
+        case .lend(let waiter):
+            guard let waiter = waiters.removeValue(forKey: waiter) else { return }
+            waiter.carry(on: connection)
+        case .keep:
+            idle[connection.id] = connection
+            expireLater()
+        case .evict(let oldest):
+            idle[connection.id] = connection
+            idle.removeValue(forKey: oldest)?.close()
+        }
+        if isClosed { closeIdle() }
+    }
+
+    /// A connection, or the attempt to open one, has come to its end.
+    func ended(of key: PoolKey) {
+        loop.assertInEventLoop()
+        guard let next = machine.ended(of: key), let waiter = waiters.removeValue(forKey: next) else { return }
+        // not from here: if that fails at once, the next one follows, and so on through a long queue
+        loop.assumeIsolated().execute { waiter.openConnection() }
+    }
+
+    func idleEnded(_ connection: HTTP1Connection) {
+        loop.assertInEventLoop()
+        _ = machine.idleEnded(connection.id, of: connection.key)
+        idle[connection.id] = nil
+    }
+
+    /// Closes what is idle, now and from now on; refuses what comes.
+    func close() {
+        loop.assertInEventLoop()
+        isClosed = true
+        closeIdle()
+    }
+
+    private func closeIdle() {
+        expiry?.cancel()
+        expiry = nil
+        for connection in idle.values {
+            _ = machine.idleEnded(connection.id, of: connection.key)
+            connection.close()
+        }
+        idle = [:]
+    }
+
+    private func lend(_ id: PoolMachine.ConnectionID, to waiter: any PoolWaiter) {
+        guard let connection = idle.removeValue(forKey: id) else { return waiter.openConnection() }
+        waiter.carry(on: connection)
+    }
+
+    private var now: Double { Double(NIODeadline.now().uptimeNanoseconds) / 1e9 }
+
+    /// One task at most is scheduled, for the connection that will have been idle longest.
+    private func expireLater() {
+        guard expiry == nil, let next = machine.nextExpiry else { return }
+        let wait = TimeAmount.seconds(max(0, next - now))
+        expiry = loop.assumeIsolated().scheduleTask(in: wait) {
+            self.expiry = nil
+            for id in self.machine.expire(now: self.now) { self.idle.removeValue(forKey: id)?.close() }
+            self.expireLater()
+        }
+    }
+}
+
+extension TimeAmount {
+    /// Of seconds from outside: not less than nothing, not more than a year.
+    static func seconds(_ seconds: Double) -> TimeAmount {
+        let clamped = min(max(0, seconds), 31_536_000) * 1e9
+        // safe: clamped to what fits, and not-a-number became 0
+        return .nanoseconds(clamped.isNaN ? 0 : Int64(clamped))
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+
+/// Undoes gzip and deflate (RFC 9110 section 8.4.1) piece by piece, so that a small input never becomes a big output at
+/// once. At most two codings on top of each other.
+struct ContentDecoder {
+    /// Beyond so many decoded bytes the output must not be more than `mostRatio` times its input.
+    static let freeBytes: Int64 = 10 << 20
+    static let mostRatio: Int64 = 200
+
+    private let host: String
+    /// What was applied last is undone first.
+    private let streams: [InflateStream]
+    private var bytesIn: Int64 = 0
+    private var bytesOut: Int64 = 0
+
+    /// Nil if the codings are none of ours: then the body is handed on as it is.
+    init?(codings: [String], host: String) {
+        let kinds = codings.flatMap { $0.split(separator: ",") }.map { Kind(String($0)) }.filter { $0 != .identity }
+        guard (1...2).contains(kinds.count), !kinds.contains(.unknown) else { return nil }
+        self.host = host
+        streams = kinds.reversed().map { InflateStream($0 == .gzip ? .gzip : .deflate) }
+    }
+
+    private enum Kind {
+        case identity, gzip, deflate, unknown
+
+        init(_ name: String) {
+            switch name.filter({ $0 != " " && $0 != "\t" }).lowercased() {
+            case "", "identity": self = .identity
+            case "gzip", "x-gzip": self = .gzip
+            case "deflate": self = .deflate
+            default: self = .unknown
+            }
+        }
+    }
+
+    /// More of what came from the wire. Call it only when `next` had nothing left to say.
+    mutating func feed(_ input: ByteBuffer) {
+        bytesIn &+= Int64(input.readableBytes)
+        streams[0].feed(input)
+    }
+
+    /// At most 64 KiB of decoded bytes; nil when more input is needed.
+    mutating func next() throws(HTTPFailure) -> ByteBuffer? {
+        guard let output = try pull(streams.count - 1) else { return nil }
+        bytesOut &+= Int64(output.readableBytes)
+        if bytesOut > Self.freeBytes, bytesOut / Self.mostRatio > bytesIn {
+            let text = "the compressed body from \(host) grows to more than \(Self.mostRatio) times its size"
+            throw HTTPFailure(.limitExceeded, text, phase: .response)
+        }
+        return output
+    }
+
+    /// The body has ended on the wire: it must have ended in its coding too. An empty one needs none.
+    func finish() throws(HTTPFailure) {
+        guard bytesIn > 0, !streams.allSatisfy(\.isComplete) else { return }
+        let text = "the compressed body from \(host) ends too early, after \(bytesIn) bytes"
+        throw HTTPFailure(.connectionLost, text, phase: .response)
+    }
+
+    private func pull(_ index: Int) throws(HTTPFailure) -> ByteBuffer? {
+        while true {
+            switch streams[index].next() {
+            case .output(let output): return output
+            case .malformed(let reason):
+                let text = "the compressed body from \(host) is damaged: \(reason)"
+                throw HTTPFailure(.malformedResponse, text, phase: .response)
+            case .needsInput:
+                guard index > 0, let input = try pull(index - 1) else { return nil }
+                streams[index].feed(input)
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import OutriderHTTP
+
+/// What a connection tells the attempt that it carries. Everything happens on the loop.
+protocol ConnectionUser: AnyObject {
+    /// Bytes of an answer came, so many.
+    func heard(_ bytes: Int)
+    func informational(_ head: ResponseHead)
+    /// `stopSending`: what is left of the request body must not be sent.
+    func answered(_ head: ResponseHead, _ framing: BodyFraming, stopSending: Bool)
+    func bodyCame(_ bytes: ByteBuffer)
+    /// The answer is complete; the connection is the pool's again.
+    func ended(trailers: HTTPFields)
+    /// The connection is gone, and what was expected of it will not come.
+    func broke(_ close: HTTP1Machine.Close, _ error: (any Error)?)
+    /// Whether more should be read from the network now. If not, it calls `readMore` when it should.
+    func wantsMore() -> Bool
+}
+
+/// Runs `HTTP1Machine` over a channel: one request at a time, whose answer it reads no faster than it is wanted.
+///
+/// While it is idle one read stays asked for, so that a server's end, or its bytes, are noticed at once.
+// proof: every method runs on the channel's event loop and asserts it; other threads only carry the reference.
+final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    let id: PoolMachine.ConnectionID
+    let key: PoolKey
+    let remote: String?
+    let tlsVersion: String?
+    let channel: any Channel
+    /// The pool that gets it back; it outlives its connections.
+    private let pool: ConnectionPool
+
+    private var machine = HTTP1Machine()
+    private var user: (any ConnectionUser)?
+    private var context: ChannelHandlerContext?
+    private var framing: BodyFraming?
+    private var informationalHeads = 0
+    private var arrival = WireGauge.Arrival()
+    private var bodyEnd: UInt?
+    private var ending: HTTP1Machine.End?
+    private var isClosed = false
+
+    init(
+        id: PoolMachine.ConnectionID, key: PoolKey, channel: any Channel, remote: String?, tlsVersion: String?,
+        pool: ConnectionPool
+    ) {
+        self.id = id
+        self.key = key
+        self.channel = channel
+        self.remote = remote
+        self.tlsVersion = tlsVersion
+        self.pool = pool
+    }
+
+    /// Puts this connection and its parser behind what the channel has already.
+    func install() throws {
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(WireGauge { [unowned self] in came($0) })
+        let decoder = HTTPResponseDecoder(
+            leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward,
+            limitConfiguration: HTTP1Limits.decoder)
+        try pipeline.addHandler(ByteToMessageHandler(decoder))
+        try pipeline.addHandler(self)
+    }
+
+    var isReused: Bool { machine.isReused }
+
+    // MARK: what the attempt wants
+
+    /// Takes the connection, which must be idle, for a request and writes its first bytes.
+    func begin(_ user: any ConnectionUser, method: String, bytes: ByteBuffer) -> Bool {
+        channel.eventLoop.assertInEventLoop()
+        guard !isClosed, let context, machine.begin(method: method) else { return false }
+        self.user = user
+        framing = nil
+        ending = nil
+        informationalHeads = 0
+        let head = HTTPRequestHead(version: .http1_1, method: HTTPMethod(rawValue: method), uri: "")
+        context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+        context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil)
+        return true
+    }
+
+    /// More of the body; the future ends when the kernel has it.
+    func send(_ piece: ByteBuffer) -> EventLoopFuture<Void> {
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        guard !isClosed, let context else {
+            promise.fail(ChannelError.ioOnClosedChannel)
+            return promise.futureResult
+        }
+        context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(piece))), promise: promise)
+        return promise.futureResult
+    }
+
+    func requestSent() { machine.requestSent() }
+
+    func readMore() {
+        guard !isClosed else { return }
+        context?.read()
+    }
+
+    /// Ends the connection, whatever it does; its user hears no more of it.
+    func close() {
+        channel.eventLoop.assertInEventLoop()
+        user = nil
+        guard !isClosed else { return }
+        isClosed = true
+        channel.close(promise: nil)
+    }
+
+    // MARK: what the channel says
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        context.read()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    private func came(_ arrival: WireGauge.Arrival) -> Bool {
+        guard machine.bytesReceived() else {
+            // nobody asked: what follows an answer could be taken for the next one
+            if !isClosed { broke(.quiet, nil) }
+            return false
+        }
+        self.arrival = arrival
+        bodyEnd = nil
+        user?.heard(arrival.bytes)
+        return true
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isClosed else { return }
+        switch Self.unwrapInboundIn(data) {
+        case .head(let head): received(head)
+        case .body(let bytes):
+            bodyEnd = WireGauge.end(of: bytes)
+            user?.bodyCame(bytes)
+        case .end(let trailers):
+            ending = machine.bodyEnded() == .reuse && isCleanEnd ? .reuse : .close
+            let user = user
+            self.user = nil
+            user?.ended(trailers: trailers.map(HTTPFields.init) ?? [])
+        }
+    }
+
+    /// Whether nothing came behind the end of the answer, not even half a line.
+    private var isCleanEnd: Bool {
+        switch framing {
+        case .length(let length) where length > 0: bodyEnd == arrival.end
+        default: arrival.endsInEmptyLine
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        guard !isClosed else { return }
+        switch ending {
+        case nil: if user?.wantsMore() ?? false { context.read() }
+        case .reuse:
+            ending = nil
+            context.read()
+            pool.takeBack(self)
+        case .close: finish()
+        }
+    }
+
+    private func received(_ head: HTTPResponseHead) {
+        do {
+            let head = ResponseHead(head)
+            switch try machine.headReceived(head) {
+            case .informational:
+                informationalHeads += 1
+                guard informationalHeads <= HTTP1Limits.informational else { throw HTTPFailure.tooManyInformational }
+                user?.informational(head)
+            case .answer(let framing, let stopSending):
+                self.framing = framing
+                user?.answered(head, framing, stopSending: stopSending)
+            }
+        } catch {
+            broke(.inHead, error)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !isClosed else { return }
+        switch error {
+        case HTTPParserError.invalidEOFState: broke(machine.closed(), nil)
+        case is HTTPParserError, is NIOHTTPDecoderError:
+            broke(framing == nil ? .inHead : .inBody, error)
+        default:
+            // a connection that breaks ends no body, not even one that ends with the connection
+            let close = machine.closed()
+            broke(close == .endsBody ? .inBody : close, error)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if !isClosed { broke(machine.closed(), nil) }
+        context.fireChannelInactive()
+    }
+
+    private func broke(_ close: HTTP1Machine.Close, _ error: (any Error)?) {
+        let user = user
+        let wasBusy = user != nil || ending != nil
+        self.close()
+        if let user {
+            user.broke(close, error)
+        } else if wasBusy {
+            pool.ended(of: key)
+        } else {
+            pool.idleEnded(self)
+        }
+    }
+
+    private func finish() {
+        close()
+        pool.ended(of: key)
+    }
+}
+
+extension HTTPFailure {
+    fileprivate static var tooManyInformational: HTTPFailure {
+        let text = "the server sent more than \(HTTP1Limits.informational) informational answers"
+        return HTTPFailure(.limitExceeded, text, phase: .firstByte, sent: .sent)
+    }
+}
+
+extension ResponseHead {
+    init(_ head: HTTPResponseHead) {
+        self.init(
+            // safe: a UInt fits if it is a status at all
+            status: Int(clamping: head.status.code), reason: head.status.reasonPhrase,
+            version: HTTPVersion(head.version.major, head.version.minor), fields: HTTPFields(head.headers))
+    }
+}
+
+extension HTTPFields {
+    init(_ headers: HTTPHeaders) {
+        var list: [Field] = []
+        list.reserveCapacity(headers.count)
+        for (name, value) in headers { list.append(Field(name, value)) }
+        self.init(list)
+    }
+}

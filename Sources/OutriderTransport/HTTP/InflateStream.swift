@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import CZlib
+import NIOCore
+
+/// One gzip (RFC 1952) or deflate (RFC 1950, RFC 1951) stream, inflated by zlib. Not for two threads at once.
+///
+/// gzip may have several members; checksums are checked; what follows the end and is no member is ignored. deflate is
+/// meant to have zlib's header, but some servers send it without: the first two bytes tell.
+final class InflateStream {
+    enum Format { case gzip, deflate }
+
+    enum Step {
+        case output(ByteBuffer)
+        case needsInput
+        case malformed(String)
+    }
+
+    /// Whether the (last) member has ended.
+    private(set) var isComplete = false
+
+    private let format: Format
+    private let stream: UnsafeMutablePointer<z_stream>
+    private var isOpen = false
+    private var input = ByteBuffer()
+
+    private static let pieceBytes = 64 << 10
+
+    init(_ format: Format) {
+        self.format = format
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+    }
+
+    deinit {
+        if isOpen { inflateEnd(stream) }
+        stream.deallocate()
+    }
+
+    /// Only when it needs input.
+    func feed(_ more: ByteBuffer) {
+        if input.readableBytes == 0 { input = more } else { input.writeImmutableBuffer(more) }
+    }
+
+    func next() -> Step {
+        while input.readableBytes > 0 {
+            if isComplete {
+                switch nextMember() {
+                case .begun: break
+                case .unknown: return .needsInput
+                case .none:
+                    input.clear()
+                    return .needsInput
+                }
+            }
+            if !isOpen {
+                guard let bits = windowBits() else { return .needsInput }
+                // safe: a constant of the library's own layout
+                let size = Int32(MemoryLayout<z_stream>.size)
+                guard inflateInit2_(stream, bits, ZLIB_VERSION, size) == Z_OK else { return .malformed("out of memory") }
+                isOpen = true
+            }
+            var output = ByteBuffer()
+            let code = inflate(into: &output)
+            switch code {
+            case Z_STREAM_END: isComplete = true
+            case Z_OK, Z_BUF_ERROR: break
+            default: return .malformed(reason(code))
+            }
+            if output.readableBytes > 0 { return .output(output) }
+            if code == Z_BUF_ERROR { return .needsInput }
+        }
+        // zlib may hold output back although it has taken all input
+        return isOpen && !isComplete ? flush() : .needsInput
+    }
+
+    private func flush() -> Step {
+        var output = ByteBuffer()
+        let code = inflate(into: &output)
+        switch code {
+        case Z_STREAM_END: isComplete = true
+        case Z_OK, Z_BUF_ERROR: break
+        default: return .malformed(reason(code))
+        }
+        return output.readableBytes > 0 ? .output(output) : .needsInput
+    }
+
+    private func inflate(into output: inout ByteBuffer) -> Int32 {
+        var code = Z_OK
+        let available = UInt32(clamping: input.readableBytes)
+        output.reserveCapacity(min(Self.pieceBytes, max(512, input.readableBytes &* 8)))
+        let room = UInt32(clamping: min(output.writableBytes, Self.pieceBytes))
+        var taken = 0
+        output.writeWithUnsafeMutableBytes(minimumWritableBytes: 0) { target in
+            input.withUnsafeReadableBytes { source in
+                stream.pointee.next_in = UnsafeMutablePointer(
+                    mutating: source.bindMemory(to: UInt8.self).baseAddress)
+                stream.pointee.avail_in = available
+                stream.pointee.next_out = target.bindMemory(to: UInt8.self).baseAddress
+                stream.pointee.avail_out = room
+                code = CZlib.inflate(stream, Z_NO_FLUSH)
+                taken = Int(available &- stream.pointee.avail_in)  // safe: not more than what was there
+                stream.pointee.next_in = nil
+            }
+            return Int(room &- stream.pointee.avail_out)  // safe: not more than the room
+        }
+        input.moveReaderIndex(forwardBy: taken)
+        return code
+    }
+
+    private enum Member { case begun, unknown, none }
+
+    /// After the end of a gzip member: another one, or something that is none of ours?
+    private func nextMember() -> Member {
+        guard format == .gzip, input.getInteger(at: input.readerIndex, as: UInt8.self) == 0x1F else { return .none }
+        guard let second = input.getInteger(at: input.readerIndex + 1, as: UInt8.self) else { return .unknown }
+        guard second == 0x8B, inflateReset(stream) == Z_OK else { return .none }
+        isComplete = false
+        return .begun
+    }
+
+    /// 15 is the largest window; 16 more means a gzip header, a minus none at all.
+    private func windowBits() -> Int32? {
+        guard format == .deflate else { return 15 + 16 }
+        guard let header = input.getInteger(at: input.readerIndex, as: UInt16.self) else { return nil }
+        return header % 31 == 0 && header & 0x0F00 == 0x0800 ? 15 : -15
+    }
+
+    private func reason(_ code: Int32) -> String {
+        stream.pointee.msg.map { String(cString: $0) } ?? "zlib says \(code)"
+    }
+}

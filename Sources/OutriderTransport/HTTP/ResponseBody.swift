@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+
+/// The body of an answer as its reader sees it. When the last reference to it goes, the rest of the body is given up.
+final class ResponseBody: AttemptResponseBody {
+    private let runner: AttemptRunner
+    let expectedBytes: Int64?
+
+    init(_ runner: AttemptRunner, expectedBytes: Int64?) {
+        self.runner = runner
+        self.expectedBytes = expectedBytes
+    }
+
+    deinit { abandon() }
+
+    private var loop: any EventLoop { runner.pool.loop }
+
+    func next() async throws(HTTPFailure) -> ByteBuffer? {
+        let runner = runner
+        let loop = loop
+        let isOnLoop = loop.inEventLoop
+        if isOnLoop, !Task.isCancelled, let ready = runner.tryNext() { return try ready.get() }
+        return try await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: BodyQueue.Continuation) in
+                if isOnLoop { runner.pull(continuation) } else { loop.execute { runner.pull(continuation) } }
+            }
+        } onCancel: {
+            loop.execute { runner.cancel() }
+        }.get()
+    }
+
+    var trailers: HTTPFields { runner.trailers }
+
+    var timeline: Timeline { runner.timeline }
+
+    func abandon() {
+        let runner = runner
+        if loop.inEventLoop { runner.abandon() } else { loop.execute { runner.abandon() } }
+    }
+}
