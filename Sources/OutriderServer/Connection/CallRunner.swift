@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// Runs the calls of a connection: starts each in the order of arrival, and turns its outcome into exactly one reply.
+extension Connection {
+    /// What a frame held. On the loop.
+    func receive(_ incoming: Incoming) {
+        switch incoming {
+        case .one(let message): receive(message, place: nil)
+        case .batch(let messages):
+            let batch = state.withLock { $0.batches.open(messages.count) }
+            for (slot, message) in messages.enumerated() {
+                receive(message, place: BatchPlace(batch: batch, slot: slot))
+            }
+        }
+    }
+
+    private func receive(_ message: Message, place: BatchPlace?) {
+        switch message {
+        case .call(let id, let method, let params):
+            if id == nil, notified(method) { return noReply(place) }
+            start(id, method, params, place)
+        case .reply(let id, let answer):
+            answered(id, answer)
+            noReply(place)
+        case .cancel(let id, let silently):
+            let task = state.withLock { state in
+                state.calls.cancel(id, silently: silently).flatMap { state.tasks[$0] }
+            }
+            task?.cancel()
+            noReply(place)
+        case .broken(let id, let error):
+            perform(
+                state.withLock { state in
+                    let known = state.calls.answerable(id)
+                    guard let id, known == nil else { return state.deliver(.error(known, error), to: place) }
+                    return state.deliver(.error(nil, CallMachine.duplicate(id)), to: place)
+                })
+        case .ignored: noReply(place)
+        }
+    }
+
+    private func noReply(_ place: BatchPlace?) {
+        guard let place else { return }
+        perform(state.withLock { $0.fill(place, nil) })
+    }
+
+    /// Notifications that concern the connection itself, and those that nobody knows. False for the others.
+    private func notified(_ method: String) -> Bool {
+        switch method {
+        case "exit":
+            let status: Int32 = state.withLock { $0.calls.isShutDown } ? 0 : 1
+            exitStatus.store(status, ordering: .relaxed)
+            if setting.transport == .stdio { service.exit(status: status) } else { wire.finish() }
+            return true
+        case "initialized": return true
+        default: return dispatch?.knows(method) != true
+        }
+    }
+
+    private func start(_ id: RequestID?, _ method: String, _ params: JSONValue, _ place: BatchPlace?) {
+        guard let dispatch else { return }
+        let start = state.withLock { $0.calls.start(id, place: place) }
+        let ticket: CallTicket
+        switch start {
+        case .run(let new): ticket = new
+        case .refuse(let id, let error):
+            return perform(state.withLock { $0.deliver(.error(id, error), to: place) })
+        case .ignore: return noReply(place)
+        }
+        service.tally.callsTotal.count()
+        service.tally.callsRunning.count()
+        guard dispatch.knows(method) else {
+            return finished(ticket, id, .failure(Self.unknown(method, dispatch.names)), nil)
+        }
+        let later = Later()
+        // Runs here and now until the method waits for the first time; an answer that needs no waiting is queued before
+        // the next frame is looked at. The task belongs to the connection, which cancels it.
+        let task = Task.immediate(executorPreference: executor) {
+            let outcome: Result<JSONText, any Error>
+            do {
+                outcome = .success(try await dispatch.invoke(method, params, id: id, peer: self, later: later))
+            } catch {
+                outcome = .failure(error)
+            }
+            self.finished(ticket, id, outcome.mapError { Self.explained($0, method, self.service) }, later, method)
+        }
+        let cancelled = state.withLock { state in
+            guard state.calls.isRunning(ticket) else { return false }
+            state.tasks[ticket] = task
+            return state.calls.isCancelled(ticket) || state.phase == .closed
+        }
+        if cancelled { task.cancel() }
+    }
+
+    private func finished(
+        _ ticket: CallTicket, _ id: RequestID?, _ outcome: Result<JSONText, RPCError>, _ later: Later?,
+        _ method: String = ""
+    ) {
+        service.tally.callsRunning.count(-1)
+        let effects = state.withLock { state in
+            state.tasks[ticket] = nil
+            switch state.calls.finished(ticket) {
+            case .silent(let place): return state.fill(place, nil)
+            case .reply(let place, let cancelled):
+                switch outcome {
+                case .success(let text):
+                    if method == "shutdown" { state.calls.shutDown() }
+                    guard let id else { return state.fill(place, nil) }
+                    return state.deliver(.result(id, text), to: place)
+                case .failure(let error):
+                    return state.deliver(.error(id, cancelled ? Self.cancelled : error), to: place)
+                }
+            }
+        }
+        perform(effects)
+        if case .success = outcome { later?.run() }
+    }
+
+    // MARK: errors
+
+    private static var cancelled: RPCError {
+        RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
+    }
+
+    private static func unknown(_ method: String, _ names: [String]) -> RPCError {
+        var data: JSONObject = ["method": .string(method)]
+        let near = method.hasPrefix("$/") ? [] : NearNames.of(method, among: names)
+        if !near.isEmpty { data["near"] = .array(near.map { .string($0) }) }
+        let question = near.first.map { "; did you mean \($0)?" } ?? ""
+        return RPCError(.methodNotFound, "Method not found: \(method)\(question)", data: data)
+    }
+
+    /// What a method threw, as the client hears it.
+    private static func explained(_ error: any Error, _ method: String, _ service: any ServiceHooks) -> RPCError {
+        if let error = error as? RPCError { return error }
+        if error is CancellationError { return RPCError(.stopping, "the service is stopping") }
+        let report = "\(method): \(type(of: error)): \(error)"
+        service.log(.error, "bug in a method: \(report)")
+        return RPCError(
+            .internalError, "a bug in outrider ended \(method); please report it", data: ["report": .string(report)])
+    }
+}

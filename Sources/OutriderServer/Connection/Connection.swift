@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// One client: its calls, its questions, its output. Frames come in from a FrameFeed, bytes go out to a Wire.
+///
+/// Everything that belongs to the wire happens on the event loop; everything else may come from any task, decides under
+/// the lock and acts after it.
+final class Connection: Peer, Sendable {
+    struct Setting: Sendable {
+        var name: String
+        var transport: PeerInfo.Transport
+        var limits: ServerLimits
+        var pad: Bool
+        var pid: Int?
+        var uid: Int?
+    }
+
+    let setting: Setting
+    let loop: any EventLoop
+    let wire: any Wire
+    let service: any ServiceHooks
+    let executor: LoopExecutor
+    let state: Mutex<ConnectionState>
+    private let padding = Mutex<RepeatedTask?>(nil)
+    /// Set once, before the first frame.
+    private let dispatchBox = Mutex<(any Dispatch)?>(nil)
+    /// For stdio: what the process should end with.
+    let exitStatus = Atomic<Int32>(0)
+
+    init(_ setting: Setting, loop: any EventLoop, executor: LoopExecutor, wire: any Wire, service: any ServiceHooks) {
+        self.setting = setting
+        self.loop = loop
+        self.executor = executor
+        self.wire = wire
+        self.service = service
+        state = Mutex(ConnectionState(limits: setting.limits))
+        service.tally.connections.count()
+    }
+
+    func open(_ dispatch: any Dispatch) { dispatchBox.withLock { $0 = dispatch } }
+
+    var dispatch: (any Dispatch)? { dispatchBox.withLock { $0 } }
+
+    var info: PeerInfo {
+        PeerInfo(
+            connection: setting.name, transport: setting.transport, framing: state.withLock { $0.framing },
+            pid: setting.pid, uid: setting.uid)
+    }
+
+    var terms: PeerTerms { state.withLock { $0.terms } }
+
+    func agree(to terms: PeerTerms) { state.withLock { $0.terms = terms } }
+
+    // MARK: output
+
+    /// Does what was decided.
+    func perform(_ effects: Effects) {
+        for waiter in effects.admitted { waiter.resume() }
+        if effects.flush { loop.execute { self.flush() } }
+        if let reading = effects.reading { onLoop { self.wire.setReading(reading) } }
+        if effects.finish { onLoop { self.wire.finish() } }
+    }
+
+    private func onLoop(_ work: @escaping @Sendable () -> Void) {
+        if loop.inEventLoop { work() } else { loop.execute(work) }
+    }
+
+    /// From here to `flush` nothing needs to schedule a flush, because one will come.
+    func expectFlush() { _ = state.withLock { $0.wantsFlush() } }
+
+    /// Writes what waits, as far as the wire takes it. On the loop: once per tick, and when the wire has room again.
+    func flush() {
+        var wrote = false
+        while wire.isWritable, let buffer = state.withLock({ $0.gather(ByteBufferAllocator()) }) {
+            service.tally.bytesSent.count(buffer.readableBytes)
+            wire.write(buffer)
+            wrote = true
+        }
+        if wrote { wire.flush() }
+        perform(state.withLock { $0.flushed() })
+    }
+
+    // MARK: ends
+
+    /// The framing is known now.
+    func learned(_ framing: Framing) { state.withLock { $0.framing = framing } }
+
+    /// One last error, or anything else, then the connection closes. For peers that cannot be understood.
+    func refuse(_ error: RPCError) {
+        exitStatus.store(1, ordering: .relaxed)
+        perform(
+            state.withLock { state in
+                let effects = state.push(.error(nil, error))
+                if state.phase != .closed { state.phase = .finishing }
+                return effects
+            })
+    }
+
+    /// An HTTP client gets an answer that it can read.
+    func refuseHTTP() {
+        let error = RPCError(
+            .invalidRequest, "This socket speaks newline-delimited or Content-Length framed JSON-RPC, not HTTP")
+        let body = Outgoing.error(nil, error).frame(.line).bytes
+        let head =
+            "HTTP/1.1 501 Not Implemented\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n"
+            + "Connection: close\r\n\r\n"
+        var buffer = ByteBufferAllocator().buffer(capacity: head.utf8.count + body.count)
+        buffer.writeString(head)
+        buffer.writeBytes(body)
+        state.withLock { state in
+            if state.phase != .closed { state.phase = .finishing }
+        }
+        wire.write(buffer)
+        wire.flush()
+        wire.finish()
+    }
+
+    /// The client has said all it will say: running calls are answered, then the connection closes.
+    func inputEnded() {
+        let lost = state.withLock { state in
+            if state.phase == .open { state.phase = .ending }
+            return state.calls.inputEnded()
+        }
+        lose(lost)
+        dispatch?.inputEnded()
+        perform(state.withLock { Effects(flush: $0.wantsFlush()) })
+        startPadding()
+    }
+
+    /// Refuses new calls, and closes when the running ones are answered.
+    func drain() {
+        perform(
+            state.withLock { state in
+                state.calls.stop()
+                if state.phase == .open { state.phase = .ending }
+                return Effects(flush: state.wantsFlush())
+            })
+    }
+
+    /// socat gives up half a second after its input ended unless something comes; white space before a JSON text means
+    /// nothing (protocol section 3.6).
+    private func startPadding() {
+        let framing = state.withLock { $0.framing }
+        guard setting.pad, wire.isSocket, framing == .line else { return }
+        let task = loop.scheduleRepeatedTask(initialDelay: .milliseconds(250), delay: .milliseconds(250)) { task in
+            let (over, wanted) = self.state.withLock { state in
+                (state.phase != .ending, state.calls.unanswered > 0 && state.outbox.isEmpty)
+            }
+            if over { task.cancel() }
+            if wanted, !over, self.wire.isWritable {
+                self.wire.write(ByteBuffer(string: " "))
+                self.wire.flush()
+            }
+        }
+        padding.withLock { $0 = task }
+    }
+
+    /// The client is gone, or is given up: everything it had is cancelled. On the loop; the second time does nothing.
+    func gone() {
+        struct Leftovers {
+            var tasks: [Task<Void, Never>]
+            var questions: [Int64]
+            var waiters: [CheckedContinuation<Void, any Error>]
+        }
+        let leftovers: Leftovers? = state.withLock { state in
+            guard state.phase != .closed else { return nil }
+            state.phase = .closed
+            let (_, questions) = state.calls.close()
+            defer {
+                state.tasks = [:]
+                state.waiters = [:]
+            }
+            return Leftovers(
+                tasks: Array(state.tasks.values), questions: questions, waiters: Array(state.waiters.values))
+        }
+        guard let leftovers else { return }
+        padding.withLock { $0.take() }?.cancel()
+        for task in leftovers.tasks { task.cancel() }
+        lose(leftovers.questions)
+        for waiter in leftovers.waiters { waiter.resume(throwing: RPCError(.clientGone, "the client is gone")) }
+        dispatch?.close()
+        service.tally.connections.count(-1)
+        service.closed(self)
+    }
+
+    /// Cancels every running call; each is still answered.
+    func cancelAll() {
+        let tasks = state.withLock { Array($0.tasks.values) }
+        for task in tasks { task.cancel() }
+    }
+
+    private func lose(_ questions: [Int64]) {
+        for question in questions {
+            let error = RPCError(.clientGone, "the client is gone, or has ended its input")
+            state.withLock { $0.settle(question, .failure(error)) }?.resume(throwing: error)
+        }
+    }
+}

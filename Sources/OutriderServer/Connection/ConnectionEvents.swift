@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// What goes to the client beside replies: events and questions.
+extension Connection {
+    private enum Room { case queued(Effects), full, gone }
+
+    private static var goneError: RPCError { RPCError(.clientGone, "the client is gone") }
+    private static var cancelledError: RPCError { RPCError(.cancelled, "the call was cancelled") }
+
+    func notify(_ event: Event) async throws(RPCError) {
+        while true {
+            if Task.isCancelled { throw Self.cancelledError }
+            let room: Room = state.withLock { state in
+                if state.phase == .closed || state.phase == .finishing { return .gone }
+                guard state.outbox.hasRoom else { return .full }
+                return .queued(state.push(.event(event)))
+            }
+            switch room {
+            case .gone: throw Self.goneError
+            case .full: try await waitForRoom()
+            case .queued(let effects):
+                service.tally.eventsSent.count()
+                return perform(effects)
+            }
+        }
+    }
+
+    func offer(_ event: Event, key: String) {
+        let (sent, flush) = state.withLock { state in
+            guard state.phase != .closed, state.phase != .finishing else { return (false, false) }
+            let sent = state.outbox.offer(Outgoing.event(event).frame(state.framing), key: key)
+            return (sent, sent && state.wantsFlush())
+        }
+        if sent { service.tally.eventsSent.count() } else { service.tally.eventsDropped.count() }
+        if flush { perform(Effects(flush: true)) }
+    }
+
+    /// Returns when the queue has been written far enough, or at once if it has by now.
+    private func waitForRoom() async throws(RPCError) {
+        let waiter = state.withLock { state in
+            state.nextWaiter &+= 1
+            return state.nextWaiter
+        }
+        do {
+            try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                    let waits = state.withLock { state in
+                        guard !Task.isCancelled, state.phase != .closed, !state.outbox.hasRoom else { return false }
+                        state.waiters[waiter] = continuation
+                        return true
+                    }
+                    if !waits { continuation.resume() }
+                }
+            } onCancel: {
+                state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
+            }
+        } catch {
+            throw error as? RPCError ?? Self.goneError
+        }
+    }
+
+    // MARK: questions
+
+    func ask(_ question: Question, timeout: Duration) async throws(RPCError) -> Answer {
+        let id = try reserve(question)
+        let timer = loop.scheduleTask(in: .clamped(timeout)) { self.timedOut(id, question, timeout) }
+        defer { timer.cancel() }
+        do {
+            let value = try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<JSONValue, any Error>) in
+                    self.send(question, id, continuation)
+                }
+            } onCancel: {
+                self.cancelQuestion(id)
+            }
+            return Answer(id: id, value: value)
+        } catch {
+            throw error as? RPCError ?? Self.goneError
+        }
+    }
+
+    private func reserve(_ question: Question) throws(RPCError) -> Int64 {
+        let ask = state.withLock { state in
+            let ask = state.calls.ask(question.method)
+            if case .send(let id) = ask { state.questions[id] = .reserved }
+            return ask
+        }
+        switch ask {
+        case .send(let id): return id
+        case .refuse(let error): throw error
+        }
+    }
+
+    private func send(_ question: Question, _ id: Int64, _ continuation: CheckedContinuation<JSONValue, any Error>) {
+        enum Step { case sent(Effects), over(Result<JSONValue, RPCError>) }
+        let step: Step = state.withLock { state in
+            if case .over(let result) = state.questions[id] {
+                state.questions[id] = nil
+                return .over(result)
+            }
+            state.questions[id] = .waiting(continuation)
+            return .sent(state.push(.question(id, question)))
+        }
+        switch step {
+        case .sent(let effects): perform(effects)
+        case .over(let result): continuation.resume(with: result.mapError { $0 as any Error })
+        }
+    }
+
+    private func timedOut(_ id: Int64, _ question: Question, _ timeout: Duration) {
+        let seconds = timeout.seconds
+        let error = RPCError(
+            .callbackTimedOut, "the client did not answer \(question.method) within \(seconds) s",
+            data: ["method": .string(question.method), "timeout": .real(seconds)])
+        let continuation = state.withLock { state in
+            state.calls.gaveUp(id) ? state.settle(id, .failure(error)) : nil
+        }
+        continuation?.resume(throwing: error)
+    }
+
+    /// Tells the client, and does not wait for what it says to that.
+    private func cancelQuestion(_ id: Int64) {
+        let (continuation, effects) = state.withLock { state in
+            guard state.calls.gaveUp(id) else {
+                return (CheckedContinuation<JSONValue, any Error>?.none, Effects())
+            }
+            let continuation = state.settle(id, .failure(Self.cancelledError))
+            guard continuation != nil, state.phase != .closed else { return (continuation, Effects()) }
+            return (continuation, state.push(.event(Event("$/cancelRequest", CancelParams(id: id)))))
+        }
+        perform(effects)
+        continuation?.resume(throwing: Self.cancelledError)
+    }
+
+    /// A reply of the client. Answers to questions that are over, or were never asked, are ignored.
+    func answered(_ id: RequestID, _ answer: Message.Answer) {
+        let result: Result<JSONValue, RPCError>
+        switch answer {
+        case .result(let value): result = .success(value)
+        case .error(let error):
+            let message = error.object?["message"]?.string ?? "no message"
+            result = .failure(
+                RPCError(.callbackFailed, "the client answered with an error: \(message)", data: ["error": error]))
+        }
+        let continuation: CheckedContinuation<JSONValue, any Error>? = state.withLock { state in
+            guard let question = state.calls.answered(id) else { return nil }
+            return state.settle(question, result)
+        }
+        guard let continuation else {
+            service.log(.debug, "an answer to no question of ours")
+            return
+        }
+        continuation.resume(with: result.mapError { $0 as any Error })
+    }
+}
+
+private struct CancelParams: JSONEncodable {
+    var id: Int64
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { $0.member("id", id) }
+    }
+}
+
+extension Duration {
+    var seconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds) * 1e-18
+    }
+}
+
+extension TimeAmount {
+    /// Not below zero, and at most a day.
+    static func clamped(_ duration: Duration) -> TimeAmount {
+        if duration >= .seconds(86400) { return .hours(24) }
+        if duration <= .zero { return .zero }
+        let (seconds, attoseconds) = duration.components
+        return .nanoseconds(seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000)
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderJSON
+import OutriderRPC
+
+/// What has to be done outside the lock after something was decided inside it.
+struct Effects {
+    /// Somebody has to write soon.
+    var flush = false
+    /// Start or stop reading.
+    var reading: Bool?
+    /// Deliver what is queued, then close.
+    var finish = false
+    /// Tasks that wait for room may go on.
+    var admitted: [CheckedContinuation<Void, any Error>] = []
+}
+
+/// Everything that changes while a connection lives, guarded by its lock. Decides; does nothing.
+struct ConnectionState: ~Copyable {
+    enum Phase {
+        case open
+        /// No more calls will come; those running are answered, then the connection ends.
+        case ending
+        /// Only what is queued is still delivered.
+        case finishing
+        case closed
+    }
+
+    enum PendingQuestion {
+        case reserved
+        case waiting(CheckedContinuation<JSONValue, any Error>)
+        /// Over before anybody could wait.
+        case over(Result<JSONValue, RPCError>)
+    }
+
+    var calls: CallMachine
+    var outbox: OutboxMachine
+    var batches = BatchMachine()
+    var tasks: [CallTicket: Task<Void, Never>] = [:]
+    var questions: [Int64: PendingQuestion] = [:]
+    var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
+    var nextWaiter = 0
+    var terms = PeerTerms()
+    var framing = Framing.line
+    var phase = Phase.open
+    /// The frame feed has stopped reading while it parses elsewhere.
+    var feedBusy = false
+    private var outboxFull = false
+    /// A flush is on its way.
+    private var flushing = false
+
+    init(limits: ServerLimits) {
+        calls = CallMachine(limits: limits.calls)
+        outbox = OutboxMachine(limits: limits.outbox)
+    }
+
+    // MARK: output
+
+    mutating func push(_ outgoing: Outgoing) -> Effects { push(outgoing.frame(framing)) }
+
+    mutating func push(_ frame: OutgoingFrame) -> Effects {
+        var effects = Effects()
+        switch outbox.push(frame) {
+        case .queued, .refused: break
+        case .pause:
+            outboxFull = true
+            effects.reading = false
+        case .overflow:
+            let error = RPCError(.clientTooSlow, "the client does not read; the connection is closed")
+            outbox.lastWord(Outgoing.error(nil, error).frame(framing))
+            phase = .finishing
+        }
+        effects.flush = wantsFlush()
+        return effects
+    }
+
+    /// True if the caller has to see to it that a flush comes.
+    mutating func wantsFlush() -> Bool {
+        defer { flushing = true }
+        return !flushing && phase != .closed
+    }
+
+    /// Queues the reply to a call, or fills its place in a batch.
+    mutating func deliver(_ outgoing: Outgoing, to place: BatchPlace?) -> Effects {
+        guard let place else { return push(withinTerms(outgoing)) }
+        return fill(place, withinTerms(outgoing).item)
+    }
+
+    mutating func fill(_ place: BatchPlace?, _ reply: [UInt8]?) -> Effects {
+        guard let place else { return settled() }
+        switch batches.fill(place, reply) {
+        case .waiting, .nothing: return settled()
+        case .complete(let bytes): return push(.batch(bytes))
+        }
+    }
+
+    /// A reply longer than the client said it can read becomes an error that says so.
+    private func withinTerms(_ outgoing: Outgoing) -> Outgoing {
+        guard let limit = terms.maxMessageBytes, case .result(let id, let text) = outgoing else { return outgoing }
+        guard text.bytes.count + 64 > limit else { return outgoing }
+        let count = outgoing.frame(.line).messageBytes
+        guard count > limit else { return outgoing }
+        return .error(
+            id,
+            RPCError(
+                code: 1411, "the answer of \(count) bytes is over the client's maxMessageBytes",
+                data: ["limit": .integer(Int64(limit))]))
+    }
+
+    /// After something that queued nothing: an ending connection may be done now.
+    private mutating func settled() -> Effects {
+        var effects = Effects()
+        if phase == .ending { effects.flush = wantsFlush() }
+        return effects
+    }
+
+    /// The next bytes to write; nil when there are none.
+    mutating func gather(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
+        flushing = false
+        guard let first = outbox.next() else { return nil }
+        let most = 64 << 10
+        var buffer = allocator.buffer(capacity: max(first.count, min(first.count + outbox.bytes, most)))
+        buffer.write(first)
+        while buffer.readableBytes < most, let frame = outbox.next() { buffer.write(frame) }
+        return buffer
+    }
+
+    /// After a flush: what became possible.
+    mutating func flushed() -> Effects {
+        var effects = Effects()
+        if outbox.resumes() {
+            outboxFull = false
+            if !feedBusy && phase == .open { effects.reading = true }
+        }
+        if outbox.hasRoom {
+            if !waiters.isEmpty {
+                effects.admitted = Array(waiters.values)
+                waiters = [:]
+            }
+            if let dropped = outbox.takeDropped(), phase != .finishing {
+                effects.flush = push(.event(Event("event.dropped", DroppedParams(count: dropped)))).flush
+            }
+        }
+        guard outbox.isEmpty else { return effects }
+        if phase == .finishing || (phase == .ending && calls.isIdle) {
+            phase = .finishing
+            effects.finish = true
+        }
+        return effects
+    }
+
+    /// Whether the feed, which is ready again, may read.
+    var mayRead: Bool { !outboxFull && phase == .open }
+
+    // MARK: questions
+
+    /// Ends a question: the continuation to resume, if somebody waits already.
+    mutating func settle(
+        _ question: Int64, _ result: Result<JSONValue, RPCError>
+    ) -> CheckedContinuation<JSONValue, any Error>? {
+        switch questions[question] {
+        case .waiting(let continuation):
+            questions[question] = nil
+            return continuation
+        case .reserved:
+            questions[question] = .over(result)
+            return nil
+        case .over, nil: return nil
+        }
+    }
+}
+
+private struct DroppedParams: JSONEncodable {
+    var count: Int
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { $0.member("count", count) }
+    }
+}
+
+extension ByteBuffer {
+    mutating func write(_ frame: OutgoingFrame) {
+        writeBytes(frame.head)
+        writeBytes(frame.body)
+        writeStaticString(frame.tail)
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import NIOPosix
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// Cuts a client's bytes into frames, parses them and hands the messages to the connection, in order. Lives on the
+/// connection's event loop.
+///
+/// Small frames are parsed where they lie. Large ones are copied once and parsed on another thread; until that is done
+/// nothing else of this client is looked at, or read.
+final class FrameFeed {
+    private let connection: Connection
+    private let limits: ServerLimits
+    private var scanner: FrameScanner
+    private var buffer = ByteBuffer()
+    private var ended = false
+    private var endReported = false
+    private var busy = false
+    private var over = false
+    private var framingKnown = false
+
+    init(_ connection: Connection, framing: Framing?) {
+        self.connection = connection
+        limits = connection.setting.limits
+        scanner = FrameScanner(limits: limits.frame, forced: framing)
+        learnFraming()
+    }
+
+    private var loop: any EventLoop { connection.loop }
+
+    func received(_ data: consuming ByteBuffer) {
+        connection.service.tally.bytesReceived.count(data.readableBytes)
+        if over { return }
+        if buffer.readableBytes == 0 {
+            buffer = data
+        } else {
+            buffer.writeBuffer(&data)
+        }
+        work()
+    }
+
+    func inputEnded() {
+        guard !ended else { return }
+        ended = true
+        work()
+    }
+
+    /// What one step came to.
+    private enum Found {
+        case nothing
+        case messages(Incoming)
+        case large([UInt8])
+        case http
+        case broken(String)
+    }
+
+    private func work() {
+        while !busy && !over {
+            let (found, consumed) = step()
+            buffer.moveReaderIndex(forwardBy: min(consumed, buffer.readableBytes))
+            if !framingKnown { learnFraming() }
+            switch found {
+            case .messages(let incoming): connection.receive(incoming)
+            case .large(let bytes): parseElsewhere(bytes)
+            case .http:
+                over = true
+                connection.refuseHTTP()
+            case .broken(let reason):
+                over = true
+                connection.refuse(
+                    RPCError(.parseError, "Parse error: \(reason)", data: ["reason": .string(reason)]))
+            case .nothing:
+                if consumed > 0 { continue }
+                tidy()
+                if ended { reportEnd() }
+                return
+            }
+        }
+    }
+
+    private func step() -> (Found, consumed: Int) {
+        let framing = scanner.framing ?? .line
+        return buffer.withUnsafeReadableBytes { raw in
+            let bytes = raw.bindMemory(to: UInt8.self)
+            switch scanner.next(bytes, ended: ended) {
+            case .more(let consumed): return (.nothing, consumed)
+            case .frame(let range, let consumed):
+                let frame = UnsafeBufferPointer(rebasing: bytes[range])
+                if frame.count > limits.parseOnLoop { return (.large(Array(frame)), consumed) }
+                return (.messages(Self.parse(frame, framing: scanner.framing ?? .line, limits.message)), consumed)
+            case .cut(let range, let consumed):
+                let frame = UnsafeBufferPointer(rebasing: bytes[range])
+                let failure = JSONFailure(
+                    reason: "the input ended after \(range.count) bytes of a longer message", offset: range.count)
+                return (.messages(.one(Salvage.answer(to: frame, failure, framing: framing))), consumed)
+            case .tooLong(let range, let consumed):
+                let glimpse = UnsafeBufferPointer(rebasing: bytes[range])
+                return (.messages(.one(Salvage.answer(toTooLong: glimpse, limit: limits.frame.message))), consumed)
+            case .http: return (.http, 0)
+            case .broken(let reason): return (.broken(reason), 0)
+            }
+        }
+    }
+
+    private static func parse(
+        _ frame: UnsafeBufferPointer<UInt8>, framing: Framing, _ limits: MessageLimits
+    ) -> Incoming {
+        do throws(JSONFailure) {
+            return Incoming(try JSONParser.parse(frame, limits: limits.json), limits: limits)
+        } catch {
+            return .one(Salvage.answer(to: frame, error, framing: framing))
+        }
+    }
+
+    private func parseElsewhere(_ bytes: [UInt8]) {
+        busy = true
+        connection.state.withLock { $0.feedBusy = true }
+        connection.wire.setReading(false)
+        let framing = scanner.framing ?? .line
+        let limits = limits.message
+        let parsed = NIOThreadPool.singleton.runIfActive(eventLoop: loop) {
+            bytes.withUnsafeBufferPointer { Self.parse($0, framing: framing, limits) }
+        }
+        parsed.assumeIsolated().whenComplete { result in
+            self.busy = false
+            let mayRead = self.connection.state.withLock { state in
+                state.feedBusy = false
+                return state.mayRead
+            }
+            self.connection.expectFlush()
+            if case .success(let incoming) = result { self.connection.receive(incoming) }
+            self.work()
+            self.connection.flush()
+            if mayRead && !self.busy { self.connection.wire.setReading(true) }
+        }
+    }
+
+    private func learnFraming() {
+        guard let framing = scanner.framing else { return }
+        framingKnown = true
+        connection.learned(framing)
+    }
+
+    /// Frees what was consumed, so that a long connection does not hold on to its past.
+    private func tidy() {
+        if buffer.readableBytes == 0 {
+            buffer = ByteBuffer()
+        } else if buffer.readerIndex > 64 << 10 && buffer.readerIndex > buffer.readableBytes {
+            buffer.discardReadBytes()
+        }
+    }
+
+    private func reportEnd() {
+        guard !endReported else { return }
+        endReported = true
+        connection.inputEnded()
+    }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Names that cannot be guessed.
+enum Handle {
+    private static let letters = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+
+    /// A prefix and sixteen base32 characters: 80 random bits.
+    static func make(_ prefix: String) -> String {
+        var generator = SystemRandomNumberGenerator()
+        let characters = (0..<16).map { _ in letters[Int(generator.next() & 31)] }
+        return prefix + String(decoding: characters, as: UTF8.self)
+    }
+}

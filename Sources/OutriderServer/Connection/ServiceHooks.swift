@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+package import OutriderRPC
+
+/// What a connection needs of the service around it.
+protocol ServiceHooks: AnyObject, Sendable {
+    var tally: Counters { get }
+
+    /// LSP `exit`, on stdio.
+    func exit(status: Int32)
+
+    /// Called once for each connection, when it is over.
+    func closed(_ connection: Connection)
+
+    func log(_ level: LogSetting.Level, _ message: @autoclosure () -> String)
+}
+
+/// The methods of the service, for one connection: its scope is inside.
+package protocol Dispatch: Sendable {
+    func knows(_ method: String) -> Bool
+    var names: [String] { get }
+    func invoke(
+        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later
+    ) async throws -> JSONText
+    func inputEnded()
+    func close()
+}
+
+/// The one place where the type of the scope is known.
+final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
+    private let table: MethodTable<Scope>
+    private let scope: Scope
+
+    init(table: MethodTable<Scope>, scope: Scope) {
+        self.table = table
+        self.scope = scope
+    }
+
+    func knows(_ method: String) -> Bool { table[method] != nil }
+
+    var names: [String] { table.names }
+
+    func invoke(
+        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later
+    ) async throws -> JSONText {
+        guard let entry = table[method] else { throw RPCError(.methodNotFound, "Method not found: \(method)") }
+        return try await entry(params, Call(id: id, scope: scope, peer: peer, later: later))
+    }
+
+    func inputEnded() { scope.inputEnded() }
+
+    func close() { scope.close() }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import Synchronization
+
+/// A client on a socket, over its channel.
+final class SocketWire: Wire {
+    private let channel: any Channel
+    private let inputClosed = Atomic<Bool>(false)
+    private let finishing = Atomic<Bool>(false)
+
+    init(_ channel: any Channel) { self.channel = channel }
+
+    var isSocket: Bool { true }
+    var isWritable: Bool { channel.isWritable }
+
+    func write(_ buffer: ByteBuffer) { channel.write(buffer, promise: nil) }
+
+    func flush() { channel.flush() }
+
+    func setReading(_ on: Bool) { _ = channel.setOption(.autoRead, value: on) }
+
+    /// Says that nothing more will come, and leaves the client half a second to stop talking: closing a socket with
+    /// unread input could take the last answer from it.
+    func finish() {
+        guard !finishing.exchange(true, ordering: .relaxed) else { return }
+        channel.writeAndFlush(ByteBuffer()).whenComplete { _ in
+            if self.inputClosed.load(ordering: .relaxed) { return self.abort() }
+            self.channel.close(mode: .output, promise: nil)
+            self.channel.eventLoop.scheduleTask(in: .milliseconds(500)) { self.abort() }
+        }
+    }
+
+    func abort() { channel.close(promise: nil) }
+
+    func peerClosedInput() {
+        inputClosed.store(true, ordering: .relaxed)
+        if finishing.load(ordering: .relaxed) { channel.writeAndFlush(ByteBuffer()).whenComplete { _ in self.abort() } }
+    }
+}
+
+/// Brings what happens on a channel to the feed and the connection.
+final class SocketChannelHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let connection: Connection
+    private let wire: SocketWire
+    private let feed: FrameFeed
+    private var inTick = false
+
+    init(_ connection: Connection, _ wire: SocketWire, _ feed: FrameFeed) {
+        self.connection = connection
+        self.wire = wire
+        self.feed = feed
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if !inTick {
+            inTick = true
+            connection.expectFlush()
+        }
+        feed.received(Self.unwrapInboundIn(data))
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        inTick = false
+        connection.flush()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { connection.flush() }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed {
+            wire.peerClosedInput()
+            feed.inputEnded()
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { connection.gone() }
+
+    /// A reset is followed by channelInactive; there is nobody to tell.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

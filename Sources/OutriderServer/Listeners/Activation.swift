@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+
+/// Sockets that systemd listens on for us (sd_listen_fds(3)).
+package enum Activation {
+    private static let first: Int32 = 3
+    private static let most: Int32 = 4
+
+    /// The descriptors passed to this process; none if it was not activated. Checks that each is a listening Unix socket,
+    /// and forgets the variables, so that no child takes them for its own.
+    package static func descriptors() throws(StartFailure) -> [Int32] {
+        defer { for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"] { unsetenv(name) } }
+        guard let pid = SocketPath.environment("LISTEN_PID").flatMap({ Int32($0) }), pid == getpid() else { return [] }
+        guard let count = SocketPath.environment("LISTEN_FDS").flatMap({ Int32($0) }), (1...most).contains(count) else {
+            throw StartFailure("LISTEN_FDS must be a number from 1 to \(most)")
+        }
+        for descriptor in first..<first + count {
+            guard option(descriptor, SO_DOMAIN) == AF_UNIX, option(descriptor, SO_TYPE) == Int32(SOCK_STREAM.rawValue),
+                option(descriptor, SO_ACCEPTCONN) == 1
+            else {
+                throw StartFailure(
+                    "descriptor \(descriptor) passed by LISTEN_FDS is no listening Unix stream socket; use ListenStream with a path, and Accept=no"
+                )
+            }
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        }
+        return Array(first..<first + count)
+    }
+
+    private static func option(_ descriptor: Int32, _ name: Int32) -> Int32? {
+        var value: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+
+/// A listening Unix socket in the file system, and the lock beside it that says whose it is.
+///
+/// Only the holder of the lock may remove a socket, and only one that refuses connections; so no live service ever loses
+/// its socket to a second one. The lock file stays for ever; the kernel frees the lock when its holder dies.
+final class SocketFile: Sendable {
+    let path: String
+    /// Listening; belongs to whoever takes it.
+    let descriptor: Int32
+    private let lock: Int32
+    private let device: UInt
+    private let inode: UInt
+
+    init(_ place: SocketPath) throws(StartFailure) {
+        try place.prepareDirectory()
+        path = place.path
+        lock = try Self.lock(place.path)
+        do throws(StartFailure) {
+            try Self.removeStale(place.path)
+            descriptor = try Self.listen(place.path)
+        } catch {
+            close(lock)
+            throw error
+        }
+        var info = stat()
+        lstat(path, &info)
+        device = info.st_dev
+        inode = info.st_ino
+    }
+
+    /// Removes the socket, if the file is still the one that was made here.
+    func remove() {
+        var info = stat()
+        if lstat(path, &info) == 0, info.st_ino == inode, info.st_dev == device { unlink(path) }
+        close(lock)
+    }
+
+    // MARK: steps
+
+    private static func lock(_ path: String) throws(StartFailure) -> Int32 {
+        let file = path + ".lock"
+        let lock = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard lock >= 0 else { throw StartFailure("the lock file \(file) cannot be opened: \(errnoText())") }
+        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+            let holder = holder(lock)
+            close(lock)
+            throw running(path, holder)
+        }
+        let text = "\(getpid())\n"
+        _ = ftruncate(lock, 0)
+        _ = text.utf8CString.withUnsafeBytes { pwrite(lock, $0.baseAddress, text.utf8.count, 0) }
+        return lock
+    }
+
+    private static func holder(_ lock: Int32) -> Int? {
+        var bytes = [UInt8](repeating: 0, count: 32)
+        let count = pread(lock, &bytes, bytes.count, 0)
+        let digits = bytes.prefix(max(0, count)).prefix { $0 >= 0x30 && $0 <= 0x39 }
+        return Int(String(decoding: digits, as: UTF8.self))
+    }
+
+    private static func running(_ path: String, _ holder: Int?) -> StartFailure {
+        let who = holder.map { "process \($0)" } ?? "another process"
+        return StartFailure(
+            "\(who) already serves \(path); use that one, or choose another path with --socket",
+            exitStatus: StartFailure.alreadyRunning)
+    }
+
+    private static func removeStale(_ path: String) throws(StartFailure) {
+        var info = stat()
+        guard lstat(path, &info) == 0 else {
+            if errno == ENOENT { return }
+            throw StartFailure("\(path) cannot be looked at: \(errnoText())")
+        }
+        guard info.st_mode & S_IFMT == S_IFSOCK else {
+            throw StartFailure("\(path) exists and is no socket; remove it, or choose another path with --socket")
+        }
+        let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard probe >= 0 else { throw StartFailure("no socket can be made: \(errnoText())") }
+        defer { close(probe) }
+        if withAddress(path, { connect(probe, $0, $1) }) == 0 { throw running(path, nil) }
+        guard errno == ECONNREFUSED else {
+            throw StartFailure("\(path) exists, and whether it is in use cannot be found out: \(errnoText())")
+        }
+        guard unlink(path) == 0 else { throw StartFailure("the stale socket \(path) cannot be removed: \(errnoText())") }
+    }
+
+    private static func listen(_ path: String) throws(StartFailure) -> Int32 {
+        let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_UNIX, flags, 0)
+        guard descriptor >= 0 else { throw StartFailure("no socket can be made: \(errnoText())") }
+        let mask = umask(0o177)
+        let bound = withAddress(path) { bind(descriptor, $0, $1) }
+        let reason = errnoText()
+        umask(mask)
+        guard bound == 0, Glibc.listen(descriptor, 512) == 0 else {
+            close(descriptor)
+            throw StartFailure("\(path) cannot be listened on: \(reason)")
+        }
+        return descriptor
+    }
+
+    private static func withAddress(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { space in
+            space.copyBytes(from: path.utf8.prefix(SocketPath.longest))
+        }
+        return withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import NIOCore
+import Synchronization
+
+/// A client on stdin and stdout: one thread reads, one writes, one watches whether the reader of our output is still
+/// there. Plain blocking calls, because files, /dev/null and terminals cannot be polled by the event loop, and because
+/// O_NONBLOCK would also change the descriptors of our parent.
+final class StdioWire: Wire {
+    private enum Job {
+        case bytes(ByteBuffer)
+        case finish
+    }
+
+    private struct Output {
+        var jobs: [Job] = []
+        var bytes = 0
+        var closed = false
+    }
+
+    private struct Gate {
+        /// Chunks that were read and not yet handled.
+        var outstanding = 0
+        var open = true
+        var closed = false
+    }
+
+    private static let outputMost = 256 << 10
+    private static let chunk = 64 << 10
+
+    let isSocket: Bool
+    private let input: Int32
+    private let output: Int32
+    private let loop: any EventLoop
+    private let queue = Monitor(Output())
+    private let gate = Monitor(Gate())
+    private let wasFull = Atomic<Bool>(false)
+    private let connection = Mutex<Connection?>(nil)
+
+    init(input: Int32, output: Int32, loop: any EventLoop) {
+        self.input = input
+        self.output = output
+        self.loop = loop
+        isSocket = StandardDescriptors.isSocket(input) && StandardDescriptors.isSocket(output)
+    }
+
+    /// On the loop; the threads keep the wire until they end.
+    func start(_ connection: Connection, _ feed: FrameFeed) {
+        self.connection.withLock { $0 = connection }
+        let feed = NIOLoopBound(feed, eventLoop: loop)
+        BlockingThread.start { self.read(feed) }
+        BlockingThread.start { self.write() }
+        BlockingThread.start { self.watch() }
+    }
+
+    // MARK: Wire
+
+    var isWritable: Bool {
+        let full = queue.change { $0.bytes >= Self.outputMost && !$0.closed }
+        if full { wasFull.store(true, ordering: .sequentiallyConsistent) }
+        // Asked again, because the writer may have emptied it before it could see the mark.
+        return !full || queue.change { $0.bytes < Self.outputMost }
+    }
+
+    func write(_ buffer: ByteBuffer) {
+        queue.change { queue in
+            guard !queue.closed else { return }
+            queue.jobs.append(.bytes(buffer))
+            queue.bytes += buffer.readableBytes
+        }
+    }
+
+    func flush() {}
+
+    func setReading(_ on: Bool) { gate.change { $0.open = on } }
+
+    func finish() { queue.change { $0.jobs.append(.finish) } }
+
+    func abort() {
+        gate.change { $0.closed = true }
+        queue.change { queue in
+            queue.closed = true
+            queue.jobs = [.finish]
+            queue.bytes = 0
+        }
+    }
+
+    private func end() {
+        abort()
+        loop.execute {
+            let connection = self.connection.withLock { $0.take() }
+            connection?.gone()
+        }
+    }
+
+    // MARK: threads
+
+    private func read(_ feed: NIOLoopBound<FrameFeed>) {
+        while true {
+            let goesOn = gate.wait { gate -> Bool? in
+                if gate.closed { return false }
+                guard gate.open, gate.outstanding < 4 else { return nil }
+                gate.outstanding += 1
+                return true
+            }
+            guard goesOn else { return }
+            guard let buffer = readChunk() else { break }
+            loop.execute {
+                self.gate.change { $0.outstanding -= 1 }
+                let connection = self.connection.withLock { $0 }
+                connection?.expectFlush()
+                feed.value.received(buffer)
+                connection?.flush()
+            }
+        }
+        loop.execute { feed.value.inputEnded() }
+    }
+
+    /// Nil at the end of the input, whatever ends it.
+    private func readChunk() -> ByteBuffer? {
+        var buffer = ByteBufferAllocator().buffer(capacity: chunkSize)
+        while true {
+            var count = 0
+            buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: chunkSize) { space in
+                count = Glibc.read(input, space.baseAddress, space.count)
+                return max(0, count)
+            }
+            if count > 0 {
+                grow(count)
+                return buffer
+            }
+            guard count < 0, isTemporary() else { return nil }
+        }
+    }
+
+    /// Small for those who talk little, large for those who send much.
+    private let size = Atomic<Int>(4096)
+    private var chunkSize: Int { size.load(ordering: .relaxed) }
+    private func grow(_ count: Int) {
+        if count >= chunkSize, chunkSize < Self.chunk { size.store(chunkSize * 4, ordering: .relaxed) }
+    }
+
+    private func isTemporary() -> Bool {
+        if errno == EINTR { return true }
+        guard errno == EAGAIN else { return false }
+        var wanted = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+        poll(&wanted, 1, 60_000)
+        return true
+    }
+
+    private func write() {
+        while true {
+            let jobs = queue.wait { queue -> [Job]? in
+                guard !queue.jobs.isEmpty else { return nil }
+                defer { queue.jobs = [] }
+                return queue.jobs
+            }
+            for job in jobs {
+                guard case .bytes(let buffer) = job, writeAll(buffer) else { return end() }
+                queue.change { $0.bytes = max(0, $0.bytes - buffer.readableBytes) }
+                if wasFull.exchange(false, ordering: .sequentiallyConsistent) {
+                    loop.execute { self.connection.withLock { $0 }?.flush() }
+                }
+            }
+        }
+    }
+
+    private func writeAll(_ buffer: ByteBuffer) -> Bool {
+        buffer.withUnsafeReadableBytes { bytes in
+            var start = 0
+            while start < bytes.count {
+                let count = Glibc.write(output, bytes.baseAddress.map { $0 + start }, bytes.count - start)
+                if count > 0 {
+                    start += count
+                } else if errno == EAGAIN {
+                    var wanted = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
+                    poll(&wanted, 1, 60_000)
+                } else if errno != EINTR {
+                    return false
+                }
+            }
+            return true
+        }
+    }
+
+    /// A pipe whose reader left shows an error, a socket or terminal a hang-up, without anything being written.
+    private func watch() {
+        while !queue.change({ $0.closed }) {
+            var wanted = pollfd(fd: output, events: 0, revents: 0)
+            if poll(&wanted, 1, 60_000) > 0, wanted.revents != 0 { return end() }
+        }
+    }
+}

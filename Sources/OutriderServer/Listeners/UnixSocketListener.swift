@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import NIOCore
+import NIOPosix
+import OutriderJSON
+import OutriderRPC
+
+/// Accepts clients on a listening Unix socket, and opens a connection for each that may come in.
+final class UnixSocketListener: Sendable {
+    /// Who is at the other end of a socket, as the kernel says (unix(7), SO_PEERCRED).
+    private struct PeerCredentials: Sendable {
+        var pid: Int32 = 0
+        var uid: UInt32 = 0
+        var gid: UInt32 = 0
+    }
+
+    private let channel: any Channel
+    private let file: SocketFile?
+
+    /// Listens on the socket; for those passed in by systemd there is no file of ours.
+    static func start<Scope: ConnectionScope>(
+        _ descriptor: Int32, file: SocketFile?, server: Server<Scope>
+    ) async throws -> UnixSocketListener {
+        let channel = try await ServerBootstrap(group: server.group)
+            .serverChannelInitializer { channel in
+                // Out of descriptors: wait a second, then accept again.
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
+                }
+            }
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
+            .childChannelInitializer { channel in welcome(channel, server) }
+            .withBoundSocket(descriptor)
+            .get()
+        return UnixSocketListener(channel, file)
+    }
+
+    private init(_ channel: any Channel, _ file: SocketFile?) {
+        self.channel = channel
+        self.file = file
+    }
+
+    /// Takes no more clients. The socket stays until `remove`, so that no second service starts beside this one.
+    func close() async {
+        try? await channel.close().get()
+    }
+
+    func remove() { file?.remove() }
+
+    // MARK: clients
+
+    private static func welcome<Scope: ConnectionScope>(
+        _ channel: any Channel, _ server: Server<Scope>
+    ) -> EventLoopFuture<Void> {
+        guard let provider = channel as? any SocketOptionProvider else {
+            return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
+        }
+        let credentials: EventLoopFuture<PeerCredentials> = provider.unsafeGetSocketOption(
+            level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
+        return credentials.flatMap { peer in
+            guard server.admits(peer.uid) else {
+                server.log(.notice, "user \(peer.uid) may not connect (--allow-uid permits it)")
+                return channel.close()
+            }
+            return open(channel, peer, server)
+        }
+    }
+
+    private static func open<Scope: ConnectionScope>(
+        _ channel: any Channel, _ peer: PeerCredentials, _ server: Server<Scope>
+    ) -> EventLoopFuture<Void> {
+        let wire = SocketWire(channel)
+        let connection = server.open(
+            wire, loop: channel.eventLoop, transport: .socket, pid: Int(peer.pid), uid: Int(peer.uid))
+        guard let connection else {
+            let limit = server.settings.limits.connections
+            let error = RPCError(
+                .tooMany, "at most \(limit) clients may be connected",
+                data: ["limit": .integer(Int64(limit)), "what": .string("connections")])
+            let line = Outgoing.error(nil, error).frame(.line).bytes
+            return channel.writeAndFlush(ByteBuffer(bytes: line)).flatMap { channel.close() }
+        }
+        return channel.eventLoop.makeCompletedFuture {
+            let feed = FrameFeed(connection, framing: server.settings.framing)
+            try channel.pipeline.syncOperations.addHandler(SocketChannelHandler(connection, wire, feed))
+        }
+    }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+package import NIOCore
+package import OutriderRPC
+import Synchronization
+
+/// The service: listens, opens a connection and a scope for each client, and ends in good order.
+///
+///     running ──stop──▶ draining ──all answered, or grace over──▶ over
+///     running ──signal, exit, end of stdio, idle──▶ over
+///
+/// Everything runs on the event loops that are given; one is enough. A connection, its calls and what they do share a loop.
+package final class Server<Scope: ConnectionScope>: ServerControl, ServiceHooks, Sendable {
+    private struct State {
+        var connections: [String: Connection] = [:]
+        var listeners: [UnixSocketListener] = []
+        var isStdio = false
+        var stopping = false
+        var status: Int32?
+        var waiter: CheckedContinuation<Int32, Never>?
+        var idleSince = ContinuousClock.now
+    }
+
+    package let settings: ServerSettings
+    package let group: any EventLoopGroup
+    package let instanceID = Handle.make("ins_")
+    package let startedAt = ContinuousClock.now
+    let tally = Counters()
+    private let table: MethodTable<Scope>
+    private let makeScope: @Sendable (any Peer, any ServerControl) -> Scope
+    private let logs: ServerLog
+    private let state = Mutex(State())
+    private let executors: [ObjectIdentifier: LoopExecutor]
+
+    package init(
+        table: MethodTable<Scope>,
+        settings: ServerSettings,
+        group: any EventLoopGroup,
+        log: ServerLog = ServerLog(),
+        makeScope: @escaping @Sendable (any Peer, any ServerControl) -> Scope
+    ) {
+        self.table = table
+        self.settings = settings
+        self.group = group
+        self.makeScope = makeScope
+        logs = log
+        var executors: [ObjectIdentifier: LoopExecutor] = [:]
+        for loop in group.makeIterator() { executors[ObjectIdentifier(loop)] = LoopExecutor(loop) }
+        self.executors = executors
+    }
+
+    // MARK: run
+
+    /// Serves until the end; the result is what the process should end with. `ready` runs when clients can connect.
+    package func run(
+        _ listening: [Listening], ready: @Sendable () -> Void = {}
+    ) async throws -> Int32 {
+        StandardDescriptors.secure()
+        SignalWatcher.ignoreWriteSignals()
+        do {
+            for place in listening { try await start(place) }
+        } catch {
+            await cleanUp()
+            throw error
+        }
+        if settings.handlesSignals { SignalWatcher.start { self.over(status: 128 + $0) } }
+        let idle = startIdleWatch()
+        ready()
+        let status = await withCheckedContinuation { continuation in
+            let status = state.withLock { state in
+                if state.status == nil { state.waiter = continuation }
+                return state.status
+            }
+            if let status { continuation.resume(returning: status) }
+        }
+        idle?.cancel()
+        await cleanUp()
+        logs.flush()
+        return status
+    }
+
+    private func start(_ place: Listening) async throws {
+        switch place {
+        case .socket(let path):
+            let file = try SocketFile(path)
+            try await listen(file.descriptor, file)
+        case .activated(let descriptors):
+            for descriptor in descriptors { try await listen(descriptor, nil) }
+        case .stdio:
+            try await serve(input: 0, output: StandardDescriptors.claimOutput())
+        case .descriptors(let input, let output):
+            try await serve(input: input, output: output)
+        }
+    }
+
+    private func listen(_ descriptor: Int32, _ file: SocketFile?) async throws {
+        let listener = try await UnixSocketListener.start(descriptor, file: file, server: self)
+        state.withLock { $0.listeners.append(listener) }
+    }
+
+    private func serve(input: Int32, output: Int32) async throws {
+        state.withLock { $0.isStdio = true }
+        let loop = group.next()
+        let wire = StdioWire(input: input, output: output, loop: loop)
+        try await loop.submit {
+            guard let connection = self.open(wire, loop: loop, transport: .stdio) else { return }
+            wire.start(connection, FrameFeed(connection, framing: self.settings.framing))
+        }.get()
+    }
+
+    // MARK: connections
+
+    func admits(_ user: UInt32) -> Bool { user == geteuid() || user == 0 || settings.allowedUsers.contains(user) }
+
+    /// A new client; nil if there are too many.
+    func open(
+        _ wire: any Wire, loop: any EventLoop, transport: PeerInfo.Transport, pid: Int? = nil, uid: Int? = nil
+    ) -> Connection? {
+        let setting = Connection.Setting(
+            name: Handle.make("con_"), transport: transport, limits: settings.limits, pad: settings.pad, pid: pid, uid: uid)
+        let admitted = state.withLock { state in
+            state.connections.count < settings.limits.connections && state.status == nil && !state.stopping
+        }
+        guard admitted else { return nil }
+        let executor = executors[ObjectIdentifier(loop)] ?? LoopExecutor(loop)
+        let connection = Connection(setting, loop: loop, executor: executor, wire: wire, service: self)
+        connection.open(ScopeDispatch(table: table, scope: makeScope(connection, self)))
+        state.withLock { $0.connections[setting.name] = connection }
+        return connection
+    }
+
+    func closed(_ connection: Connection) {
+        let done = state.withLock { state in
+            state.connections[connection.setting.name] = nil
+            state.idleSince = .now
+            return state.connections.isEmpty && (state.isStdio || state.stopping)
+        }
+        if done { over(status: connection.exitStatus.load(ordering: .relaxed)) }
+    }
+
+    // MARK: ends
+
+    /// The first to say so decides.
+    private func over(status: Int32) {
+        let waiter = state.withLock { state in
+            guard state.status == nil else { return CheckedContinuation<Int32, Never>?.none }
+            state.status = status
+            return state.waiter.take()
+        }
+        waiter?.resume(returning: status)
+    }
+
+    private func cleanUp() async {
+        let (listeners, connections) = state.withLock { state in
+            if state.status == nil { state.status = 1 }
+            return (state.listeners, Array(state.connections.values))
+        }
+        for listener in listeners { await listener.close() }
+        for connection in connections {
+            try? await connection.loop.submit {
+                connection.gone()
+                connection.wire.abort()
+            }.get()
+        }
+        for listener in listeners { listener.remove() }
+    }
+
+    package func stop(grace: Duration) {
+        let (listeners, connections) = state.withLock { state in
+            state.stopping = true
+            return (state.listeners, Array(state.connections.values))
+        }
+        // Ends by itself: closing a listener takes one turn of its loop.
+        Task { for listener in listeners { await listener.close() } }
+        for connection in connections { connection.drain() }
+        if connections.isEmpty { return over(status: 0) }
+        let loop = group.next()
+        loop.scheduleTask(in: .clamped(grace)) {
+            for connection in connections { connection.cancelAll() }
+            loop.scheduleTask(in: .milliseconds(500)) { self.over(status: 0) }
+        }
+    }
+
+    package func exit(status: Int32) {
+        if state.withLock({ $0.isStdio }) { over(status: status) }
+    }
+
+    package func end(withProcess processID: Int) {
+        guard state.withLock({ $0.isStdio }), let pid = pid_t(exactly: processID), pid > 0 else { return }
+        group.next().scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { task in
+            guard kill(pid, 0) != 0, errno == ESRCH else { return }
+            task.cancel()
+            self.exit(status: 1)
+        }
+    }
+
+    private func startIdleWatch() -> RepeatedTask? {
+        guard let limit = settings.idleExit else { return nil }
+        let interval = TimeAmount.clamped(min(limit / 2, .seconds(1)))
+        return group.next().scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+            let idle = self.state.withLock { state in
+                if !state.connections.isEmpty || self.settings.isBusy() { state.idleSince = .now }
+                return ContinuousClock.now - state.idleSince >= limit
+            }
+            if idle { self.over(status: 0) }
+        }
+    }
+
+    // MARK: ServerControl and ServiceHooks
+
+    package var name: String { settings.name }
+    package var version: String { settings.version }
+    package var counters: ServerCounters { tally.snapshot }
+    package var limits: [(name: StaticString, value: Int)] { settings.limits.named }
+
+    package func setLog(_ setting: LogSetting, for peer: any Peer) throws(RPCError) -> LogSetting {
+        try logs.set(setting, for: peer)
+    }
+
+    func log(_ level: LogSetting.Level, _ message: @autoclosure () -> String) { logs.write(level, message()) }
+}
