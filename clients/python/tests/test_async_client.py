@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
@@ -151,6 +152,8 @@ def test_events_and_callbacks(run: Callable[[Work], None], origin: str) -> None:
     run(work)
 
 
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_one_client_serves_several_event_loops(service: str) -> None:
     client = AsyncClient(socket=service)
 
@@ -163,6 +166,7 @@ def test_one_client_serves_several_event_loops(service: str) -> None:
     for _ in range(3):
         assert asyncio.run(once()) == {"a": 1}
     asyncio.run(last())
+    gc.collect()
 
 
 def test_a_service_that_goes_away_and_comes_back(binary: str, directory: str) -> None:

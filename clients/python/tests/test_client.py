@@ -423,7 +423,8 @@ def test_a_service_of_ones_own_on_stdio(binary: str, origin: str, monkeypatch: p
 
 def test_the_service_is_found_and_started_when_there_is_none(binary: str, directory: str, origin: str) -> None:
     path = f"{directory}/auto.sock"
-    environment = {**os.environ, "OUTRIDER_SOCKET": path, "OUTRIDER_BIN": binary}
+    source = os.path.dirname(os.path.dirname(outrider.__file__))
+    environment = {**os.environ, "OUTRIDER_SOCKET": path, "OUTRIDER_BIN": binary, "PYTHONPATH": source}
     program = (
         f"import outrider; print(outrider.get('{origin}/json').json()['id'], outrider.get('{origin}/json').status)"
     )

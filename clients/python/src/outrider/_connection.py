@@ -241,7 +241,7 @@ class Connection(Wire):
                 try:
                     if waiter.lock.locked() and self.dead is None:
                         self._dispatch(self._receive(waiter.method, deadline), -1)
-                except RequestTimeout:
+                except (RequestTimeout, ServerGone, ProtocolError):
                     pass
                 finally:
                     self._reading.release()
