@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderHTTP
 import OutriderJSON
-import OutriderMethods
 import OutriderRPC
 import Testing
+
+@testable import OutriderMethods
 
 /// The code and the contract name the same things. What they mean is held to the contract over the wire, by
 /// `Tests/EndToEnd/test_contract.py`.
@@ -26,7 +28,9 @@ struct SchemaTests {
     }
 
     @Test func `every error code has the name and the number of the contract`() throws {
-        let described = try Self.list("x-outrider-errors").map { "\($0["code"]?.integer ?? 0) \($0["name"]?.string ?? "")" }
+        let described = try Self.list("x-outrider-errors").map { error in
+            "\(error["code"]?.integer ?? 0) \(error["name"]?.string ?? "")"
+        }
         let known = RPCError.Code.allCases.map { "\($0.rawValue) \($0)" }
         #expect(Set(known) == Set(described))
     }
@@ -34,5 +38,23 @@ struct SchemaTests {
     @Test func `the features that are told are those of the contract`() throws {
         let described = try #require(try Self.document()["x-outrider-features"]?.object)
         #expect(Features.names.map(\.description).sorted() == described.members.map(\.name).sorted())
+    }
+
+    @Test func `every failure has the number, the kind and the reason of the contract`() throws {
+        let described = try Self.list("x-outrider-failures").map { failure in
+            "\(failure["code"]?.integer ?? 0) \(failure["kind"]?.string ?? "") \(failure["reason"]?.string ?? "-")"
+        }
+        for kind in HTTPFailure.Kind.allCases {
+            let code = kind.failureCode
+            #expect(described.contains("\(code.code) \(code.kind) \(code.reason?.description ?? "-")"))
+        }
+    }
+
+    @Test func `failures that are usually worth repeating are those of the contract`() throws {
+        let described = try Self.list("x-outrider-failures")
+        for kind in HTTPFailure.Kind.allCases {
+            let failure = described.first { $0["code"]?.integer == Int64(kind.failureCode.code) }
+            #expect(failure?["retryable"] == .bool(kind.usuallyRetryable), "\(kind)")
+        }
     }
 }
