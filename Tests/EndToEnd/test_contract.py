@@ -4,6 +4,7 @@
 
 import copy
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 METHODS = sorted(contract.CONTRACT.methods)
 ENDING = {"server.stop", "shutdown"}
 TRANSCRIPTS = sorted((contract.ROOT / "schema/transcripts").glob("*/*.io"))
+SETTINGS = contract.CONTRACT.document["x-outrider-settings"]
 AT_ONCE = 64
 NO_NUMBERS = ["NaN", "Infinity", "-Infinity", "1e400", "9223372036854775808", "1" * 400, "0x10", "01", "1."]
 
@@ -94,10 +96,54 @@ def test_features_are_those_of_the_contract(wire):
     assert features == dict.fromkeys(contract.CONTRACT.document["x-outrider-features"], True)
 
 
-@pytest.mark.parametrize("setting", contract.CONTRACT.document["x-outrider-settings"], ids=lambda one: one["key"])
+def bad_settings():
+    """Flags with values that the contract does not allow."""
+    for setting in SETTINGS:
+        words = {"boolean": [], "string": []}.get(setting["type"], ["soon", "1e999", "-99999999999999999999"])
+        words = words + (["soon"] if "enum" in setting else [])
+        if "minimum" in setting:
+            words.append(str(setting["minimum"] - 1))
+        if "maximum" in setting:
+            words.append(str(setting["maximum"] + 1))
+        yield from ((setting["flag"], word) for word in words)
+
+
+def serve(*arguments, **environment):
+    """A service on stdio with nothing to read."""
+    return subprocess.run(
+        [contract.binary(), "serve", "--stdio", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: one["key"])
 def test_every_setting_is_a_flag_that_help_explains(setting):
-    shown = subprocess.run([contract.binary(), "serve", "--help"], capture_output=True, text=True, timeout=10).stdout
-    assert setting["flag"] in shown.replace("=", " ").split() or setting["flag"] + " " in shown.replace("\n", " ")
+    shown = subprocess.run([contract.binary(), "serve", "--help"], capture_output=True, text=True, timeout=20).stdout
+    words = shown.replace(",", " ").replace("=", " ").split()
+    assert setting["flag"] in words
+    assert setting["environment"] is None or "$" + setting["environment"] in shown.replace(";", " ").replace(",", " ")
+
+
+@pytest.mark.parametrize("setting", [one for one in SETTINGS if one["default"]], ids=lambda one: one["key"])
+def test_the_default_of_every_setting_is_accepted(setting):
+    done = serve(setting["flag"] + "=" + str(setting["default"]))
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize(("flag", "word"), bad_settings())
+def test_a_setting_out_of_range_is_refused_by_name(flag, word):
+    done = serve(flag + "=" + word)
+    assert done.returncode not in (0, 1) and done.returncode > 0 and done.stdout == ""
+    assert flag in done.stderr
+
+
+def test_the_environment_is_checked_like_flags():
+    done = serve(OUTRIDER_LOG="loud")
+    assert done.returncode > 1 and "OUTRIDER_LOG" in done.stderr
 
 
 # What is accepted, and what is refused
