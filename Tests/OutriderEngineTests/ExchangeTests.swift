@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import Synchronization
+import Testing
+
+struct ExchangeTests {
+    @Test func `a small body comes in memory, and the exchange keeps none of it`() async throws {
+        let stage = Stage(.init(chunks: [[1, 2], [3]]))
+        let exchange = await stage.exchange()
+        exchange.start()
+        #expect(await exchange.reached(.finish))
+        let outcome = try #require(exchange.takeOutcome())
+        #expect(outcome.failure == nil)
+        #expect(outcome.head?.status == 200)
+        #expect(outcome.attempts == 1)
+        guard case .memory([1, 2, 3]) = outcome.body else { throw Wrong() }
+        guard case ExchangeOutcome.Body.none? = exchange.outcome?.body else { throw Wrong() }
+        #expect(exchange.outcome?.bodyBytes == 3)
+        #expect(stage.quota.held == (0, 0))
+    }
+
+    @Test func `events come in order, and the last is the end`() async {
+        let listener = Listener(progressInterval: 0)
+        let stage = Stage(.init(chunks: [[1, 2], [3]]))
+        _ = await stage.outcome(observer: listener)
+        #expect(
+            listener.events == [
+                "created", "sent", "responded", "response 200 1", "download 2/?", "download 3/?", "download 3/3",
+                "finished", "well",
+            ])
+    }
+
+    @Test func `a failure keeps what had arrived`() async throws {
+        let lost = HTTPFailure(.connectionLost, "the connection ended early")
+        let stage = Stage(.init(chunks: [[7, 8]], failureAfterChunks: lost))
+        let outcome = try #require(await stage.outcome())
+        #expect(outcome.failure == lost)
+        #expect(outcome.isTruncated)
+        guard case .memory([7, 8]) = outcome.body else { throw Wrong() }
+        #expect(stage.transport.abandoned.load(ordering: .relaxed) == 1)
+    }
+
+    @Test func `a failure before the head has no body`() async throws {
+        let refused = HTTPFailure(.connectionRefused, "refused")
+        let stage = Stage(.init(failureBeforeHead: refused))
+        let outcome = try #require(await stage.outcome(.stored))
+        #expect(outcome.failure == refused)
+        #expect(outcome.head == nil)
+        #expect(!outcome.isTruncated)
+        guard case ExchangeOutcome.Body.none = outcome.body else { throw Wrong() }
+        #expect(stage.engine.counts.failed == 1)
+        #expect(stage.engine.counts.running == 0)
+    }
+
+    @Test func `what cannot be built ends when it is started, unsent`() async throws {
+        let stage = Stage(.init())
+        let exchange = await stage.exchange { $0.url = "http://127.0.0.1:99999/" }
+        #expect(exchange.outcome == nil)
+        exchange.start()
+        #expect(await exchange.reached(.finish))
+        #expect(exchange.outcome?.failure?.kind == .invalidURL)
+        #expect(exchange.outcome?.failure?.pointer == "/url")
+        #expect(exchange.outcome?.attempts == 0)
+        #expect(stage.transport.sent.load(ordering: .relaxed) == 0)
+    }
+
+    @Test(arguments: [true, false]) func `cancelling ends it at any point`(beforeHead: Bool) async throws {
+        var script = ScriptedTransport.Script(chunks: [[1]])
+        script.hangsBeforeHead = beforeHead
+        script.hangsAfterChunks = !beforeHead
+        let listener = Listener()
+        let stage = Stage(script)
+        let exchange = await stage.exchange(observer: listener)
+        exchange.start()
+        if !beforeHead { #expect(await exchange.reached(.response)) }
+        exchange.cancel()
+        #expect(exchange.snapshot.phase == .cancelled)
+        #expect(await exchange.reached(.finish))
+        #expect(exchange.outcome?.failure?.kind == .explicitlyCancelled)
+        #expect(exchange.snapshot.phase == .cancelled)
+        #expect(listener.events.suffix(2) == ["cancelled", "badly"])
+    }
+
+    @Test func `cancelling what was never started ends it, too`() async throws {
+        let stage = Stage(.init())
+        let exchange = await stage.exchange()
+        exchange.cancel()
+        #expect(await exchange.reached(.finish))
+        #expect(exchange.outcome?.failure?.kind == .explicitlyCancelled)
+        #expect(stage.transport.sent.load(ordering: .relaxed) == 0)
+    }
+
+    @Test func `cancelling after the end changes nothing`() async throws {
+        let stage = Stage(.init(chunks: [[1]]))
+        let exchange = await stage.exchange()
+        exchange.start()
+        #expect(await exchange.reached(.finish))
+        exchange.cancel()
+        #expect(exchange.snapshot.phase == .finished)
+        #expect(exchange.outcome?.failure == nil)
+    }
+
+    @Test func `who stops waiting leaves the exchange alone`() async throws {
+        var script = ScriptedTransport.Script()
+        script.hangsBeforeHead = true
+        let stage = Stage(script)
+        let exchange = await stage.exchange()
+        exchange.start()
+        let waiting = Task { await exchange.reached(.finish) }
+        waiting.cancel()
+        #expect(await waiting.value == false)
+        #expect(exchange.outcome == nil)
+        exchange.cancel()
+        #expect(await exchange.reached(.finish))
+    }
+
+    @Test func `a long request body does not stay behind`() async throws {
+        let stage = Stage(.init())
+        let exchange = await stage.exchange {
+            $0.method = "POST"
+            $0.body = BodySpec(.bytes([UInt8](repeating: 1, count: 1 << 20)))
+        }
+        exchange.start()
+        #expect(await exchange.reached(.finish))
+        #expect(try exchange.request.get().body == .file(path: "-", size: 1 << 20))
+        #expect(exchange.snapshot.progress.sent == 1 << 20)
+    }
+
+    @Test func `a file to send must be a regular one`() async throws {
+        let stage = Stage(.init())
+        for path in ["/dev/zero", "/nowhere/at/all", "/"] {
+            let exchange = await stage.exchange {
+                $0.method = "PUT"
+                $0.body = BodySpec(.file(path: path))
+            }
+            #expect(throws: HTTPFailure.self) { try exchange.request.get() }
+        }
+    }
+}
+
+/// Something is not in the case that was expected.
+struct Wrong: Error {}
