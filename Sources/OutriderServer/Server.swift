@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+package import Logging
 package import NIOCore
 package import OutriderRPC
 import Synchronization
@@ -12,7 +13,7 @@ import Synchronization
 ///     running ──signal, exit, end of stdio, idle──▶ over
 ///
 /// Everything runs on the event loops that are given; one is enough. A connection, its calls and what they do share a loop.
-package final class Server<Scope: ConnectionScope>: ServerControl, ServiceHooks, Sendable {
+package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHost, Sendable {
     private struct State {
         var connections: [String: Connection] = [:]
         var listeners: [UnixSocketListener] = []
@@ -30,7 +31,8 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ServiceHooks,
     let tally = Counters()
     private let table: MethodTable<Scope>
     private let makeScope: @Sendable (any Peer, any ServerControl) -> Scope
-    private let logs: ServerLog
+    let logger: Logger
+    private let changeLog: @Sendable (LogSetting, any Peer) throws(RPCError) -> LogSetting
     private let state = Mutex(State())
     private let executors: [ObjectIdentifier: LoopExecutor]
 
@@ -38,14 +40,16 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ServiceHooks,
         table: MethodTable<Scope>,
         settings: ServerSettings,
         group: any EventLoopGroup,
-        log: ServerLog = ServerLog(),
+        logger: Logger,
+        setLog: @escaping @Sendable (LogSetting, any Peer) throws(RPCError) -> LogSetting,
         makeScope: @escaping @Sendable (any Peer, any ServerControl) -> Scope
     ) {
         self.table = table
         self.settings = settings
         self.group = group
         self.makeScope = makeScope
-        logs = log
+        self.logger = logger
+        changeLog = setLog
         var executors: [ObjectIdentifier: LoopExecutor] = [:]
         for loop in group.makeIterator() { executors[ObjectIdentifier(loop)] = LoopExecutor(loop) }
         self.executors = executors
@@ -77,7 +81,6 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ServiceHooks,
         }
         idle?.cancel()
         await cleanUp()
-        logs.flush()
         return status
     }
 
@@ -96,7 +99,8 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ServiceHooks,
     }
 
     private func listen(_ descriptor: Int32, _ file: SocketFile?) async throws {
-        let listener = try await UnixSocketListener.start(descriptor, file: file, server: self)
+        let listener = try await UnixSocketListener.start(
+            descriptor, file: file, group: group, framing: settings.framing, host: self)
         state.withLock { $0.listeners.append(listener) }
     }
 
@@ -105,7 +109,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ServiceHooks,
         let loop = group.next()
         let wire = StdioWire(input: input, output: output, loop: loop)
         try await loop.submit {
-            guard let connection = self.open(wire, loop: loop, transport: .stdio) else { return }
+            guard let connection = self.open(wire, loop: loop, transport: .stdio, pid: nil, uid: nil) else { return }
             wire.start(connection, FrameFeed(connection, framing: self.settings.framing))
         }.get()
     }
@@ -114,12 +118,12 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ServiceHooks,
 
     func admits(_ user: UInt32) -> Bool { user == geteuid() || user == 0 || settings.allowedUsers.contains(user) }
 
-    /// A new client; nil if there are too many.
     func open(
-        _ wire: any Wire, loop: any EventLoop, transport: PeerInfo.Transport, pid: Int? = nil, uid: Int? = nil
+        _ wire: any Wire, loop: any EventLoop, transport: PeerInfo.Transport, pid: Int?, uid: Int?
     ) -> Connection? {
         let setting = Connection.Setting(
-            name: Handle.make("con_"), transport: transport, limits: settings.limits, pad: settings.pad, pid: pid, uid: uid)
+            name: Handle.make("con_"), transport: transport, limits: settings.limits, pad: settings.pad, pid: pid,
+            uid: uid)
         let admitted = state.withLock { state in
             state.connections.count < settings.limits.connections && state.status == nil && !state.stopping
         }
@@ -216,8 +220,6 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ServiceHooks,
     package var limits: [(name: StaticString, value: Int)] { settings.limits.named }
 
     package func setLog(_ setting: LogSetting, for peer: any Peer) throws(RPCError) -> LogSetting {
-        try logs.set(setting, for: peer)
+        try changeLog(setting, peer)
     }
-
-    func log(_ level: LogSetting.Level, _ message: @autoclosure () -> String) { logs.write(level, message()) }
 }

@@ -25,7 +25,8 @@ package enum Salvage {
         var data: JSONObject = ["reason": .string(failure.reason)]
         if framing == .line, failure.offset >= bytes.count {
             data["hint"] = .string(
-                "the line ended before the JSON value did; send one message per line (jq -c), or use Content-Length framing")
+                "the line ended before the JSON value did; send one message per line (jq -c), or use Content-Length framing"
+            )
         }
         return .broken(id: id(in: bytes), RPCError(.parseError, "Parse error: \(failure.reason)", data: data))
     }

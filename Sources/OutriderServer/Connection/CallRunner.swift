@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Logging
 import NIOCore
 import OutriderJSON
 import OutriderRPC
@@ -141,7 +142,7 @@ extension Connection {
         if let error = error as? RPCError { return error }
         if error is CancellationError { return RPCError(.stopping, "the service is stopping") }
         let report = "\(method): \(type(of: error)): \(error)"
-        service.log(.error, "bug in a method: \(report)")
+        service.logger.error("bug in a method: \(report)")
         return RPCError(
             .internalError, "a bug in outrider ended \(method); please report it", data: ["report": .string(report)])
     }

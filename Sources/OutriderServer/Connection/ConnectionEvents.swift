@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Logging
 import NIOCore
 import OutriderJSON
 import OutriderRPC
@@ -153,7 +154,7 @@ extension Connection {
             return state.settle(question, result)
         }
         guard let continuation else {
-            service.log(.debug, "an answer to no question of ours")
+            service.logger.debug("an answer to no question of ours")
             return
         }
         continuation.resume(with: result.mapError { $0 as any Error })

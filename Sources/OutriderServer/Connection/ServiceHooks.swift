@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Logging
+import NIOCore
 package import OutriderJSON
 package import OutriderRPC
 
@@ -14,7 +16,17 @@ protocol ServiceHooks: AnyObject, Sendable {
     /// Called once for each connection, when it is over.
     func closed(_ connection: Connection)
 
-    func log(_ level: LogSetting.Level, _ message: @autoclosure () -> String)
+    var logger: Logger { get }
+}
+
+/// What a listener needs of the service.
+protocol ConnectionHost: ServiceHooks {
+    func admits(_ user: UInt32) -> Bool
+
+    /// A connection for a new client; nil if there are too many.
+    func open(
+        _ wire: any Wire, loop: any EventLoop, transport: PeerInfo.Transport, pid: Int?, uid: Int?
+    ) -> Connection?
 }
 
 /// The methods of the service, for one connection: its scope is inside.

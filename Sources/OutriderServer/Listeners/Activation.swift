@@ -12,8 +12,8 @@ package enum Activation {
     /// and forgets the variables, so that no child takes them for its own.
     package static func descriptors() throws(StartFailure) -> [Int32] {
         defer { for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"] { unsetenv(name) } }
-        guard let pid = SocketPath.environment("LISTEN_PID").flatMap({ Int32($0) }), pid == getpid() else { return [] }
-        guard let count = SocketPath.environment("LISTEN_FDS").flatMap({ Int32($0) }), (1...most).contains(count) else {
+        guard let pid = variable("LISTEN_PID").flatMap({ Int32($0) }), pid == getpid() else { return [] }
+        guard let count = variable("LISTEN_FDS").flatMap({ Int32($0) }), (1...most).contains(count) else {
             throw StartFailure("LISTEN_FDS must be a number from 1 to \(most)")
         }
         for descriptor in first..<first + count {
@@ -28,6 +28,10 @@ package enum Activation {
             _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         }
         return Array(first..<first + count)
+    }
+
+    private static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
     }
 
     private static func option(_ descriptor: Int32, _ name: Int32) -> Int32? {

@@ -15,7 +15,7 @@ final class SocketFile: Sendable {
     private let device: UInt
     private let inode: UInt
 
-    init(_ place: SocketPath) throws(StartFailure) {
+    init(_ place: SocketPlace) throws(StartFailure) {
         try place.prepareDirectory()
         path = place.path
         lock = try Self.lock(place.path)
@@ -86,7 +86,7 @@ final class SocketFile: Sendable {
         guard errno == ECONNREFUSED else {
             throw StartFailure("\(path) exists, and whether it is in use cannot be found out: \(errnoText())")
         }
-        guard unlink(path) == 0 else { throw StartFailure("the stale socket \(path) cannot be removed: \(errnoText())") }
+        guard unlink(path) == 0 else { throw StartFailure("the stale \(path) cannot be removed: \(errnoText())") }
     }
 
     private static func listen(_ path: String) throws(StartFailure) -> Int32 {
@@ -110,7 +110,7 @@ final class SocketFile: Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { space in
-            space.copyBytes(from: path.utf8.prefix(SocketPath.longest))
+            space.copyBytes(from: path.utf8.prefix(SocketPlace.longest))
         }
         return withUnsafePointer(to: &address) { address in
             address.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import Logging
 import NIOCore
 import NIOPosix
 import OutriderJSON
@@ -20,10 +21,10 @@ final class UnixSocketListener: Sendable {
     private let file: SocketFile?
 
     /// Listens on the socket; for those passed in by systemd there is no file of ours.
-    static func start<Scope: ConnectionScope>(
-        _ descriptor: Int32, file: SocketFile?, server: Server<Scope>
+    static func start(
+        _ descriptor: Int32, file: SocketFile?, group: any EventLoopGroup, framing: Framing?, host: any ConnectionHost
     ) async throws -> UnixSocketListener {
-        let channel = try await ServerBootstrap(group: server.group)
+        let channel = try await ServerBootstrap(group: group)
             .serverChannelInitializer { channel in
                 // Out of descriptors: wait a second, then accept again.
                 channel.eventLoop.makeCompletedFuture {
@@ -32,7 +33,7 @@ final class UnixSocketListener: Sendable {
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
-            .childChannelInitializer { channel in welcome(channel, server) }
+            .childChannelInitializer { channel in welcome(channel, framing, host) }
             .withBoundSocket(descriptor)
             .get()
         return UnixSocketListener(channel, file)
@@ -52,8 +53,8 @@ final class UnixSocketListener: Sendable {
 
     // MARK: clients
 
-    private static func welcome<Scope: ConnectionScope>(
-        _ channel: any Channel, _ server: Server<Scope>
+    private static func welcome(
+        _ channel: any Channel, _ framing: Framing?, _ host: any ConnectionHost
     ) -> EventLoopFuture<Void> {
         guard let provider = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
@@ -61,30 +62,29 @@ final class UnixSocketListener: Sendable {
         let credentials: EventLoopFuture<PeerCredentials> = provider.unsafeGetSocketOption(
             level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
         return credentials.flatMap { peer in
-            guard server.admits(peer.uid) else {
-                server.log(.notice, "user \(peer.uid) may not connect (--allow-uid permits it)")
+            guard host.admits(peer.uid) else {
+                host.logger.notice("user \(peer.uid) may not connect (--allow-uid permits it)")
                 return channel.close()
             }
-            return open(channel, peer, server)
+            return open(channel, peer, framing, host)
         }
     }
 
-    private static func open<Scope: ConnectionScope>(
-        _ channel: any Channel, _ peer: PeerCredentials, _ server: Server<Scope>
+    private static func open(
+        _ channel: any Channel, _ peer: PeerCredentials, _ framing: Framing?, _ host: any ConnectionHost
     ) -> EventLoopFuture<Void> {
         let wire = SocketWire(channel)
-        let connection = server.open(
+        let connection = host.open(
             wire, loop: channel.eventLoop, transport: .socket, pid: Int(peer.pid), uid: Int(peer.uid))
         guard let connection else {
-            let limit = server.settings.limits.connections
             let error = RPCError(
-                .tooMany, "at most \(limit) clients may be connected",
-                data: ["limit": .integer(Int64(limit)), "what": .string("connections")])
+                .tooMany, "too many clients are connected, or the service is stopping; try again later",
+                data: ["what": .string("connections")])
             let line = Outgoing.error(nil, error).frame(.line).bytes
             return channel.writeAndFlush(ByteBuffer(bytes: line)).flatMap { channel.close() }
         }
         return channel.eventLoop.makeCompletedFuture {
-            let feed = FrameFeed(connection, framing: server.settings.framing)
+            let feed = FrameFeed(connection, framing: framing)
             try channel.pipeline.syncOperations.addHandler(SocketChannelHandler(connection, wire, feed))
         }
     }

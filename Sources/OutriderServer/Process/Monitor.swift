@@ -6,7 +6,7 @@ import Glibc
 /// A value under a lock, and a way for threads to wait until it has changed. For the few threads of ours that block;
 /// nothing else waits on it.
 ///
-/// Sendable: the value is touched only while the mutex is held, and the two pointers never change.
+// proof: the value is touched only while the mutex is held, and the two pointers never change.
 final class Monitor<Value>: @unchecked Sendable {
     private var value: Value
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -76,10 +76,12 @@ enum BlockingThread {
     static func start(_ run: @escaping @Sendable () -> Void) {
         var thread = pthread_t()
         let body = Unmanaged.passRetained(Body(run)).toOpaque()
-        let failed = pthread_create(&thread, nil, { body in
-            if let body { Unmanaged<Body>.fromOpaque(body).takeRetainedValue().run() }
-            return nil
-        }, body)
+        let failed = pthread_create(
+            &thread, nil,
+            { body in
+                if let body { Unmanaged<Body>.fromOpaque(body).takeRetainedValue().run() }
+                return nil
+            }, body)
         if failed == 0 {
             pthread_detach(thread)
         } else {
