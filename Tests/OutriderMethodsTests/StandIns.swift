@@ -91,7 +91,7 @@ struct SilentTransport: Transport {
 extension Service {
     static func scripted(_ control: ScriptedControl = ScriptedControl()) -> Service {
         let engine = Engine(transport: SilentTransport(), group: MultiThreadedEventLoopGroup.singleton)
-        return Service(control: control, engine: engine) { EngineCounters() }
+        return Service(control: control, engine: engine) { PoolCounts() }
     }
 }
 

@@ -10,33 +10,27 @@ package final class Service: Sendable {
     package let engine: Engine
     /// What was detached from its connection.
     package let detached = HandleTable()
-    /// What the engine has counted, asked for by `server.stats`.
-    package let engineCounters: @Sendable () -> EngineCounters
+    /// The connections to servers, asked for by `server.stats`.
+    package let pool: @Sendable () async -> PoolCounts
 
-    package init(
-        control: any ServerControl, engine: Engine, engineCounters: @escaping @Sendable () -> EngineCounters
-    ) {
+    package init(control: any ServerControl, engine: Engine, pool: @escaping @Sendable () async -> PoolCounts) {
         self.control = control
         self.engine = engine
-        self.engineCounters = engineCounters
+        self.pool = pool
     }
 }
 
-/// What the engine counts, since its start unless said otherwise.
-package struct EngineCounters: Sendable {
-    package var requestsRunning = 0
-    package var requestsTotal = 0
-    /// Ended with `ok: false`.
-    package var requestsFailed = 0
-    /// Connections to servers that are open now.
-    package var poolConnections = 0
+/// Connections to servers, now.
+package struct PoolCounts: Sendable {
+    package var connections: Int
     /// Of these, unused.
-    package var poolIdle = 0
-    /// Requests that wait for a connection.
-    package var poolWaiting = 0
-    /// Exchanged with servers, TLS excluded.
-    package var bytesReceived = 0
-    package var bytesSent = 0
+    package var idle: Int
+    /// Requests that wait for one.
+    package var waiting: Int
 
-    package init() {}
+    package init(connections: Int = 0, idle: Int = 0, waiting: Int = 0) {
+        self.connections = connections
+        self.idle = idle
+        self.waiting = waiting
+    }
 }

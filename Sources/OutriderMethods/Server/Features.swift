@@ -19,17 +19,6 @@ package struct Features: JSONEncodable {
     }
 }
 
-/// The limits in force, by name.
-struct Limits: JSONEncodable {
-    var values: [(name: StaticString, value: Int)]
-
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            for limit in values { writer.member(limit.name, limit.value) }
-        }
-    }
-}
-
 /// The name and version of a program.
 struct SoftwareInfo: JSONEncodable, JSONDecodable {
     var name: String

@@ -46,7 +46,7 @@ struct Greeting: JSONEncodable {
     init(_ call: Call<ClientScope>) {
         let control = call.scope.service.control
         server = SoftwareInfo(name: control.name, version: control.version)
-        limits = Limits(values: control.limits)
+        limits = Limits(call.scope.service)
         connection = call.peer.info.connection
     }
 

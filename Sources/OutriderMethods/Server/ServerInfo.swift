@@ -11,6 +11,7 @@ struct ServerInfo: Method {
 
     struct Result: JSONEncodable {
         var control: any ServerControl
+        var limits: Limits
         var peer: PeerInfo
         var pid: Int
         /// Seconds.
@@ -34,7 +35,7 @@ struct ServerInfo: Method {
                     }
                 }
                 writer.member("features", Features())
-                writer.member("limits", Limits(values: control.limits))
+                writer.member("limits", limits)
             }
         }
     }
@@ -43,7 +44,7 @@ struct ServerInfo: Method {
         let control = call.scope.service.control
         let uptime = control.startedAt.duration(to: .now)
         return Result(
-            control: control, peer: call.peer.info, pid: Int(getpid()),
+            control: control, limits: Limits(call.scope.service), peer: call.peer.info, pid: Int(getpid()),
             uptime: (uptime / .milliseconds(1)).rounded() / 1000)
     }
 }

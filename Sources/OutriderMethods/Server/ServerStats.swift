@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
 import OutriderJSON
 import OutriderRPC
 
@@ -10,7 +11,10 @@ struct ServerStats: Method {
 
     struct Result: JSONEncodable {
         var server: ServerCounters
-        var engine: EngineCounters
+        var engine: EngineCounts
+        var pool: PoolCounts
+        /// Bytes.
+        var resident: Int
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
@@ -24,20 +28,20 @@ struct ServerStats: Method {
                     writer.member("sent", server.eventsSent)
                     writer.member("dropped", server.eventsDropped)
                 }
-                writer.member("memory") { $0.member("resident", server.residentBytes) }
+                writer.member("memory") { $0.member("resident", resident) }
             }
         }
 
         private func encodeEngine(to writer: inout JSONWriter) {
             writer.member("requests") { writer in
-                writer.member("running", engine.requestsRunning)
-                writer.member("total", engine.requestsTotal)
-                writer.member("failed", engine.requestsFailed)
+                writer.member("running", engine.running)
+                writer.member("total", engine.total)
+                writer.member("failed", engine.failed)
             }
             writer.member("pool") { writer in
-                writer.member("connections", engine.poolConnections)
-                writer.member("idle", engine.poolIdle)
-                writer.member("waiting", engine.poolWaiting)
+                writer.member("connections", pool.connections)
+                writer.member("idle", pool.idle)
+                writer.member("waiting", pool.waiting)
             }
             writer.member("bytes") { writer in
                 writer.member("received", engine.bytesReceived)
@@ -48,6 +52,8 @@ struct ServerStats: Method {
 
     static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
         let service = call.scope.service
-        return Result(server: service.control.counters, engine: service.engineCounters())
+        return Result(
+            server: service.control.counters, engine: service.engine.counts, pool: await service.pool(),
+            resident: ResidentMemory.bytes())
     }
 }

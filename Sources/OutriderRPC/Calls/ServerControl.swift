@@ -50,8 +50,6 @@ package struct ServerCounters: Sendable {
     package var eventsDropped = 0
     package var bytesReceived = 0
     package var bytesSent = 0
-    /// Memory of the process that is resident now.
-    package var residentBytes = 0
 
     package init() {}
 }

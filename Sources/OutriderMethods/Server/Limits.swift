@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderJSON
+import OutriderRPC
+
+/// The limits in force, by the names of the contract.
+struct Limits: JSONEncodable {
+    private static let order: [StaticString] = [
+        "messageBytes", "headerBytes", "depth", "batchItems", "callsInFlight", "requests", "streams", "callbacks",
+        "connections", "chunkBytes", "inlineBytes", "inlineCeilingBytes", "outboxBytes", "outboxCloseBytes",
+        "storedBytes", "idCharacters", "methodCharacters",
+    ]
+
+    private var values: [(name: StaticString, value: Int)]
+
+    /// Those of the server, and those of the hall and the engine.
+    init(_ service: Service) {
+        let settings = service.engine.settings
+        values =
+            service.control.limits + [
+                ("requests", HandleKind.request.limit),
+                ("streams", HandleKind.stream.limit),
+                ("chunkBytes", StreamMachine.chunkBytes),
+                ("inlineBytes", settings.maxInline),
+                ("inlineCeilingBytes", 8_388_608),
+                ("storedBytes", settings.quota.memory),
+            ]
+    }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            for name in Self.order {
+                for limit in values where limit.name.description == name.description {
+                    writer.member(name, limit.value)
+                }
+            }
+        }
+    }
+}
