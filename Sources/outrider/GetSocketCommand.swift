@@ -29,7 +29,7 @@ struct GetSocketCommand: ParsableCommand {
     var timeout = 30.0
 
     func run() throws {
-        let path = try SocketPath(flag: socket)
+        let path = try ServicePath(flag: socket)
         var client = ServiceClient(try connect(path))
         let reply = try client.call("server.info", JSONText(written: Array("{}".utf8)), by: Deadline(after: timeout))
         guard reply.error == nil, let info = try reply.parsed().object else {
@@ -40,7 +40,7 @@ struct GetSocketCommand: ParsableCommand {
         try StandardOutput.line(JSONWriter.bytes(of: line))
     }
 
-    private func connect(_ path: SocketPath) throws(CommandFailure) -> Wire {
+    private func connect(_ path: ServicePath) throws(CommandFailure) -> Wire {
         guard noSpawn else { return try Daemon(socket: path).connect() }
         if let wire = try Wire.connect(path.path) { return wire }
         throw CommandFailure(.noConnection, "no service answers at \(path.path)")

@@ -2,12 +2,87 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import ArgumentParser
+import Glibc
+import NIOCore
+import NIOPosix
+import OutriderEngine
+import OutriderHTTP
+import OutriderMethods
+import OutriderRPC
+import OutriderServer
+import OutriderTransport
 
-/// The service itself.
+/// The service itself: builds its parts from the settings, from the wires upwards, and waits for its end.
 struct ServeCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "serve", abstract: "Runs the service.")
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Runs the service, on a socket or for one client on stdin and stdout.",
+        discussion: """
+            On a socket, for every program of this user:
+              outrider serve
+              outrider serve --socket /tmp/my.sock --idle-exit 900
+
+            For one editor or script, which starts it and speaks JSON-RPC with it, one message per line or with
+            Content-Length headers:
+              outrider serve --stdio
+
+            Flags win over the environment (OUTRIDER_SOCKET, OUTRIDER_LOG, SSL_CERT_FILE), that over the defaults.
+            """)
 
     @OptionGroup var settings: Settings
 
-    func run() async throws {}
+    func run() async throws {
+        // Listening sockets that systemd passed are looked for before anything else can take their numbers.
+        let listening: [Listening]
+        do throws(StartFailure) {
+            listening = try places()
+        } catch {
+            throw CommandFailure(code: error.exitStatus, error.description)
+        }
+        if settings.readyFile != nil { Detachment.detach(keeping: settings.readyFile) }
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.stdio ? 1 : Self.loops)
+        let transport = HTTPTransport(group: group, settings: settings.transport)
+        let engine = Engine(
+            transport: transport, group: group, settings: settings.engine,
+            fields: Self.fields)
+        let service = Service(engine: engine) {
+            let counts = await transport.counts()
+            return PoolCounts(connections: counts.busy + counts.idle, idle: counts.idle, waiting: counts.waiting)
+        }
+        let server = Server(
+            table: Methods.table, settings: settings.server(isBusy: { engine.counts.running > 0 }), group: group,
+            log: ServerLog(level: settings.logLevel ?? .warning)
+        ) { _, control in ClientScope(service, control) }
+        let status = try await serve(server, listening)
+        engine.close()
+        // Everything has ended; what destructors of linked libraries still want is not waited for.
+        _exit(status)
+    }
+
+    private func serve(_ server: Server<ClientScope>, _ listening: [Listening]) async throws -> Int32 {
+        do {
+            return try await server.run(listening) {
+                if let file = settings.readyFile { Detachment.sayReady(file) }
+            }
+        } catch let error as StartFailure {
+            throw CommandFailure(code: error.exitStatus, error.description)
+        }
+    }
+
+    private func places() throws(StartFailure) -> [Listening] {
+        if settings.stdio { return [.stdio] }
+        let passed = try Activation.descriptors()
+        return passed.isEmpty ? [.socket(SocketPath.choose(explicit: settings.socket))] : [.activated(passed)]
+    }
+
+    /// What every request says unless its caller does: who we are, and the languages of the user.
+    private static var fields: HTTPFields {
+        let languages = DefaultFields.languages(
+            language: environmentVariable("LANGUAGE"), lcAll: environmentVariable("LC_ALL"),
+            lcMessages: environmentVariable("LC_MESSAGES"), lang: environmentVariable("LANG"))
+        return DefaultFields.make(version: Outrider.version, languages: languages)
+    }
+
+    /// A second loop serves other clients while the first is busy; more have never helped.
+    private static var loops: Int { System.coreCount > 1 ? 2 : 1 }
 }

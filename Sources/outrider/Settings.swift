@@ -3,7 +3,11 @@
 
 import ArgumentParser
 import Glibc
+import OutriderEngine
+import OutriderHTTP
 import OutriderRPC
+import OutriderServer
+import OutriderTransport
 
 /// The settings of `schema/settings.json`: flags win over the environment, the environment over defaults.
 struct Settings: ParsableArguments {
@@ -102,6 +106,39 @@ struct Settings: ParsableArguments {
     }
 
     private static func text(_ number: Double) -> String { Int(exactly: number)?.description ?? number.description }
+}
+
+extension Settings {
+    func server(isBusy: @escaping @Sendable () -> Bool) -> ServerSettings {
+        var server = ServerSettings(version: Outrider.version)
+        server.limits.frame.message = maxMessageBytes
+        server.framing = OutriderRPC.Framing(rawValue: framing.rawValue)
+        server.pad = !noPad
+        server.allowedUsers = Set(allowUid)
+        server.idleExit = idleExit.map { .seconds($0) }
+        server.isBusy = isBusy
+        return server
+    }
+
+    var engine: EngineSettings {
+        var engine = EngineSettings()
+        engine.timeouts.resolve = timeoutResolve
+        engine.timeouts.connect = timeoutConnect
+        engine.timeouts.tls = timeoutTls
+        engine.timeouts.firstByte = timeoutFirstByte
+        engine.timeouts.idle = timeoutIdle
+        engine.timeouts.total = timeoutTotal
+        engine.caFile = caFile
+        engine.connectionsPerHost = connectionsPerHost
+        engine.maxInline = maxInline
+        return engine
+    }
+
+    var transport: HTTPTransport.Settings {
+        var transport = HTTPTransport.Settings()
+        transport.pool.idleSeconds = idleConnection
+        return transport
+    }
 }
 
 extension LogSetting.Level: ExpressibleByArgument {}

@@ -9,7 +9,7 @@ import Testing
 
 struct DiagnosticsTests {
     private let peer = ScriptedPeer()
-    private let scope = ClientScope(.scripted())
+    private let scope = ClientScope.scripted()
 
     private func call(_ method: String, _ params: String = "{}") async throws -> String {
         let params = try JSONParser.parse(Array(params.utf8))

@@ -14,7 +14,7 @@ struct ServerTests {
     private func call(
         _ method: String, _ params: JSONObject = [:], peer: ScriptedPeer = ScriptedPeer()
     ) async throws -> JSONObject {
-        let scope = ClientScope(.scripted(control))
+        let scope = ClientScope.scripted(control)
         return try #require(try await Call.run(method, .object(params), peer: peer, scope: scope).object)
     }
 

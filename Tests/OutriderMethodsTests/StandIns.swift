@@ -88,10 +88,10 @@ struct SilentTransport: Transport {
     }
 }
 
-extension Service {
-    static func scripted(_ control: ScriptedControl = ScriptedControl()) -> Service {
+extension ClientScope {
+    static func scripted(_ control: ScriptedControl = ScriptedControl()) -> ClientScope {
         let engine = Engine(transport: SilentTransport(), group: MultiThreadedEventLoopGroup.singleton)
-        return Service(control: control, engine: engine) { PoolCounts() }
+        return ClientScope(Service(engine: engine) { PoolCounts() }, control)
     }
 }
 

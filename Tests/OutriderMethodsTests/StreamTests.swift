@@ -9,7 +9,7 @@ import Testing
 
 struct StreamTests {
     private let peer = ScriptedPeer()
-    private let scope = ClientScope(.scripted())
+    private let scope = ClientScope.scripted()
 
     private func call(_ method: String, _ params: JSONObject) async throws -> JSONObject {
         try #require(try await Call.run(method, .object(params), peer: peer, scope: scope).object)

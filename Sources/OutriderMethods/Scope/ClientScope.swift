@@ -2,11 +2,12 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderEngine
-import OutriderRPC
+package import OutriderRPC
 
 /// What a method may reach: the service as a whole, and what belongs to this client.
 package final class ClientScope: ConnectionScope {
     package let service: Service
+    package let control: any ServerControl
     /// What this client has opened and not released; nothing of it outlives the connection, unless detached.
     package let handles: HandleTable
 
@@ -14,8 +15,9 @@ package final class ClientScope: ConnectionScope {
     let quota: BodyQuota
     let recent = RecentRequests()
 
-    package init(_ service: Service) {
+    package init(_ service: Service, _ control: any ServerControl) {
         self.service = service
+        self.control = control
         quota = service.engine.makeQuota()
         handles = HandleTable(detached: service.detached)
     }

@@ -2,19 +2,16 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 package import OutriderEngine
-package import OutriderRPC
 
-/// What all connections share, made once by the roof.
+/// What the methods of all connections share, made once by the roof.
 package final class Service: Sendable {
-    package let control: any ServerControl
     package let engine: Engine
     /// What was detached from its connection.
     package let detached = HandleTable()
     /// The connections to servers, asked for by `server.stats`.
     package let pool: @Sendable () async -> PoolCounts
 
-    package init(control: any ServerControl, engine: Engine, pool: @escaping @Sendable () async -> PoolCounts) {
-        self.control = control
+    package init(engine: Engine, pool: @escaping @Sendable () async -> PoolCounts) {
         self.engine = engine
         self.pool = pool
     }

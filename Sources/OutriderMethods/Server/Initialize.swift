@@ -42,7 +42,7 @@ struct Initialize: Method {
                 data: ["method": .string(name)])
         }
         if let processID = params.processID, processID > 0, call.peer.info.transport == .stdio {
-            call.scope.service.control.end(withProcess: processID)
+            call.scope.control.end(withProcess: processID)
         }
         return Result(greeting: Greeting(call))
     }

@@ -16,10 +16,10 @@ struct Limits: JSONEncodable {
     private var values: [(name: StaticString, value: Int)]
 
     /// Those of the server, and those of the hall and the engine.
-    init(_ service: Service) {
-        let settings = service.engine.settings
+    init(_ scope: ClientScope) {
+        let settings = scope.service.engine.settings
         values =
-            service.control.limits + [
+            scope.control.limits + [
                 ("requests", HandleKind.request.limit),
                 ("streams", HandleKind.stream.limit),
                 ("chunkBytes", StreamMachine.chunkBytes),

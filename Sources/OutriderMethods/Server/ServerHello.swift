@@ -44,9 +44,9 @@ struct Greeting: JSONEncodable {
     var connection: String
 
     init(_ call: Call<ClientScope>) {
-        let control = call.scope.service.control
+        let control = call.scope.control
         server = SoftwareInfo(name: control.name, version: control.version)
-        limits = Limits(call.scope.service)
+        limits = Limits(call.scope)
         connection = call.peer.info.connection
     }
 

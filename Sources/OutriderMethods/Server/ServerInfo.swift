@@ -41,10 +41,10 @@ struct ServerInfo: Method {
     }
 
     static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
-        let control = call.scope.service.control
+        let control = call.scope.control
         let uptime = control.startedAt.duration(to: .now)
         return Result(
-            control: control, limits: Limits(call.scope.service), peer: call.peer.info, pid: Int(getpid()),
+            control: control, limits: Limits(call.scope), peer: call.peer.info, pid: Int(getpid()),
             uptime: (uptime / .milliseconds(1)).rounded() / 1000)
     }
 }

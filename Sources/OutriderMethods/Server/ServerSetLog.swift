@@ -41,6 +41,6 @@ struct ServerSetLog: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        Result(before: try call.scope.service.control.setLog(params.setting, for: call.peer))
+        Result(before: try call.scope.control.setLog(params.setting, for: call.peer))
     }
 }

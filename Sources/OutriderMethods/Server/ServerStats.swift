@@ -53,7 +53,7 @@ struct ServerStats: Method {
     static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
         let service = call.scope.service
         return Result(
-            server: service.control.counters, engine: service.engine.counts, pool: await service.pool(),
+            server: call.scope.control.counters, engine: service.engine.counts, pool: await service.pool(),
             resident: ResidentMemory.bytes())
     }
 }

@@ -20,7 +20,7 @@ struct ServerStop: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
-        let control = call.scope.service.control
+        let control = call.scope.control
         call.afterReply { control.stop(grace: .seconds(params.grace)) }
         return JSONNothing()
     }

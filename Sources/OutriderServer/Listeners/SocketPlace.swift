@@ -26,7 +26,7 @@ package struct SocketPlace: Sendable, Equatable {
     // MARK: the directory
 
     /// Makes the directory if it is missing, and refuses one in which others could put a socket of their own.
-    func prepareDirectory() throws(StartFailure) {
+    package func prepareDirectory() throws(StartFailure) {
         guard path.utf8.count <= Self.longest else {
             throw StartFailure(
                 "the socket path has \(path.utf8.count) bytes, and at most \(Self.longest) are possible: \(path); choose a shorter one with --socket"

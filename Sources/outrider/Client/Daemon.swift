@@ -13,7 +13,7 @@ struct Daemon {
     /// Seconds until somebody who waits for its start is told that it takes long.
     private static let patience = 60.0
 
-    let socket: SocketPath
+    let socket: ServicePath
 
     private var log: String { socket.path + ".log" }
 

@@ -26,7 +26,7 @@ struct ServiceOptions: ParsableArguments {
     /// - Parameter orPrivate: take a service of our own when none runs and none was named.
     func connect(orPrivate: Bool = false) throws(CommandFailure) -> Service {
         if stdio { return try Service.privately() }
-        let path = try SocketPath(flag: socket)
+        let path = try ServicePath(flag: socket)
         if spawn { return Service(ServiceClient(try Daemon(socket: path).connect())) }
         if let wire = try Wire.connect(path.path) { return Service(ServiceClient(wire)) }
         if orPrivate, !path.isNamed { return try Service.privately() }

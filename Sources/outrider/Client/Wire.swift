@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderServer
 
 /// The bytes to and from a service, for a program that waits: blocking, one line at a time, nothing in between.
 struct Wire: ~Copyable {
@@ -32,7 +33,7 @@ struct Wire: ~Copyable {
         let wire = Wire(input: file, output: file)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(SocketPath.limit)) }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(SocketPath.longest)) }
         let result = withUnsafePointer(to: &address) { address in
             address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 Glibc.connect(file, address, socklen_t(MemoryLayout<sockaddr_un>.size))
