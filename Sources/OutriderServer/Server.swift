@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
-package import Logging
+import Logging
 package import NIOCore
 package import OutriderRPC
 import Synchronization
@@ -32,7 +32,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     private let table: MethodTable<Scope>
     private let makeScope: @Sendable (any Peer, any ServerControl) -> Scope
     let logger: Logger
-    private let changeLog: @Sendable (LogSetting, any Peer) throws(RPCError) -> LogSetting
+    private let log: ServerLog
     private let state = Mutex(State())
     private let executors: [ObjectIdentifier: LoopExecutor]
 
@@ -40,16 +40,15 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         table: MethodTable<Scope>,
         settings: ServerSettings,
         group: any EventLoopGroup,
-        logger: Logger,
-        setLog: @escaping @Sendable (LogSetting, any Peer) throws(RPCError) -> LogSetting,
+        log: ServerLog = ServerLog(),
         makeScope: @escaping @Sendable (any Peer, any ServerControl) -> Scope
     ) {
         self.table = table
         self.settings = settings
         self.group = group
         self.makeScope = makeScope
-        self.logger = logger
-        changeLog = setLog
+        self.log = log
+        logger = log.logger("outrider.server")
         var executors: [ObjectIdentifier: LoopExecutor] = [:]
         for loop in group.makeIterator() { executors[ObjectIdentifier(loop)] = LoopExecutor(loop) }
         self.executors = executors
@@ -81,6 +80,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         }
         idle?.cancel()
         await cleanUp()
+        log.flush()
         return status
     }
 
@@ -220,6 +220,6 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     package var limits: [(name: StaticString, value: Int)] { settings.limits.named }
 
     package func setLog(_ setting: LogSetting, for peer: any Peer) throws(RPCError) -> LogSetting {
-        try changeLog(setting, peer)
+        try log.set(setting, for: peer)
     }
 }

@@ -32,7 +32,7 @@ package enum Listening: Sendable {
     /// One client, on these two descriptors.
     case descriptors(input: Int32, output: Int32)
     /// A socket of our own.
-    case socket(SocketPlace)
+    case socket(SocketPath)
     /// Sockets that somebody else listens on.
     case activated([Int32])
 }

@@ -15,7 +15,7 @@ final class SocketFile: Sendable {
     private let device: UInt
     private let inode: UInt
 
-    init(_ place: SocketPlace) throws(StartFailure) {
+    init(_ place: SocketPath) throws(StartFailure) {
         try place.prepareDirectory()
         path = place.path
         lock = try Self.lock(place.path)
@@ -110,7 +110,7 @@ final class SocketFile: Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { space in
-            space.copyBytes(from: path.utf8.prefix(SocketPlace.longest))
+            space.copyBytes(from: path.utf8.prefix(SocketPath.longest))
         }
         return withUnsafePointer(to: &address) { address in
             address.withMemoryRebound(to: sockaddr.self, capacity: 1) {

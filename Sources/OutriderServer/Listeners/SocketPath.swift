@@ -3,20 +3,47 @@
 
 import Glibc
 
-/// A path to listen on, and how private its directory has to be.
-package struct SocketPlace: Sendable, Equatable {
+/// Where the service listens.
+package struct SocketPath: Sendable, Equatable {
     package var path: String
-    /// The directory is the service's own: made and kept private. Otherwise it is the user's choice, and only has to be
-    /// one in which others cannot replace the socket.
+    /// The directory is the service's own: made and kept private. Otherwise it is the user's choice.
     package var ownsDirectory: Bool
 
-    package init(_ path: String, ownsDirectory: Bool = false) {
+    /// A path that somebody asked for.
+    package init(_ path: String) {
         self.path = path
-        self.ownsDirectory = ownsDirectory
+        ownsDirectory = false
+    }
+
+    private init(own directory: String) {
+        path = directory + "/outrider.sock"
+        ownsDirectory = true
+    }
+
+    /// The explicit path, else `$OUTRIDER_SOCKET`, else under `$XDG_RUNTIME_DIR`, else under `/run/user/UID` when that
+    /// is ours, else under `/tmp`. The third step matters: many launchers strip `XDG_RUNTIME_DIR`.
+    package static func choose(
+        explicit: String? = nil, environment: (String) -> String? = Self.environment, user: UInt32 = getuid()
+    ) -> SocketPath {
+        if let explicit, !explicit.isEmpty { return SocketPath(explicit) }
+        if let path = environment("OUTRIDER_SOCKET"), !path.isEmpty { return SocketPath(path) }
+        if let directory = environment("XDG_RUNTIME_DIR"), directory.hasPrefix("/") {
+            return SocketPath(own: directory + "/outrider")
+        }
+        let run = "/run/user/\(user)"
+        var info = stat()
+        if lstat(run, &info) == 0, info.st_mode & S_IFMT == S_IFDIR, info.st_uid == user {
+            return SocketPath(own: run + "/outrider")
+        }
+        return SocketPath(own: "/tmp/outrider-\(user)")
+    }
+
+    package static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
     }
 
     /// The longest path that fits into `sun_path` with its final zero.
-    static let longest = 107
+    package static let longest = 107
 
     var directory: String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
