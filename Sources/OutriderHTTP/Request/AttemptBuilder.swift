@@ -20,6 +20,11 @@ package enum AttemptBuilder {
         url.append(query: try QueryEncoding().encode(spec.query, at: "/query"))
         try check(spec.fields)
         try checkBody(spec)
+        if let label = spec.serialize.encoding, Charset(label: label) == nil {
+            throw HTTPFailure(
+                .createURLRequestFailed, "the charset \(FieldRules.shown(label)) is not known: use utf-8",
+                pointer: "/serialize/encoding")
+        }
         var attempt = Attempt(
             method: spec.method, url: url, fields: try fields(of: spec, defaults),
             body: try spec.body.encoded(fileSize: fileSize))

@@ -25,7 +25,9 @@ package enum ContentCoding: Sendable, Equatable {
 
     /// Whether two bytes begin the zlib format (RFC 1950 section 2.2) rather than bare deflate.
     package static func isZlib(_ first: UInt8, _ second: UInt8) -> Bool {
-        first & 15 == 8 && first >> 4 <= 7 && (UInt16(first) << 8 | UInt16(second)) % 31 == 0
+        // 256 is 8 more than a multiple of 31
+        let check = (first % 31 * 8 % 31 + second % 31) % 31
+        return first & 15 == 8 && first >> 4 <= 7 && check == 0
     }
 }
 

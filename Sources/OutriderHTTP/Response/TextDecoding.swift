@@ -5,6 +5,11 @@
 package struct DecodedText: Sendable, Equatable {
     package var text: String
     package var charset: Charset
+
+    package init(text: String, charset: Charset) {
+        self.text = text
+        self.charset = charset
+    }
 }
 
 /// Finds the charset of a body and decodes it, strictly: text that comes out is exactly what was sent.

@@ -74,19 +74,20 @@ struct CivilTime: Equatable {
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
         let days = era * 146_097 + dayOfEra - 719_468
+        // safe: years have four digits
         return Int64(days * 86_400 + hour * 3600 + minute * 60 + second)
     }
 
     /// 0 for Sunday.
     var weekday: Int {
         let days = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
-        return Int((days % 7 + 11) % 7)
+        return Int(truncatingIfNeeded: (days % 7 + 11) % 7)
     }
 
     /// Nil outside the years 1 to 9999.
     init?(seconds: Int64) {
         guard seconds >= -62_135_596_800, seconds <= 253_402_300_799 else { return nil }
-        let total = Int(seconds) + 719_468 * 86_400
+        let total = Int(truncatingIfNeeded: seconds) + 719_468 * 86_400
         let days = total / 86_400
         let clock = total % 86_400
         let era = days / 146_097
@@ -129,7 +130,7 @@ private struct DateScanner {
         let part = bytes[position...].prefix(digits)
         guard part.count == digits, part.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         position += digits
-        return part.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
+        return part.reduce(0) { number, byte in number * 10 + Int(byte &- 0x30) }
     }
 
     mutating func month() -> Int? {

@@ -98,7 +98,11 @@ struct URLReader {
         return (scheme, isUnix)
     }
 
-    private var withoutScheme: String { "\(FieldRules.shown(text)) has no scheme: add https://" }
+    /// Shows the text unless it could hold a secret.
+    private var withoutScheme: String {
+        let harmless = !text.utf8.contains { "@?#".utf8.contains($0) }
+        return "\(harmless ? FieldRules.shown(text) : "the url") has no scheme: add https://"
+    }
 
     private mutating func authority() throws(HTTPFailure) -> ArraySlice<UInt8> {
         let authority = bytes[position...].prefix {
@@ -155,7 +159,7 @@ struct URLReader {
         guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
             throw Self.fault("port \(FieldRules.shown(text)) is not a number")
         }
-        // a number too long for Int is out of range, too
+        // safe: of a text this gives nil; a number too long for Int is out of range, too
         guard let port = Int(text), (1...65535).contains(port) else {
             throw Self.fault("port \(text.prefix(20)) is out of range: 1 to 65535")
         }

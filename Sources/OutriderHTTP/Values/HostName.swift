@@ -83,7 +83,7 @@ enum HostName {
     /// Letters, digits and marks that no further mapping would change; ß and ς are kept as they are (UTS #46).
     private static func isStable(_ scalar: Unicode.Scalar) -> Bool {
         if scalar == "ß" || scalar == "ς" { return true }
-        if scalar.properties.changesWhenNFKCCaseFolded { return false }
+        if scalar == "\u{FFFD}" || scalar.properties.changesWhenNFKCCaseFolded { return false }
         switch scalar.properties.generalCategory {
         case .control, .format, .unassigned, .privateUse, .surrogate, .lineSeparator, .paragraphSeparator,
             .spaceSeparator, .enclosingMark:
@@ -108,7 +108,8 @@ enum HostName {
     /// Letters with their accents, found by what they are equivalent to: Latin, Greek, Cyrillic and their extensions.
     private static let precomposed: [Character: Unicode.Scalar] = {
         var found: [Character: Unicode.Scalar] = [:]
-        for value in Array(UInt32(0xC0)...0x04FF) + Array(UInt32(0x1E00)...0x1FFF) {
+        let ranges: [ClosedRange<UInt32>] = [0xC0...0x04FF, 0x1E00...0x1FFF]
+        for value in ranges.joined() {
             guard let scalar = Unicode.Scalar(value), scalar.properties.isAlphabetic else { continue }
             let character = Character(scalar)
             if found[character] == nil { found[character] = scalar }

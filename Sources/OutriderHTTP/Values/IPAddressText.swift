@@ -30,7 +30,7 @@ enum IPAddressText {
         for (index, label) in labels.enumerated() {
             guard let value = number(label) else { return nil }
             if index == labels.count - 1 {
-                let bits = UInt64(8 * (5 - labels.count))
+                let bits = 8 * (5 - labels.count)
                 guard value < 1 << bits else { return nil }
                 address = address << bits | value
             } else {
@@ -121,7 +121,8 @@ enum IPAddressText {
                 continue
             }
             guard (1...4).contains(group.utf8.count),
-                group.utf8.allSatisfy({ PercentEncoding.value($0) != nil }), let piece = UInt16(group, radix: 16)
+                group.utf8.allSatisfy({ PercentEncoding.value($0) != nil }),
+                let piece = UInt16(group, radix: 16)  // safe: of a text this gives nil
             else { return nil }
             pieces.append(piece)
         }
@@ -135,9 +136,10 @@ enum IPAddressText {
         var address: UInt32 = 0
         for label in labels {
             guard (1...3).contains(label.utf8.count), label.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-                label.utf8.count == 1 || label.utf8.first != 0x30, let part = UInt8(label)
+                label.utf8.count == 1 || label.utf8.first != 0x30,
+                let part = UInt8(label)  // safe: of a text this gives nil
             else { return nil }
-            address = address << 8 | UInt32(part)
+            address = address << 8 | UInt32(truncatingIfNeeded: part)
         }
         return address
     }

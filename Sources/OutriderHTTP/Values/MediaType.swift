@@ -13,6 +13,11 @@ package struct MediaType: Sendable, Equatable, CustomStringConvertible {
     package struct Parameter: Sendable, Equatable {
         package var name: String
         package var value: String
+
+        package init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
     }
 
     package init(_ type: String, _ subtype: String, parameters: [Parameter] = []) {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import Testing
+
+@Suite struct RequestPhaseTests {
+    private static let allowed: [RequestPhase: Set<RequestPhase>] = [
+        .created: [.sent, .retrying, .cancelled, .finished],
+        .sent: [.responded, .retrying, .cancelled, .finished],
+        .responded: [.sent, .retrying, .cancelled, .finished],
+        .retrying: [.sent, .cancelled, .finished],
+        .cancelled: [],
+        .finished: [],
+    ]
+
+    @Test func `phases follow each other as drawn`() {
+        for phase in RequestPhase.allCases {
+            for next in RequestPhase.allCases {
+                #expect(phase.mayBecome(next) == (Self.allowed[phase]?.contains(next) == true), "\(phase) → \(next)")
+            }
+        }
+    }
+
+    @Test func `every phase can end, and ends stay`() {
+        for phase in RequestPhase.allCases {
+            #expect(phase.isFinal != phase.mayBecome(.cancelled))
+            #expect(phase.isFinal != phase.mayBecome(.finished))
+        }
+    }
+}
