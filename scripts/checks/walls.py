@@ -21,6 +21,7 @@ MAY_IMPORT = {
         "NIOHTTP1",
         "NIOPosix",
         "NIOSSL",
+        "NIOTLS",
         "SwiftASN1",
         "X509",
     },
