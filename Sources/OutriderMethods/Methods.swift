@@ -10,6 +10,9 @@ package enum Methods {
         table.add(Initialize.self)
         table.add(Shutdown.self)
 
+        table.add(DataSend.self)
+        table.add(DataStart.self)
+
         table.add(DiagnosticsBlob.self)
         table.add(DiagnosticsCallback.self)
         table.add(DiagnosticsEcho.self)
@@ -17,6 +20,17 @@ package enum Methods {
         table.add(DiagnosticsNotify.self)
         table.add(DiagnosticsSleep.self)
         table.add(DiagnosticsStream.self)
+
+        table.add(RequestBuild.self)
+        table.add(RequestCancel.self)
+        table.add(RequestCurl.self)
+        table.add(RequestGet.self)
+        table.add(RequestList.self)
+        table.add(RequestWait.self)
+
+        table.add(ResponseRead.self)
+        table.add(ResponseRelease.self)
+        table.add(ResponseSave.self)
 
         table.add(RPCDiscover.self)
 
