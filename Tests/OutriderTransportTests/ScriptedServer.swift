@@ -4,6 +4,7 @@
 import Glibc
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A server on loopback that plays bytes: for every request it reads it asks the script what to do.
@@ -15,6 +16,8 @@ final class ScriptedServer: Sendable {
         case flood(ByteBuffer, times: Int)
         case pause(Double)
         case close
+        /// The connection ends without TLS having said goodbye.
+        case cut
         case reset
     }
 
@@ -44,9 +47,11 @@ final class ScriptedServer: Sendable {
 
     /// - Parameters:
     ///   - path: of a Unix socket instead of a port.
+    ///   - tls: what to present, for a server that speaks TLS.
+    ///   - greeting: what is said before anything is asked.
     ///   - readsBodies: whether the script is asked when the body is there, rather than at the end of the head.
     init(
-        path: String? = nil, readsBodies: Bool = true,
+        path: String? = nil, tls: NIOSSLContext? = nil, greeting: String = "", readsBodies: Bool = true,
         _ script: @escaping @Sendable (Request) -> [Step]
     ) async throws {
         let state = SharedState()
@@ -60,7 +65,9 @@ final class ScriptedServer: Sendable {
                 }
                 let player = Player(number, state, readsBodies: readsBodies, script)
                 return channel.eventLoop.makeCompletedFuture {
+                    if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                     try channel.pipeline.syncOperations.addHandler(player)
+                    if !greeting.isEmpty { channel.writeAndFlush(ByteBuffer(string: greeting), promise: nil) }
                 }
             }
         if let path {
@@ -113,7 +120,9 @@ private final class Player: ChannelInboundHandler {
     private func nextRequest() -> ScriptedServer.Request? {
         if head == nil {
             let text = String(buffer: buffer)
-            guard let end = text.utf8.indices.first(where: { text.utf8[$0...].starts(with: "\r\n\r\n".utf8) }) else { return nil }
+            guard let end = text.utf8.indices.first(where: { text.utf8[$0...].starts(with: "\r\n\r\n".utf8) }) else {
+                return nil
+            }
             let lines = text[..<end]
             buffer.moveReaderIndex(forwardBy: lines.utf8.count + 4)
             let length = lines.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
@@ -151,9 +160,16 @@ private final class Player: ChannelInboundHandler {
             context.eventLoop.scheduleTask(in: .nanoseconds(Int64(seconds * 1e9))) { goOn(.success(())) }
         case .close:
             context.close(promise: nil)
+        case .cut:
+            Self.belowTLS(context).close(promise: nil)
         case .reset:
-            let abortively = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
-            abortively?.whenComplete { _ in me.value.1.close(promise: nil) }
+            let abortively = (context.channel as? any SocketOptionProvider)?.setSoLinger(
+                linger(l_onoff: 1, l_linger: 0))
+            abortively?.whenComplete { _ in Self.belowTLS(me.value.1).close(promise: nil) }
         }
+    }
+
+    private static func belowTLS(_ context: ChannelHandlerContext) -> ChannelHandlerContext {
+        (try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)) ?? context
     }
 }

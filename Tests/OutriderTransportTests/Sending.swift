@@ -56,7 +56,9 @@ struct Answer: Sendable {
 }
 
 extension HTTPTransport {
-    func answer(_ attempt: Attempt, observer: RecordingObserver = RecordingObserver()) async throws(HTTPFailure) -> Answer {
+    func answer(_ attempt: Attempt, observer: RecordingObserver = RecordingObserver()) async throws(HTTPFailure)
+        -> Answer
+    {
         let response = try await send(attempt, observer: observer)
         var body = ByteBuffer()
         while let piece = try await response.body.next() { body.writeImmutableBuffer(piece) }
@@ -83,7 +85,8 @@ func makeTransport(_ settings: HTTPTransport.Settings = .init()) -> HTTPTranspor
 
 extension Attempt {
     /// A request to a port on loopback, with timeouts fit for tests.
-    static func local(_ port: Int, _ target: String = "/", method: String = "GET", body: AttemptBody = .none) -> Attempt {
+    static func local(_ port: Int, _ target: String = "/", method: String = "GET", body: AttemptBody = .none) -> Attempt
+    {
         let url = HTTPURL(scheme: .http, host: "127.0.0.1", port: port, target: target)
         var attempt = Attempt(method: method, url: url, fields: [], body: body)
         attempt.timeouts.total = 20

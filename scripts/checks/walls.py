@@ -17,6 +17,8 @@ MAY_IMPORT = {
     "OutriderTransport": {
         "CZlib",
         "OutriderHTTP",
+        # the dates of swift-certificates
+        "FoundationEssentials",
         "NIOCore",
         "NIOHTTP1",
         "NIOPosix",

@@ -44,7 +44,8 @@ enum FailureBridge {
             return HTTPFailure(.tlsHandshakeFailed, text, phase: .tls, retryable: true, underlying: underlying)
         }
         let reason = reason(of: error)
-        let hint = reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") ? " (does it speak TLS?)" : ""
+        let hint =
+            reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") ? " (does it speak TLS?)" : ""
         let text = "the TLS handshake with \(host) failed: \(reason)\(hint)"
         return HTTPFailure(.tlsHandshakeFailed, text, phase: .tls, underlying: underlying)
     }
@@ -70,7 +71,8 @@ enum FailureBridge {
 
     static func isParserError(_ error: any Error) -> Bool { error is HTTPParserError || error is NIOHTTPDecoderError }
 
-    private static let limits = "\(HTTP1Limits.fields) fields, \(HTTP1Limits.headBytes >> 10) KiB of them, or too long a one"
+    private static let limits =
+        "\(HTTP1Limits.fields) fields, \(HTTP1Limits.headBytes >> 10) KiB of them, or too long a one"
 
     static func underlying(_ error: any Error) -> HTTPFailure.Underlying {
         switch error {

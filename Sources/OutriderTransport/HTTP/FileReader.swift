@@ -59,7 +59,8 @@ extension HTTPFailure {
     }
 
     fileprivate static func changed(_ path: String) -> HTTPFailure {
-        HTTPFailure(.bodyUnreadable, "the size of the body file \(path) changed while it was being sent", phase: .request)
+        HTTPFailure(
+            .bodyUnreadable, "the size of the body file \(path) changed while it was being sent", phase: .request)
     }
 }
 

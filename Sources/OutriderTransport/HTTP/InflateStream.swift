@@ -58,7 +58,9 @@ final class InflateStream {
                 guard let bits = windowBits() else { return .needsInput }
                 // safe: a constant of the library's own layout
                 let size = Int32(MemoryLayout<z_stream>.size)
-                guard inflateInit2_(stream, bits, ZLIB_VERSION, size) == Z_OK else { return .malformed("out of memory") }
+                guard inflateInit2_(stream, bits, ZLIB_VERSION, size) == Z_OK else {
+                    return .malformed("out of memory")
+                }
                 isOpen = true
             }
             var output = ByteBuffer()

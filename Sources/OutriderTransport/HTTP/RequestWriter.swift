@@ -19,7 +19,8 @@ enum RequestWriter {
         guard attempt.url.host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
         let joined = joinedBody(attempt.body)
         var head = ByteBuffer()
-        head.reserveCapacity(256 + attempt.url.target.utf8.count + attempt.fields.list.count * 64 + (joined?.count ?? 0))
+        head.reserveCapacity(
+            256 + attempt.url.target.utf8.count + attempt.fields.list.count * 64 + (joined?.count ?? 0))
         head.writeString(attempt.method)
         head.writeStaticString(" ")
         head.writeString(attempt.url.target)

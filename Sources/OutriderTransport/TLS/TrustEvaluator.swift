@@ -4,18 +4,111 @@
 import NIOCore
 import NIOSSL
 import OutriderHTTP
+import SwiftASN1
+import Synchronization
+import X509
 
+/// Decides whether the certificates of a server are to be believed, and says why not: its chain to a trusted root, its
+/// validity, its usage and its names (RFC 5280, RFC 9525).
 final class TrustEvaluator: Sendable {
+    /// Who must be on the other side, and whose word counts.
     struct Subject: Hashable, Sendable {
         var host: String
         var isAddress: Bool
         var trust: Trust
     }
-    init() {}
+
+    /// How long the same certificates are believed for the same subject without another look.
+    static let memorySeconds: Int64 = 300
+    private static let mostMemories = 512
+    /// Servers send two to four; looking for a path through very many could take very long.
+    private static let longestChain = 16
+
+    private struct Case: Hashable {
+        var subject: Subject
+        var stamp: TrustRoots.Stamp?
+        var chain: [[UInt8]]
+    }
+
+    private let roots: TrustRoots
+    private let believed = Mutex<[Case: NIODeadline]>([:])
+
+    init(roots: TrustRoots = TrustRoots()) { self.roots = roots }
+
+    /// Gives its verdict on the loop: nil, or what speaks against it. At once for a chain that it has seen lately;
+    /// otherwise after some hundreds of microseconds on another thread, or milliseconds when roots have to be read.
     func judge(
         _ chain: [NIOSSLCertificate], of subject: Subject, on loop: any EventLoop,
         _ verdict: @escaping @Sendable (HTTPFailure?) -> Void
     ) {
-        verdict(HTTPFailure(.trustEvaluationFailed, "not yet"))
+        guard let bytes = try? chain.map({ try $0.toDERBytes() }), !bytes.isEmpty, bytes.count <= Self.longestChain
+        else {
+            let text = "\(subject.host) sent no certificate that can be read, or more than \(Self.longestChain)"
+            return verdict(HTTPFailure(.trustEvaluationFailed, text, phase: .tls))
+        }
+        let known = Case(subject: subject, stamp: roots.stamp(of: subject.trust), chain: bytes)
+        if let until = believed.withLock({ $0[known] }), until > .now() { return verdict(nil) }
+        // not structured: what started the handshake may be gone before this ends, and then nobody listens
+        Task {
+            let failure = await self.evaluate(bytes, of: subject)
+            if failure == nil { self.remember(known) }
+            loop.execute { verdict(failure) }
+        }
+    }
+
+    private func remember(_ known: Case) {
+        let now = NIODeadline.now()
+        believed.withLock { believed in
+            if believed.count >= Self.mostMemories { believed = believed.filter { $0.value > now } }
+            if believed.count >= Self.mostMemories { believed = [:] }
+            believed[known] = now + .seconds(Self.memorySeconds)
+        }
+    }
+
+    private func evaluate(_ chain: [[UInt8]], of subject: Subject) async -> HTTPFailure? {
+        let certificates: [Certificate]
+        let store: CertificateStore
+        do throws(HTTPFailure) {
+            store = try roots.store(for: subject.trust)
+            certificates = try Self.parse(chain, of: subject)
+        } catch {
+            return error
+        }
+        let leaf = certificates[0]
+        let others = CertificateStore(certificates.dropFirst())
+        var verifier = Verifier(rootCertificates: store) {
+            RFC5280Policy()
+            ServerUsagePolicy()
+            ServerIdentityPolicy(
+                serverHostname: subject.isAddress ? nil : subject.host, serverIP: subject.isAddress ? subject.host : nil
+            )
+        }
+        guard case .couldNotValidate(let failures) = await verifier.validate(leaf: leaf, intermediates: others) else {
+            return nil
+        }
+        var nameless = Verifier(rootCertificates: store) {
+            RFC5280Policy()
+            ServerUsagePolicy()
+            AnyNamePolicy()
+        }
+        let isOnlyTheName =
+            if case .validCertificate = await nameless.validate(leaf: leaf, intermediates: others) { true } else {
+                false
+            }
+        let objection = CertificateObjection(
+            certificates, host: subject.host, isOnlyTheName: isOnlyTheName,
+            reasons: failures.map { String(describing: $0.policyFailureReason) })
+        return objection.failure
+    }
+
+    private static func parse(_ chain: [[UInt8]], of subject: Subject) throws(HTTPFailure) -> [Certificate] {
+        do {
+            return try chain.map { try Certificate(derEncoded: $0) }
+        } catch {
+            let text = "the certificate of \(subject.host) cannot be read"
+            throw HTTPFailure(
+                .trustEvaluationFailed, text, phase: .tls,
+                underlying: .init(.tls, 0, String(String(describing: error).prefix(200))))
+        }
     }
 }
