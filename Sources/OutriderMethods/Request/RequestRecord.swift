@@ -48,7 +48,7 @@ final class RequestRecord: Holdable {
         let scope = call.scope
         if params.isDetached, call.peer.info.transport == .stdio {
             throw RPCError(
-                .invalidParams, "detach works on a socket only: nothing outlives a service on stdio",
+                .notPermitted, "detach works on a socket only: nothing outlives a service on stdio",
                 data: ["pointer": .string("/detach")])
         }
         let handle = Handle<RequestRecord>()
