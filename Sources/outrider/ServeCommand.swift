@@ -45,6 +45,8 @@ struct ServeCommand: AsyncParsableCommand {
         let engine = Engine(
             transport: transport, group: group, settings: settings.engine,
             fields: Self.fields)
+        // what killed services have left; nobody waits for it
+        Task.detached { engine.sweep() }
         let service = Service(engine: engine) {
             let counts = await transport.counts()
             return PoolCounts(connections: counts.busy + counts.idle, idle: counts.idle, waiting: counts.waiting)
