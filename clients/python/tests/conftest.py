@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "clients/python/src"), str(ROOT / "clients/python/tests"), str(ROOT / "schema")]
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "src"), str(HERE), str(HERE.parents[2] / "schema")]
 
 from outrider import Client  # noqa: E402
-from peers import Peer, serve, stop  # noqa: E402
+from peers import ROOT, Peer, serve, stop  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -76,3 +76,9 @@ def peer(directory: str) -> Iterator[Callable[..., Peer]]:
     yield make
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that gives the service next to no grace after a timeout."""
+    monkeypatch.setattr("outrider._calls.GRACE", 0.05)

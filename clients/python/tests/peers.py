@@ -10,6 +10,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+"""The repository."""
 
 
 def serve(binary: str, path: str) -> subprocess.Popen[bytes]:

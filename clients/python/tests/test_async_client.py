@@ -213,6 +213,7 @@ def test_a_service_that_breaks_the_protocol_is_an_error(peer: Callable[..., Peer
     asyncio.run(main(peer(answer, unix=True).path))
 
 
+@pytest.mark.usefixtures("impatient")
 def test_silence_ends_with_an_error(peer: Callable[..., Peer]) -> None:
     async def main(path: str) -> None:
         async with AsyncClient(socket=path) as client:

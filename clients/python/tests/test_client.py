@@ -153,6 +153,7 @@ def test_any_method_can_be_called(client: Client) -> None:
     assert client.info()["protocol"] == 1 and client.stats()
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_late_answer_is_given_up_and_cancelled(client: Client) -> None:
     began = time.monotonic()
     with pytest.raises(outrider.RequestTimeout, match=r"diagnostics\.sleep"):
@@ -254,19 +255,20 @@ def test_a_slow_call_holds_nobody_up(client: Client) -> None:
         assert not slow.done() and slow.result() == {"seconds": 1.0}
 
 
+@pytest.mark.usefixtures("impatient")
 def test_when_the_reading_thread_gives_up_another_goes_on(client: Client) -> None:
     client.info()
     with ThreadPoolExecutor(8) as pool:
         late = pool.submit(client.invoke, "diagnostics.sleep", {"seconds": 30}, timeout=0.1)
-        others = [pool.submit(client.call, "diagnostics.sleep", seconds=2.5) for _ in range(5)]
+        others = [pool.submit(client.call, "diagnostics.sleep", seconds=0.5) for _ in range(5)]
         with pytest.raises(outrider.RequestTimeout):
             late.result()
-        assert [each.result() for each in others] == [{"seconds": 2.5}] * 5
+        assert [each.result() for each in others] == [{"seconds": 0.5}] * 5
 
 
 def test_threads_and_many_share_a_client(client: Client, origin: str) -> None:
     with ThreadPoolExecutor(8) as pool:
-        batches = [pool.submit(client.many, [f"{origin}/bytes/{n}" for n in range(200)]) for _ in range(4)]
+        batches = [pool.submit(client.many, [f"{origin}/bytes/{n}" for n in range(200)], window=50) for _ in range(4)]
         singles = [pool.submit(client.get, f"{origin}/bytes/{n}") for n in range(100)]
         for batch in batches:
             assert [len(r.content) for r in batch.result() if isinstance(r, Response)] == list(range(200))
@@ -524,6 +526,7 @@ def test_nothing_that_was_sent_is_sent_again(peer: MakePeer) -> None:
     assert len(server.received) == 2
 
 
+@pytest.mark.usefixtures("impatient")
 def test_silence_ends_with_a_cancellation(peer: MakePeer) -> None:
     with Client(socket=peer(b"", unix=True).path) as client:
         began = time.monotonic()

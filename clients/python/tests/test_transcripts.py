@@ -6,15 +6,16 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conftest import ROOT
 from outrider import _rpc
 from outrider._transports import connect
 from outrider._wire import Wire
+from peers import ROOT, serve, stop
 
 TRANSCRIPTS = sorted((ROOT / "schema/transcripts").glob("*/*.io"))
 
@@ -25,6 +26,15 @@ def test_there_are_transcripts() -> None:
 
 def _name(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
+
+
+@pytest.fixture
+def mortal(binary: str, directory: str) -> Iterator[str]:
+    """The socket of a service that may be stopped."""
+    path = f"{directory}/mortal.sock"
+    child = serve(binary, path)
+    yield path
+    stop(child)
 
 
 class Replay(Wire):
@@ -39,10 +49,13 @@ class Replay(Wire):
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=_name)
-def test_the_service_behaves_as_the_transcript_says(path: Path, service: str, origin: str, tmp_path: Path) -> None:
+def test_the_service_behaves_as_the_transcript_says(
+    path: Path, request: pytest.FixtureRequest, origin: str, tmp_path: Path
+) -> None:
     import transcript
 
     steps = transcript.parse(path.read_text(), {"{origin}": origin, "{tmp}": str(tmp_path)})
+    service = request.getfixturevalue("mortal" if path.parent.name == "server.stop" else "service")
     wire = Replay(connect(service), service)
     remembered: dict[str, Any] = {}
     try:
