@@ -60,7 +60,7 @@ private struct Walk {
         guard case .object(let name?, wantsName: false) = levels.last, position > 0,
             bytes[position - 1] == UInt8(ascii: ":")
         else { return false }
-        return text(name) == wanted
+        return text(name).utf8.elementsEqual(wanted.utf8)
     }
 
     /// Reads one token; false at the end.

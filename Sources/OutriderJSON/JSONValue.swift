@@ -87,11 +87,11 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     /// Linear: objects that we look into are small.
     package subscript(name: String) -> JSONValue? {
         get {
-            for member in members where member.name == name { return member.value }
+            for member in members where Self.same(member.name, name) { return member.value }
             return nil
         }
         set {
-            let index = members.firstIndex { $0.name == name }
+            let index = members.firstIndex { Self.same($0.name, name) }
             switch (index, newValue) {
             case (let index?, let value?): members[index].value = value
             case (let index?, nil): members.remove(at: index)
@@ -100,4 +100,7 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
             }
         }
     }
+
+    /// Names are bytes: Swift's own equality would take two spellings of one accent for the same.
+    private static func same(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 }

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import Testing
+
+@Suite struct WriterTests {
+    @Test(
+        arguments: [
+            (0.1, "0.1"), (1.0, "1.0"), (-0.0, "-0.0"), (1e15, "1e+15"), (1e16, "1e+16"), (1e-7, "1e-07"),
+            (100.0, "100.0"),
+            (.leastNonzeroMagnitude, "5e-324"), (.greatestFiniteMagnitude, "1.7976931348623157e+308"), (.nan, "null"),
+            (.infinity, "null"),
+            (-.infinity, "null"), (0.30000000000000004, "0.30000000000000004"),
+        ] as [(Double, String)])
+    func `reals are short and read back the same`(number: Double, text: String) throws {
+        let found = written(number)
+        if number.isFinite {
+            #expect(try parsed(found) == .real(number))
+            #expect(Double(found)?.bitPattern == number.bitPattern)
+            #expect(found.utf8.count <= 24)
+        } else {
+            #expect(found == text)
+        }
+        if number.magnitude >= 0.001, number.magnitude < 1e15 { #expect(found == text) }
+    }
+
+    @Test(
+        arguments: [
+            (0, "0"), (9, "9"), (10, "10"), (-1, "-1"), (-10, "-10"), (.max, "9223372036854775807"),
+            (.min, "-9223372036854775808"),
+        ] as [(Int64, String)])
+    func `integers are exact`(number: Int64, text: String) {
+        #expect(written(number) == text)
+    }
+
+    @Test(arguments: [
+        ("", #""""#), ("a", #""a""#), ("\"\\/", #""\"\\/""#), ("\n\r\t", #""\n\r\t""#),
+        ("\u{0}\u{8}\u{c}\u{1f}\u{7f}", #""\u0000\u0008\u000c\u001f\u007f""#),
+        ("\u{e9}", #""\u00e9""#), ("\u{20ac}", #""\u20ac""#), ("\u{1F600}", #""\ud83d\ude00""#),
+        ("\u{2028}\u{85}", #""\u2028\u0085""#),
+        ("a\u{e9}b\"c", #""a\u00e9b\"c""#), ("\u{10FFFF}", #""\udbff\udfff""#), ("e\u{301}", #""e\u0301""#),
+    ])
+    func `strings are ASCII`(text: String, expected: String) {
+        #expect(written(text) == expected)
+    }
+
+    @Test func `containers put their commas where they belong`() {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("a", 1)
+            writer.member("none", nil as String?)
+            writer.member("some", "x" as String?)
+            writer.member("empty") { _ in }
+            writer.member("object") { writer in
+                writer.member("b", true)
+                writer.name("null")
+                writer.null()
+            }
+            writer.name("array")
+            writer.array { writer in
+                writer.value(1)
+                writer.array { _ in }
+                writer.object { _ in }
+                writer.value([1, 2])
+                writer.text(JSONText(written: utf8("{\"raw\":1e5}")))
+                writer.value(0.5)
+            }
+            writer.name(dynamic: "dyn\"amic")
+            writer.value(JSONValue.null)
+            [UInt8]("hi!".utf8).withUnsafeBytes { writer.member("bytes", base64: $0) }
+            writer.member("last", JSONNothing())
+        }
+        let text = String(decoding: writer.bytes, as: UTF8.self)
+        #expect(
+            text
+                == #"{"a":1,"some":"x","empty":{},"object":{"b":true,"null":null},"array":[1,[],{},[1,2],{"raw":1e5},0.5],"#
+                + #""dyn\"amic":null,"bytes":"aGkh","last":{}}"#)
+    }
+
+    @Test func `a pointer is written as its text`() {
+        #expect(written(JSONPointer(member: "a/b")) == #""/a~1b""#)
+    }
+}
