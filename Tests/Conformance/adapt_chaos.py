@@ -22,9 +22,7 @@ class Session:
     def __init__(self, total_timeout=None, idle_timeout=None, max_body=None, follow=True, max_redirects=None):
         idle = idle_timeout or IDLE
         self.timeout = {"firstByte": idle, "idle": idle, "total": total_timeout or TOTAL}
-        if max_body is not None:
-            raise Skip("no request can ask for a limit of its own yet")
-        self.follow = follow
+        self.max_body, self.follow = max_body, follow
         self.wire = wire.Wire()
 
     def fetch(self, method, url, headers=(), body=None):
@@ -43,7 +41,7 @@ class Session:
                 params["body"] = {"file": file.name}
             elif body is not None:
                 params["body"] = {"base64": base64.b64encode(body).decode()}
-            answer = self.wire.call("data.send", params, seconds=TOTAL + 10)
+            answer = self.send(params)
         if not answer["ok"]:
             raise RuntimeError(f"{answer['error']['code']} {answer['error']['message']}")
         if answer["status"] in REDIRECTS and self.follow:
@@ -54,6 +52,19 @@ class Session:
             "body": self.body(answer["body"]),
             "url": answer["url"],
         }
+
+    def send(self, params):
+        """The response; a limit is kept by watching the progress, and cancelling."""
+        if self.max_body is None:
+            return self.wire.call("data.send", params, seconds=TOTAL + 10)
+        request = self.wire.call("data.start", {**params, "events": ["progress", "finish"]})["request"]
+        while True:
+            event = self.wire.receive(TOTAL + 10)
+            if event["method"] == "event.finish":
+                return event["params"]["response"]
+            if event["params"]["completed"] > self.max_body:
+                self.wire.call("request.cancel", {"request": request})
+                raise RuntimeError(f"more than {self.max_body} bytes")
 
     def body(self, body):
         if body["kind"] == "stored":
