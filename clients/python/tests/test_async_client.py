@@ -57,6 +57,10 @@ def test_many_at_once_and_in_order(run: Callable[[Work], None], origin: str) -> 
         for window in (1, 64, 256):
             answers = await client.many([f"{origin}/bytes/{size}" for size in range(150)], window=window)
             assert [len(r.content) for r in answers if isinstance(r, AsyncResponse)] == list(range(150))
+        crowd = await asyncio.gather(*[client.call("diagnostics.echo", n=n) for n in range(2000)])
+        assert crowd == [{"n": n} for n in range(2000)]
+        crowds = await asyncio.gather(*[client.many([f"{origin}/json"] * 100, window=100) for _ in range(8)])
+        assert all(isinstance(r, AsyncResponse) for answers in crowds for r in answers)
         bad, good = await client.many(["http://127.0.0.1:1/", f"{origin}/json"])
         assert isinstance(bad, outrider.ConnectError) and isinstance(good, AsyncResponse)
         assert await client.many([]) == []

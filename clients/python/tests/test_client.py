@@ -245,6 +245,12 @@ def test_threads_share_a_client(client: Client, origin: str) -> None:
         assert all(pool.map(work, range(600)))
 
 
+def test_more_threads_than_calls_allowed_at_a_time(client: Client) -> None:
+    with ThreadPoolExecutor(300) as pool:
+        calls = [pool.submit(client.call, "diagnostics.sleep", seconds=0.2) for _ in range(600)]
+        assert all(each.result() for each in calls)
+
+
 def test_a_slow_call_holds_nobody_up(client: Client) -> None:
     began = time.monotonic()
     with ThreadPoolExecutor(8) as pool:
@@ -268,7 +274,7 @@ def test_when_the_reading_thread_gives_up_another_goes_on(client: Client) -> Non
 
 def test_threads_and_many_share_a_client(client: Client, origin: str) -> None:
     with ThreadPoolExecutor(8) as pool:
-        batches = [pool.submit(client.many, [f"{origin}/bytes/{n}" for n in range(200)], window=50) for _ in range(4)]
+        batches = [pool.submit(client.many, [f"{origin}/bytes/{n}" for n in range(200)]) for _ in range(4)]
         singles = [pool.submit(client.get, f"{origin}/bytes/{n}") for n in range(100)]
         for batch in batches:
             assert [len(r.content) for r in batch.result() if isinstance(r, Response)] == list(range(200))

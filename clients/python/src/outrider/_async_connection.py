@@ -8,6 +8,7 @@ Frames written in one turn of the event loop leave in one ``send``.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +21,7 @@ from ._rpc import (
     quote,
     refusal_frame,
 )
-from ._wire import MESSAGE_LIMIT
+from ._wire import IN_FLIGHT, MESSAGE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,6 +106,8 @@ class AsyncConnection(asyncio.Protocol):
         self._outgoing: list[bytes] = []
         self._transport: asyncio.Transport | None = None
         self._room: asyncio.Future[None] | None = None
+        self._free = IN_FLIGHT
+        self._queue: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     # Calls
 
@@ -112,7 +115,7 @@ class AsyncConnection(asyncio.Protocol):
         """One call with its parameters as JSON text; the answer's message, be it a result or an error."""
         number = self._next()
         frame = call_frame(number, method, params)
-        await self._have_room()
+        await self._reserve(1)
         pending = Pending(method, self.loop.create_future())
         self._waiting[number] = pending
         timer = self.loop.call_later(seconds, self._expire, number)
@@ -125,12 +128,15 @@ class AsyncConnection(asyncio.Protocol):
         finally:
             timer.cancel()
             self._waiting.pop(number, None)
+            self._release(1)
 
     async def batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
         """Many calls, at most ``window`` unanswered at a time; their messages in the order of ``params``.
 
         A call that was not answered has an exception in its place. ``seconds`` is how long nothing may arrive.
         """
+        window = min(window, IN_FLIGHT, len(params))
+        await self._reserve(window)
         batch = AsyncBatch(self, method, params, window)
         watch = self.loop.create_task(self._watch(batch, seconds))
         try:
@@ -143,6 +149,7 @@ class AsyncConnection(asyncio.Protocol):
             watch.cancel()
             for number in list(batch.places):
                 self._waiting.pop(number, None)
+            self._release(window)
         return batch.answers
 
     def send_batch(self, batch: AsyncBatch, start: int, upto: int) -> None:
@@ -188,9 +195,29 @@ class AsyncConnection(asyncio.Protocol):
         if self._transport is not None and self.dead is None:
             self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
 
-    async def _have_room(self) -> None:
+    async def _reserve(self, calls: int) -> None:
+        """Waits until that many more calls may be in flight, and until the service takes what we write."""
         while self._room is not None:
             await asyncio.shield(self._room)
+        if self._free >= calls and not self._queue:
+            self._free -= calls
+            return
+        turn = self.loop.create_future()
+        self._queue.append((calls, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._release(calls)
+            raise
+
+    def _release(self, calls: int) -> None:
+        self._free += calls
+        while self._queue and (self._queue[0][1].done() or self._free >= self._queue[0][0]):
+            wanted, turn = self._queue.popleft()
+            if not turn.done():
+                self._free -= wanted
+                turn.set_result(None)
 
     def pause_writing(self) -> None:
         """The service takes less than we write: new calls wait."""

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from itertools import count
-from time import monotonic
+from time import monotonic, sleep
 
 from ._exceptions import OutriderError, ProtocolError, RequestTimeout, ServerGone
 from ._rpc import METHOD_NOT_FOUND, call_frame, cancel_frame, messages, quote, refusal_frame
-from ._wire import Unsent, Wire
+from ._wire import IN_FLIGHT, Unsent, Wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,6 +126,9 @@ class Connection(Wire):
     def _follow(self, number: int, method: str, frame: bytes, seconds: float) -> Any:
         waiter = Waiter(method)
         deadline = monotonic() + seconds
+        while len(self._waiting) >= IN_FLIGHT:
+            self._expect_life(method, deadline)
+            sleep(0.002)
         self._waiting[number] = waiter
         try:
             self._send(frame)
@@ -164,6 +167,7 @@ class Connection(Wire):
         try:
             while batch.left:
                 free = window - (sent - len(params) + batch.left)
+                free = min(free, IN_FLIGHT - len(self._waiting))
                 if sent < len(params) and (free * 4 >= window or free >= len(params) - sent):
                     sent = self._send_some(batch, params, sent, free, leading)
                 left = batch.left
@@ -172,7 +176,7 @@ class Connection(Wire):
                 else:
                     leading = self._reading.acquire(False)
                     if not leading:
-                        batch.sleep(deadline)
+                        batch.sleep(deadline if batch.places else min(deadline, monotonic() + 0.002))
                         self._expect_life(method, deadline)
                 if batch.left != left:
                     deadline = monotonic() + seconds

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MESSAGE_LIMIT = 256 * 1024 * 1024
 """No message of the service is longer; a peer that sends a longer one is not the service."""
 
+IN_FLIGHT = 240
+"""How many calls we leave unanswered at a time. The service allows 256, some of which it may not know to be over."""
+
 WRITE_PATIENCE = 60.0
 """Seconds in which a service that is alive takes at least one byte."""
 
