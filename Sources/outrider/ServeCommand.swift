@@ -39,7 +39,7 @@ struct ServeCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure(code: error.exitStatus, error.description)
         }
-        if settings.readyFile != nil { Detachment.detach(keeping: settings.readyFile) }
+        if settings.readyFile != nil { Detachment.detach() }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.stdio ? 1 : Self.loops)
         let transport = HTTPTransport(group: group, settings: settings.transport)
         let engine = Engine(

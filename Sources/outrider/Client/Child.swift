@@ -34,7 +34,10 @@ struct Child {
             posix_spawn_file_actions_adddup2(&actions, descriptor.theirs + 100, descriptor.theirs)
         }
         for descriptor in descriptors { posix_spawn_file_actions_addclose(&actions, descriptor.theirs + 100) }
-        if isDetached { posix_spawnattr_setflags(&attributes, Self.newSession) }
+        if isDetached {
+            posix_spawnattr_setflags(&attributes, Self.newSession)
+            Self.keepInheritedFiles()
+        }
         var processID: pid_t = 0
         let program = Self.program
         var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }
@@ -51,6 +54,19 @@ struct Child {
     func wait() {
         var status: Int32 = 0
         while waitpid(processID, &status, 0) < 0, errno == EINTR {}
+    }
+
+    /// What we inherited beyond standard input, output and error is not passed on: a service that lives for days would
+    /// keep it open for as long.
+    private static func keepInheritedFiles() {
+        guard let directory = opendir("/proc/self/fd") else { return }
+        defer { closedir(directory) }
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { name in
+                String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if let file = Int32(name), file > 2 { _ = fcntl(file, F_SETFD, FD_CLOEXEC) }
+        }
     }
 
     /// The file that runs now, also after it was renamed.
