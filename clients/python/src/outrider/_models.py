@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from binascii import a2b_base64
+
 from ._exceptions import ExchangeError, StatusError, from_failure
 from ._rpc import decode, encode
 
@@ -260,8 +262,6 @@ class ResponseData:
         body = self.body
         kind = body.get("kind")
         if kind == "base64":
-            from binascii import a2b_base64
-
             return a2b_base64(body["base64"])
         if kind == "text":
             try:

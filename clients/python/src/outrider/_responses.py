@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from binascii import a2b_base64
+
 from ._exceptions import HandleError, ServerGone
 from ._models import ResponseData
 
@@ -20,8 +22,6 @@ CHUNK = 262_144
 
 def _piece(answer: Any) -> tuple[bytes, bool]:
     """What one ``response.read`` gave, and whether the body ends there."""
-    from binascii import a2b_base64
-
     data = a2b_base64(answer["base64"])
     return data, answer["end"] is True or not data
 

@@ -129,14 +129,31 @@ def messages(lines: bytes) -> list[Any]:
     """
     try:
         text = lines.decode()
-        if text.count("\n") == 1 and text[0] == "{":
+        last = len(lines) - 1
+        if lines.find(b"\n") == last:
             value, stop = scan(text, 0)
-            if stop == len(text) - 1:
+            if stop == last and type(value) is dict:
                 return [value]
-        found = decode("[" + ",".join([line for line in text.split("\n") if line.strip(" \t\r")]) + "]")
-    except (ValueError, StopIteration, IndexError, RecursionError) as problem:
-        raise ProtocolError(f"the service sent what is not JSON: {problem}") from None
-    for message in found:
+        else:
+            found, stop = scan("[" + text[:-1].replace("\n", ",") + "]", 0)
+            if stop == len(text) + 1 and not [one for one in found if type(one) is not dict]:
+                return found  # type: ignore[no-any-return]
+    except (ValueError, StopIteration, RecursionError):
+        pass
+    return _carefully(lines)
+
+
+def _carefully(lines: bytes) -> list[Any]:
+    """As :func:`messages`, line by line: blank ones are skipped, white space is allowed, what is wrong is named."""
+    found = []
+    for line in lines.split(b"\n"):
+        if not line.strip():
+            continue
+        try:
+            message = decode(line.decode())
+        except ValueError as problem:
+            raise ProtocolError(f"the service sent what is not JSON: {problem}") from None
         if type(message) is not dict:
-            raise ProtocolError("the service sent a message that is not an object")
-    return found  # type: ignore[no-any-return]
+            raise ProtocolError(f"the service sent a message that is not an object: {line[:80]!r}")
+        found.append(message)
+    return found
