@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""What the tests of the commands share: an origin, a service, and ways to call it."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import contract
+import pytest
+from shell import LONG, outrider
+
+
+@pytest.fixture(scope="module")
+def origin():
+    """The URL of the small server on loopback."""
+    command = [sys.executable, str(contract.ROOT / "scripts/origin.py"), "--port", "0", "--quiet"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield "http://127.0.0.1:" + process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """The path of a socket with a service behind it."""
+    path = tmp_path_factory.mktemp("cli") / "s"
+    process = subprocess.Popen([contract.binary(), "serve", "--socket", str(path)], stdin=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + LONG
+        while not path.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        yield str(path)
+    finally:
+        process.terminate()
+        assert process.wait(10) == 128 + signal.SIGTERM
+
+
+@pytest.fixture
+def call(service):
+    """Runs `outrider call` against that service."""
+    return lambda *words, **more: outrider("call", "--socket", service, *words, **more)
+
+
+@pytest.fixture
+def get(service):
+    """Runs `outrider get` against that service."""
+    return lambda *words, **more: outrider("get", "--socket", service, *words, **more)
+
+
+@pytest.fixture
+def place(tmp_path):
+    """The path of a socket with nothing behind it; what is started there ends with the test."""
+    path = str(tmp_path / "s")
+    yield path
+    outrider("call", "--socket", path, "server.stop", "grace:=0")

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""`outrider get`, as a shell sees it."""
+
+import hashlib
+import json
+import os
+import pty
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import contract
+import pytest
+from shell import LONG, outrider, refused
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+def test_get_writes_the_body_as_it_is(get, origin):
+    assert get(origin + "/json").stdout == b'{"id":1,"x":0.1}'
+    assert get(origin + "/gzip").stdout == outrider("get", "--stdio", origin + "/gzip").stdout
+
+
+@pytest.mark.parametrize("size", [0, 1, 1 << 20, (1 << 20) + 1, 5_000_000])
+def test_get_is_binary_safe_at_every_size(get, origin, size, tmp_path):
+    there = subprocess.run(
+        [sys.executable, "-c", "import sys,urllib.request as u; sys.stdout.buffer.write(u.urlopen(sys.argv[1]).read())"]
+        + [f"{origin}/bytes/{size}"],
+        capture_output=True,
+        check=True,
+    ).stdout
+    assert len(there) == size
+    assert hashlib.sha256(get(f"{origin}/bytes/{size}").stdout).digest() == hashlib.sha256(there).digest()
+    file = tmp_path / "out"
+    done = get("-o", str(file), f"{origin}/bytes/{size}")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert file.read_bytes() == there
+
+
+def test_get_includes_the_head(get, origin):
+    head, body = get("-i", origin + "/status/404").stdout.split(b"\r\n\r\n", 1)
+    assert head.startswith(b"HTTP/1.1 404\r\n") and b"Server: outrider-origin" in head
+    assert body == get(origin + "/status/404").stdout
+
+
+def test_a_status_is_a_failure_only_when_asked(get, origin):
+    assert get(origin + "/status/404").returncode == 0
+    refused(get("-f", origin + "/status/404"), 14, "404")
+    assert get("-f", origin + "/json").returncode == 0
+
+
+@pytest.mark.parametrize("data, sent", [("a=b", "a=b"), ("@-", "from stdin"), ("@FILE", "from a file")])
+def test_get_sends_data(get, origin, data, sent, tmp_path):
+    file = tmp_path / "data"
+    file.write_text("from a file")
+    done = get("-d", data.replace("FILE", str(file)), "-H", "X-Test:  1", origin + "/echo", stdin=b"from stdin")
+    echo = json.loads(done.stdout)
+    fields = {name.lower(): value for name, value in echo["headers"]}
+    assert (echo["method"], echo["body"]) == ("POST", sent)
+    assert (fields["x-test"], fields["content-type"]) == ("1", "application/x-www-form-urlencoded")
+
+
+def test_get_takes_a_method_and_a_content_type(get, origin):
+    done = get("-X", "PUT", "-H", "content-type: text/plain", "-d", "x", origin + "/echo")
+    echo = json.loads(done.stdout)
+    assert echo["method"] == "PUT"
+    assert [value for name, value in echo["headers"] if name.lower() == "content-type"] == ["text/plain"]
+
+
+def test_get_tells_failures_on_standard_error(get, tmp_path):
+    refused(get("http://127.0.0.1:1/"), 12, "127.0.0.1:1")
+    assert refused(get("-s", "http://127.0.0.1:1/"), 12) == ""
+    refused(get("-H", "no field", "http://127.0.0.1:1/"), 2, "Name: value")
+    refused(get("-d", "@" + str(tmp_path / "none"), "http://127.0.0.1:1/"), 2, "none")
+    refused(get("-o", str(tmp_path / "none/out"), "http://127.0.0.1:1/"), 1, "none/out")
+    assert get("not a url").returncode in (1, 10)
+
+
+def test_get_gives_up_in_time(get, origin):
+    begin = time.monotonic()
+    refused(get("--timeout", "0.3", origin + "/delay/30"), 12)
+    assert time.monotonic() - begin < 10
+
+
+def test_get_needs_no_service(origin, tmp_path):
+    done = outrider("get", origin + "/json", env={"XDG_RUNTIME_DIR": str(tmp_path)})
+    assert done.stdout == b'{"id":1,"x":0.1}'
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words, shown", [([], False), (["-o", "-"], True)])
+def test_a_terminal_gets_no_binary_data_unless_asked(service, words, shown):
+    def answer(peer):
+        peer.recv(65536)
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 4\r\n\r\na\0bc")
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=lambda: answer(listener.accept()[0]), daemon=True)
+    thread.start()
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [contract.binary(), "get", "--socket", service, *words, f"http://127.0.0.1:{listener.getsockname()[1]}/"],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        timeout=LONG,
+    )
+    os.write(theirs, b"|")
+    seen = b""
+    while not seen.endswith(b"|"):
+        seen += os.read(ours, 100)
+    os.close(ours)
+    os.close(theirs)
+    listener.close()
+    assert seen == (b"a\0bc|" if shown else b"|")
+    assert done.returncode == (0 if shown else 1)
+    if not shown:
+        assert b"image/png" in done.stderr and b"-o" in done.stderr
