@@ -11,9 +11,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import outrider
+import pytest
 from outrider import AsyncClient, AsyncResponse
 from peers import Peer, serve, stop
 

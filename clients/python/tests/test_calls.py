@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from outrider import InvalidCall
 from outrider._calls import GRACE, UNTIMED_GUARD, Defaults, build, build_item
 

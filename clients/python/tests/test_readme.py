@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from peers import ROOT
 
 SOURCE = ROOT / "clients/python/src"

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from outrider import InvalidCall, ProtocolError, _rpc
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"

@@ -9,9 +9,8 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 import outrider
+import pytest
 from outrider import _calls, _exceptions, _rpc, _schema
 
 PACKAGE = Path(_exceptions.__file__).parent

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from outrider import _rpc
 from outrider._transports import connect
 from outrider._wire import Wire

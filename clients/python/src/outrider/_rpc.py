@@ -42,7 +42,11 @@ class _ScannerSettings:
 
 
 def _accelerated() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[Any], str], Callable[[str], str]]:
-    from _json import encode_basestring_ascii, make_encoder, make_scanner  # type: ignore[import-not-found, unused-ignore]
+    from _json import (  # type: ignore[import-not-found, unused-ignore]
+        encode_basestring_ascii,
+        make_encoder,
+        make_scanner,
+    )
 
     chunks = make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", False, False, False)
 

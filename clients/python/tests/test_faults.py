@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""What happens when the service is late, gone, or not itself."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import outrider
+import pytest
+from outrider import Client
+from peers import Peer, serve, stop
+
+PATTERN = bytes(range(256)) * 40_000
+
+MakePeer = Callable[..., Peer]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_late_answer_is_given_up_and_cancelled(client: Client) -> None:
+    began = time.monotonic()
+    with pytest.raises(outrider.RequestTimeout, match=r"diagnostics\.sleep"):
+        client.invoke("diagnostics.sleep", {"seconds": 30}, timeout=0.05)
+    assert time.monotonic() - began < 8
+    assert client.call("diagnostics.echo", still="here") == {"still": "here"}
+
+
+def test_a_service_that_goes_away_is_told_with_what_was_in_flight(binary: str, directory: str) -> None:
+    path = f"{directory}/gone.sock"
+    child = serve(binary, path)
+    try:
+        with Client(socket=path) as client, ThreadPoolExecutor(3) as pool:
+            waiting = [pool.submit(client.call, "diagnostics.sleep", seconds=30) for _ in range(3)]
+            while client.call("server.stats")["calls"]["running"] < 4:
+                time.sleep(0.01)
+            child.kill()
+            for each in waiting:
+                with pytest.raises(outrider.ServerGone) as caught:
+                    each.result(10)
+                assert "diagnostics.sleep" in caught.value.in_flight and isinstance(caught.value, ConnectionError)
+    finally:
+        stop(child)
+
+
+ANSWER = b'{"jsonrpc":"2.0","id":1,'
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (b"hello\n", outrider.ProtocolError),
+        (b"[1]\n", outrider.ProtocolError),
+        (ANSWER + b'"result":7}\n', outrider.ProtocolError),
+        (ANSWER + b'"error":"no"}\n', outrider.ProtocolError),
+        (ANSWER + b'"error":{"code":-32603,"message":"bug"}}\n', outrider.ServerError),
+        (ANSWER + b'"error":{"code":-31999,"message":"new"}}\n', outrider.ServerError),
+        (b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"?"}}\n', outrider.ServerGone),
+        (ANSWER + b'"result":{}', outrider.ServerGone),
+        (b'{"jsonrpc":"2.0","id":99,"result":{}}\n', outrider.ServerGone),
+    ],
+)
+def test_a_service_that_breaks_the_protocol_is_an_error(
+    peer: MakePeer, answer: bytes, problem: type[Exception]
+) -> None:
+    with Client(socket=peer(answer, unix=True).path) as client, pytest.raises(problem):
+        client.invoke("server.info", timeout=5)
+
+
+def test_nothing_that_was_sent_is_sent_again(peer: MakePeer) -> None:
+    server = peer(b" ", unix=True)
+    with Client(socket=server.path) as client:
+        with pytest.raises(outrider.ServerGone) as caught:
+            client.post("http://h/", data="x")
+        assert caught.value.in_flight == ("data.send",)
+        outcomes = client.many(["http://h/"] * 3)
+        assert [type(each) for each in outcomes] == [outrider.ServerGone] * 3
+    assert len(server.received) == 2
+
+
+@pytest.mark.usefixtures("impatient")
+def test_silence_ends_with_a_cancellation(peer: MakePeer) -> None:
+    with Client(socket=peer(b"", unix=True).path) as client:
+        began = time.monotonic()
+        with pytest.raises(outrider.RequestTimeout):
+            client.get("http://h/", timeout=0.05)
+        (late,) = client.many(["http://h/"], timeout=0.05)
+        assert isinstance(late, outrider.RequestTimeout)
+        assert time.monotonic() - began < 10
+
+
+def test_a_closed_client_says_so(service: str) -> None:
+    client = Client(socket=service)
+    client.info()
+    client.close()
+    client.close()
+    with pytest.raises(outrider.ServerGone, match="closed"):
+        client.info()
+    with pytest.raises(TypeError, match="only one of"):
+        Client(socket="x", stdio=True)
+    with pytest.raises(TypeError, match="list of words"):
+        Client(command="outrider")
+
+
+def test_an_interrupted_call_is_cancelled_and_the_client_goes_on(client: Client) -> None:
+    client.info()
+    main = threading.main_thread().ident
+    assert main is not None
+    timer = threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        client.call("diagnostics.sleep", seconds=30)
+    timer.join()
+    assert client.call("diagnostics.echo", a=1) == {"a": 1}

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""One client, many threads, and a fork."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import outrider
+import pytest
+from outrider import Client, Response
+from peers import Peer
+
+PATTERN = bytes(range(256)) * 40_000
+
+MakePeer = Callable[..., Peer]
+
+
+def test_threads_share_a_client(client: Client, origin: str) -> None:
+    def work(number: int) -> bool:
+        size = number * 37 % 5000
+        return client.get(f"{origin}/bytes/{size}").content == PATTERN[:size]
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(work, range(600)))
+
+
+def test_more_threads_than_calls_allowed_at_a_time(client: Client) -> None:
+    with ThreadPoolExecutor(300) as pool:
+        calls = [pool.submit(client.call, "diagnostics.sleep", seconds=0.2) for _ in range(600)]
+        assert all(each.result() for each in calls)
+
+
+def test_a_slow_call_holds_nobody_up(client: Client) -> None:
+    began = time.monotonic()
+    with ThreadPoolExecutor(8) as pool:
+        slow = pool.submit(client.call, "diagnostics.sleep", seconds=1.0)
+        quick = [pool.submit(client.call, "diagnostics.sleep", seconds=0.01) for _ in range(50)]
+        assert all(each.result() for each in quick)
+        assert time.monotonic() - began < 0.9
+        assert not slow.done() and slow.result() == {"seconds": 1.0}
+
+
+@pytest.mark.usefixtures("impatient")
+def test_when_the_reading_thread_gives_up_another_goes_on(client: Client) -> None:
+    client.info()
+    with ThreadPoolExecutor(8) as pool:
+        late = pool.submit(client.invoke, "diagnostics.sleep", {"seconds": 30}, timeout=0.1)
+        others = [pool.submit(client.call, "diagnostics.sleep", seconds=0.5) for _ in range(5)]
+        with pytest.raises(outrider.RequestTimeout):
+            late.result()
+        assert [each.result() for each in others] == [{"seconds": 0.5}] * 5
+
+
+def test_threads_and_many_share_a_client(client: Client, origin: str) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        batches = [pool.submit(client.many, [f"{origin}/bytes/{n}" for n in range(200)]) for _ in range(4)]
+        singles = [pool.submit(client.get, f"{origin}/bytes/{n}") for n in range(100)]
+        for batch in batches:
+            assert [len(r.content) for r in batch.result() if isinstance(r, Response)] == list(range(200))
+        assert [len(each.result().content) for each in singles] == list(range(100))
+
+
+def test_a_child_made_by_fork_has_a_connection_of_its_own(client: Client, origin: str) -> None:
+    assert client.get(f"{origin}/json").ok
+    with ThreadPoolExecutor(1) as pool, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        busy = pool.submit(client.call, "diagnostics.sleep", seconds=0.5)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            try:
+                same = all(client.get(f"{origin}/bytes/{n}").content == PATTERN[:n] for n in range(50))
+                os._exit(0 if same else 1)
+            except BaseException:
+                os._exit(2)
+        assert busy.result() == {"seconds": 0.5}
+        for n in range(50):
+            assert client.get(f"{origin}/bytes/{n}").content == PATTERN[:n]
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
