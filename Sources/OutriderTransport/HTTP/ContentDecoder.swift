@@ -7,11 +7,8 @@ import OutriderHTTP
 /// Undoes gzip and deflate (RFC 9110 section 8.4.1) piece by piece, so that a small input never becomes a big output at
 /// once. At most two codings on top of each other.
 struct ContentDecoder {
-    /// Beyond so many decoded bytes the output must not be more than `mostRatio` times its input.
-    static let freeBytes: Int64 = 10 << 20
-    static let mostRatio: Int64 = 200
-
     private let host: String
+    private let limits = InflationLimits()
     /// What was applied last is undone first.
     private let streams: [InflateStream]
     private var bytesIn: Int64 = 0
@@ -19,23 +16,9 @@ struct ContentDecoder {
 
     /// Nil if the codings are none of ours: then the body is handed on as it is.
     init?(codings: [String], host: String) {
-        let kinds = codings.flatMap { $0.split(separator: ",") }.map { Kind(String($0)) }.filter { $0 != .identity }
-        guard (1...2).contains(kinds.count), !kinds.contains(.unknown) else { return nil }
+        guard let layers = ContentCoding.layers(codings), !layers.isEmpty else { return nil }
         self.host = host
-        streams = kinds.reversed().map { InflateStream($0 == .gzip ? .gzip : .deflate) }
-    }
-
-    private enum Kind {
-        case identity, gzip, deflate, unknown
-
-        init(_ name: String) {
-            switch name.filter({ $0 != " " && $0 != "\t" }).lowercased() {
-            case "", "identity": self = .identity
-            case "gzip", "x-gzip": self = .gzip
-            case "deflate": self = .deflate
-            default: self = .unknown
-            }
-        }
+        streams = layers.reversed().map { InflateStream($0 == .gzip ? .gzip : .deflate) }
     }
 
     /// More of what came from the wire. Call it only when `next` had nothing left to say.
@@ -48,8 +31,8 @@ struct ContentDecoder {
     mutating func next() throws(HTTPFailure) -> ByteBuffer? {
         guard let output = try pull(streams.count - 1) else { return nil }
         bytesOut &+= Int64(output.readableBytes)
-        if bytesOut > Self.freeBytes, bytesOut / Self.mostRatio > bytesIn {
-            let text = "the compressed body from \(host) grows to more than \(Self.mostRatio) times its size"
+        if limits.isExceeded(received: bytesIn, decoded: bytesOut) {
+            let text = "the compressed body from \(host) grows to more than \(limits.ratio) times its size"
             throw HTTPFailure(.limitExceeded, text, phase: .response)
         }
         return output
