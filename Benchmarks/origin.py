@@ -8,7 +8,7 @@ import shutil
 import socket
 import ssl
 import subprocess
-import threading
+import sys
 import time
 
 CONF = """
@@ -82,53 +82,50 @@ def wait_for(port, seconds=10):
 
 
 class DelayProxy:
-    """Hands bytes on after half the round-trip time, in both directions; a connection costs one round trip, too."""
+    """Hands bytes on after half the round-trip time, in both directions, in a process of its own.
+
+    A new connection costs one round trip, too.
+    """
 
     def __init__(self, target, round_trip):
-        self.target, self.half = target, round_trip / 2
         self.port = free_port()
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
+        command = (sys.executable, os.path.abspath(__file__), str(self.port), str(target), str(round_trip))
+        self.process = subprocess.Popen(command)
         wait_for(self.port)
 
-    def run(self):
-        asyncio.set_event_loop(self.loop)
-        self.loop.run_until_complete(asyncio.start_server(self.serve, "127.0.0.1", self.port))
-        with contextlib.suppress(asyncio.CancelledError):
-            self.loop.run_forever()
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
 
-    async def serve(self, reader, writer):
-        await asyncio.sleep(2 * self.half)
-        try:
-            up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.target)
-        except OSError:
-            writer.close()
-            return
-        await asyncio.gather(self.pump(reader, up_writer), self.pump(up_reader, writer), return_exceptions=True)
 
-    async def pump(self, reader, writer):
-        loop = asyncio.get_running_loop()
-        while True:
-            data = await reader.read(65536)
-            loop.call_later(self.half, self.forward, writer, data)
-            if not data:
-                return
+async def delay(port, target, round_trip):
+    loop = asyncio.get_running_loop()
 
-    @staticmethod
     def forward(writer, data):
         with contextlib.suppress(OSError, RuntimeError):
             writer.write(data) if data else writer.close()
 
-    def stop(self):
-        self.loop.call_soon_threadsafe(self.end)
-        self.thread.join()
+    async def pump(reader, writer):
+        data = b" "
+        while data:
+            try:
+                data = await reader.read(65536)
+            except ConnectionError:
+                data = b""
+            loop.call_later(round_trip / 2, forward, writer, data)
 
-    def end(self):
-        for task in asyncio.all_tasks(self.loop):
-            task.cancel()
-        self.loop.call_later(0.1, self.loop.stop)
+    async def serve(reader, writer):
+        await asyncio.sleep(round_trip)
+        up_reader, up_writer = await asyncio.open_connection("127.0.0.1", target)
+        await asyncio.gather(pump(reader, up_writer), pump(up_reader, writer))
+
+    async with await asyncio.start_server(serve, "127.0.0.1", port) as server:
+        await server.serve_forever()
 
 
 def context(ca):
     return ssl.create_default_context(cafile=ca)
+
+
+if __name__ == "__main__":
+    asyncio.run(delay(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))

@@ -250,7 +250,7 @@ def parallel_outrider(n, url, ca):
     with outrider.Client() as client:
 
         def work(n):
-            for response in client.many([url] * n, concurrency=64):
+            for response in client.many([url] * n, window=64):
                 assert response.json()["id"] == 1
 
         measure(n, work, lambda _: work(256))
