@@ -190,6 +190,10 @@ def test_a_service_that_goes_away_and_comes_back(binary: str, directory: str) ->
                 await client.info()
             child = serve(binary, path)
             assert await client.info()
+            # The loop has no chance to see the old service end.
+            stop(child)
+            child = serve(binary, path)
+            assert await client.info()
             stop(child)
 
     asyncio.run(main())

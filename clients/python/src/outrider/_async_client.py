@@ -17,6 +17,7 @@ from ._exceptions import ExchangeError, OutriderError, ServerGone
 from ._responses import AsyncResponse
 from ._rpc import encode
 from ._transports import end, reach
+from ._wire import Unsent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -189,7 +190,11 @@ class AsyncClient:
         connection = self._connection
         if connection is None or connection.dead is not None or self._stale(connection):
             connection = await self._live()
-        return result_of(await connection.call(method, params, seconds))
+        try:
+            message = await connection.call(method, params, seconds)
+        except Unsent:
+            message = await (await self._live()).call(method, params, seconds)
+        return result_of(message)
 
     async def info(self) -> dict[str, Any]:
         """What the service tells about itself: ``server.info``."""

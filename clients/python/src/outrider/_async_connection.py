@@ -21,7 +21,7 @@ from ._rpc import (
     quote,
     refusal_frame,
 )
-from ._wire import IN_FLIGHT, MESSAGE_LIMIT
+from ._wire import IN_FLIGHT, MESSAGE_LIMIT, Unsent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 class Pending:
     """One call that waits for its answer."""
 
-    __slots__ = ("future", "method")
+    __slots__ = ("future", "method", "turn")
 
-    def __init__(self, method: str, future: asyncio.Future[Any]) -> None:
+    def __init__(self, method: str, future: asyncio.Future[Any], turn: int) -> None:
         self.method = method
         self.future = future
+        self.turn = turn
 
     def deliver(self, number: int, message: Any) -> None:
         """Takes the answer."""
@@ -55,7 +56,7 @@ class AsyncBatch(Pending):
     __slots__ = ("answers", "connection", "left", "params", "places", "progress", "sent", "window")
 
     def __init__(self, connection: AsyncConnection, method: str, params: Sequence[str], window: int) -> None:
-        super().__init__(method, connection.loop.create_future())
+        super().__init__(method, connection.loop.create_future(), 0)
         self.connection = connection
         self.params = params
         self.window = window
@@ -104,6 +105,8 @@ class AsyncConnection(asyncio.Protocol):
         self._partial: list[bytes] = []
         self._partial_size = 0
         self._outgoing: list[bytes] = []
+        self._turn = 1
+        self._unsent = 1
         self._transport: asyncio.Transport | None = None
         self._room: asyncio.Future[None] | None = None
         self._free = IN_FLIGHT
@@ -116,7 +119,7 @@ class AsyncConnection(asyncio.Protocol):
         number = self._next()
         frame = call_frame(number, method, params)
         await self._reserve(1)
-        pending = Pending(method, self.loop.create_future())
+        pending = Pending(method, self.loop.create_future(), self._turn)
         self._waiting[number] = pending
         timer = self.loop.call_later(seconds, self._expire, number)
         try:
@@ -192,8 +195,13 @@ class AsyncConnection(asyncio.Protocol):
 
     def _flush(self) -> None:
         outgoing, self._outgoing = self._outgoing, []
-        if self._transport is not None and self.dead is None:
-            self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
+        self._turn += 1
+        transport = self._transport
+        if transport is not None and self.dead is None:
+            first = transport.get_write_buffer_size() == 0
+            transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
+            # A transport that closes over the first thing it is given has sent nothing of it.
+            self._unsent = self._turn - 1 if first and transport.is_closing() else self._turn
 
     async def _reserve(self, calls: int) -> None:
         """Waits until that many more calls may be in flight, and until the service takes what we write."""
@@ -296,7 +304,7 @@ class AsyncConnection(asyncio.Protocol):
         waiting, gone = self._waiting, self.gone()
         self._waiting = {}
         for pending in list(waiting.values()):
-            pending.fail(gone)
+            pending.fail(Unsent(str(gone)) if pending.turn >= self._unsent else gone)
 
     def gone(self) -> ServerGone:
         """The exception for who waits."""
