@@ -34,7 +34,10 @@ class Bench:
         self.binary = os.path.abspath(os.environ.get("OUTRIDER") or os.path.join(HERE, "../.build/release/outrider"))
         self.socket = os.path.join(folder, "bench.sock")
         self.env = dict(os.environ, OUTRIDER_SOCKET=self.socket, SSL_CERT_FILE=ca, REQUESTS_CA_BUNDLE=ca)
-        self.env["PYTHONPATH"] = os.pathsep.join((HERE, os.path.join(HERE, "..", "clients", "python", "src")))
+        client = os.path.join(HERE, "..", "clients", "python", "src")
+        self.env["PYTHONPATH"] = os.pathsep.join((HERE, client))
+        # as an installed package is, like those of the peers
+        subprocess.run((sys.executable, "-m", "compileall", "-q", client), check=True)
         self.daemon = None
         self.rows = []
 
