@@ -78,7 +78,12 @@ package enum AttemptBuilder {
         if let type = spec.body.impliedContentType, !fields.contains("Content-Type") {
             fields.add("Content-Type", type)
         }
-        for field in defaults.list where !fields.contains(field.name) { fields.list.append(field) }
+        // parts of a coded body could not be decoded, so none is offered for a range
+        let isRange = fields.contains("Range")
+        for field in defaults.list where !fields.contains(field.name) {
+            if isRange && HTTPFields.same(field.name, "Accept-Encoding") { continue }
+            fields.list.append(field)
+        }
         return fields
     }
 }

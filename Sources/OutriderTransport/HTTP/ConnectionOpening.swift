@@ -76,7 +76,7 @@ final class ConnectionOpening: @unchecked Sendable {
         self.channel = channel
         guard key.isSecure else { return finish(channel, tlsVersion: nil) }
         tell(.began(.tls))
-        wiring.tls.handshake(on: channel, host: url.host, trust: key.trust) { result in
+        wiring.tls.handshake(on: channel, host: url.hostName, trust: key.trust) { result in
             switch result {
             case .success(let version): self.finish(channel, tlsVersion: version)
             case .failure(let failure): self.fail(failure)

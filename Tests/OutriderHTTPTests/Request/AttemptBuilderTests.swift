@@ -38,6 +38,11 @@ import Testing
         #expect(attempt.fields.first("Accept") == "a/b")
     }
 
+    @Test func `no coding is offered for a part of a body`() throws {
+        let attempt = try Self.build { $0.fields = [.init("range", "bytes=0-9")] }
+        #expect(attempt.fields.list.map(\.name) == ["range", "User-Agent", "Accept", "Accept-Language"])
+    }
+
     @Test func `the query follows the one in the URL`() throws {
         let attempt = try Self.build("http://h/p?baz=qux#top") { $0.query = ["foo": .string("a b")] }
         #expect(attempt.url.target == "/p?baz=qux&foo=a%20b")
