@@ -141,7 +141,7 @@ class Bench:
         url = url or self.url
         if peer == "curl":
             return ("sh", "-c", "; ".join(["curl -sS -o /dev/null --cacert %s %s" % (self.ca, url)] * n))
-        return (sys.executable, os.path.join(HERE, "workloads.py"), "script", peer, str(n), url, self.ca)
+        return (sys.executable, os.path.join(HERE, "scripts.py"), peer, str(n), url, self.ca)
 
     def cold(self):
         names = ("curl",) + PEERS + ("outrider",)
