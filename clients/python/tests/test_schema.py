@@ -45,11 +45,15 @@ def test_every_option_is_a_parameter_of_the_protocol() -> None:
         "json": 1, "data": "x", "file": "/f", "auth": ("u", "p"), "timeout": 1, "params": {"a": 1},
         "headers": {"A": "b"}, "serialize": "json", "events": True, "metrics": True, "check": True,
     }  # fmt: skip
+    reached = {"url", "method"}
     for option in _calls.OPTIONS:
         if option == "content_type":
             continue
         built = _calls.build("POST", "http://h/", {option: samples.get(option, "x")}, _calls.Defaults())
         assert set(json.loads(built.params)) <= {"url", *optional}, option
+        reached |= json.loads(built.params).keys()
+    # A client that does not want a handle does not look at it.
+    assert {*required, *optional} - reached == {"handles"}
     assert _schema.METHODS["data.start"] == (required, optional)
 
 

@@ -66,6 +66,60 @@ def test_threads_and_many_share_a_client(client: Client, origin: str) -> None:
         assert [len(each.result().content) for each in singles] == list(range(100))
 
 
+@pytest.mark.usefixtures("impatient")
+def test_everything_at_once(client: Client, origin: str) -> None:
+    client.on_callback("callback.add", lambda params: {"sum": params["a"] + params["b"]})
+    ticks: list[int] = []
+    client.on("diagnostics.tick", lambda event: ticks.append(1))
+
+    def late(seed: int) -> bool:
+        try:
+            client.invoke("diagnostics.sleep", {"seconds": 0.05}, timeout=0.001)
+        except outrider.RequestTimeout:
+            pass
+        return True
+
+    def several(seed: int) -> bool:
+        answers = client.many([f"{origin}/bytes/{seed}"] * 20, window=7)
+        return all(isinstance(each, Response) and each.size == seed for each in answers)
+
+    def long(seed: int) -> bool:
+        text = "x" * (seed * 1000)
+        return client.call("diagnostics.echo", text=text) == {"text": text}
+
+    def asked(seed: int) -> bool:
+        params = {"a": seed, "b": 1}
+        answer = client.call("diagnostics.callback", method="callback.add", params=params)["answer"]
+        return bool(answer == {"sum": seed + 1})
+
+    def told(seed: int) -> bool:
+        return client.call("diagnostics.notify", count=3) == {"sent": 3}
+
+    with ThreadPoolExecutor(12) as pool:
+        done = [pool.submit(work, seed) for seed in range(100) for work in (late, several, long, asked, told)]
+        assert all(each.result(60) for each in done)
+    deadline = time.monotonic() + 10
+    while len(ticks) < 300 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(ticks) == 300
+
+
+def test_events_of_the_parent_are_left_to_it(client: Client) -> None:
+    with client.events("diagnostics.tick", timeout=10) as events, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            try:
+                next(events)
+            except outrider.ServerGone:
+                os._exit(0)
+            os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        client.call("diagnostics.notify", count=1)
+        assert next(events).params["n"] == 0
+
+
 def test_a_child_made_by_fork_has_a_connection_of_its_own(client: Client, origin: str) -> None:
     assert client.get(f"{origin}/json").ok
     with ThreadPoolExecutor(1) as pool, warnings.catch_warnings():

@@ -22,8 +22,6 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ._api import delete as delete
     from ._api import get as get
     from ._api import head as head
@@ -97,14 +95,16 @@ __all__ = ["__version__"]
 __all__ += sorted(name for names in _WHERE.values() for name in names.split())
 
 
-def __getattr__(name: str) -> Any:
-    """Loads the module of a public name when the name is first used (PEP 562)."""
-    for module, names in _WHERE.items():
-        if name in names.split():
-            found = getattr(__import__(f"{__name__}.{module}", fromlist=[name]), name)
-            globals()[name] = found
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """Loads the module of a public name when the name is first used (PEP 562)."""
+        for module, names in _WHERE.items():
+            if name in names.split():
+                found = getattr(__import__(f"{__name__}.{module}", fromlist=[name]), name)
+                globals()[name] = found
+                return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

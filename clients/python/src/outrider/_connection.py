@@ -16,6 +16,7 @@ looks for followers: so one of the two always notices the other. And whoever lea
 
 from __future__ import annotations
 
+import os
 from _thread import allocate_lock
 from itertools import count
 from time import monotonic, sleep
@@ -239,6 +240,9 @@ class Connection(Wire):
 
     def listen(self, number: int, waiter: Waiter, deadline: float) -> None:
         """Reads, or waits while another thread reads, until ``waiter`` has been woken or the deadline has passed."""
+        if self.pid != os.getpid():
+            self.abandon()
+            return
         self._waiting[number] = waiter
         try:
             if self._reading.acquire(False):
