@@ -52,7 +52,7 @@ struct CallCommand: ParsableCommand {
 
     func run() throws {
         let params = try ParameterWords.object(parameters)
-        try Contract().check(params, for: method)
+        try Contract.check(params, for: method)
         let deadline = Deadline(after: timeout)
         var service = try service.connect()
         let text = JSONText(written: JSONWriter.bytes(of: params))

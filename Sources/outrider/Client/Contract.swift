@@ -29,9 +29,10 @@ struct Contract {
             .usage, "there is no method \(name)\(Self.hint(name, names)); outrider describe lists them")
     }
 
-    /// Refuses parameters that the method does not know, and says which it needs.
-    func check(_ params: JSONObject, for name: String) throws(CommandFailure) {
-        let method = try method(name)
+    /// Refuses a method or parameters that are not known, and says which are needed.
+    static func check(_ params: JSONObject, for name: String) throws(CommandFailure) {
+        let method =
+            if let found = ContractExcerpt.method(name) { found } else { try Contract().method(name) }
         if method["x-outrider-open"] == .bool(true) { return }
         let known = (method["params"]?.array ?? []).compactMap(\.object)
         let names = known.compactMap { $0["name"]?.string }
