@@ -9,15 +9,16 @@ import OutriderMethods
 struct DescribeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "describe",
-        abstract: "Explains a method; without a name, lists all.",
+        abstract: "Explains a method, an event or a type; without a name, lists the methods.",
         discussion: """
               outrider describe
               outrider describe data.send
+              outrider describe RequestSpec
               outrider describe --json > openrpc.json
             """)
 
-    @Argument(help: "A method, such as data.send.")
-    var method: String?
+    @Argument(help: "A method, an event or a type, such as data.send.")
+    var name: String?
 
     @Flag(name: .long, help: "The whole contract, as an OpenRPC document.")
     var json = false
@@ -28,10 +29,11 @@ struct DescribeCommand: ParsableCommand {
             return try StandardOutput.line(text)
         }
         let contract = try Contract()
-        if let method {
-            print(try page(of: method, contract), terminator: "")
+        guard let name else { return print(try list(contract), terminator: "") }
+        if let type = contract.type(name) {
+            print(page(of: type, name), terminator: "")
         } else {
-            print(try list(contract), terminator: "")
+            print(try page(of: name, contract), terminator: "")
         }
     }
 
@@ -46,14 +48,14 @@ struct DescribeCommand: ParsableCommand {
     }
 
     private func page(of name: String, _ contract: Contract) throws(CommandFailure) -> String {
-        let method = try contract.method(name)
+        let method = if let event = contract.event(name) { event } else { try contract.method(name) }
         var text = "\(name)\n  \(method["summary"]?.string ?? "")\n"
         if let description = method["description"]?.string { text += "  \(description)\n" }
         let parameters = (method["params"]?.array ?? []).compactMap(\.object)
         if !parameters.isEmpty { text += "\nparameters\n" }
         for parameter in parameters { text += self.line(parameter, isRequired: parameter["required"] == .bool(true)) }
         text += self.result(method, contract)
-        if let example = method["x-outrider-example"] {
+        if method["result"] != nil, let example = method["x-outrider-example"] {
             let written = String(decoding: JSONWriter.bytes(of: example), as: UTF8.self)
             text += "\nexample\n  outrider call \(name) '\(written.replacing("'", with: "'\\''"))'\n"
         }
@@ -63,10 +65,22 @@ struct DescribeCommand: ParsableCommand {
     private func result(_ method: JSONObject, _ contract: Contract) -> String {
         let schema = method["result"]?.object?["schema"]?.object ?? [:]
         let type = schema["$ref"]?.string.flatMap { contract.resolve($0) } ?? schema
-        let members = type["properties"]?.object?.members ?? []
+        let members = members(of: type)
+        return members.isEmpty ? "" : "\nresult\n" + members
+    }
+
+    private func page(of type: JSONObject, _ name: String) -> String {
+        var text = "\(name)\n  \(type["description"]?.string ?? "")\n"
+        if let words = type["enum"]?.array {
+            text += "  one of \(words.compactMap(\.string).joined(separator: ", "))\n"
+        }
+        let members = members(of: type)
+        return members.isEmpty ? text : text + "\nmembers\n" + members
+    }
+
+    private func members(of type: JSONObject) -> String {
         let required = type["required"]?.array ?? []
-        if members.isEmpty { return "" }
-        return members.reduce("\nresult\n") { text, member in
+        return (type["properties"]?.object?.members ?? []).reduce("") { text, member in
             let shown: JSONObject = ["name": .string(member.name), "schema": member.value]
             return text + line(shown, isRequired: required.contains(.string(member.name)))
         }

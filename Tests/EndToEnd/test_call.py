@@ -91,6 +91,15 @@ def test_describe_explains_a_method():
         assert word in said
 
 
+@pytest.mark.parametrize(
+    "name, said",
+    [("RequestSpec", "url  (string, required)"), ("LogLevel", "warning"), ("event.end", "size  (integer, required)")],
+)
+def test_describe_explains_types_and_events(name, said):
+    done = outrider("describe", name)
+    assert done.returncode == 0 and said in done.stdout.decode()
+
+
 def test_describe_prints_the_contract():
     assert outrider("describe", "--json").stdout.decode() == contract.TEXT
 

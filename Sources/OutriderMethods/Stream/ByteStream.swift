@@ -69,6 +69,7 @@ package final class ByteStream: Holdable {
         }
         guard isFree else { return .busy }
         defer { contents.withLock { $0.isRead = false } }
+        if let outcome = attempt(upTo: limit, isLast: wait <= .zero) { return outcome }
         let deadline = ContinuousClock.now.advanced(by: wait)
         // Ends with this read; only rings.
         let alarm = Task { [data] in
@@ -77,9 +78,9 @@ package final class ByteStream: Holdable {
         }
         defer { alarm.cancel() }
         while true {
-            if let outcome = attempt(upTo: limit, isLast: ContinuousClock.now >= deadline) { return outcome }
             await data.wait()
             try Task.checkCancellation()
+            if let outcome = attempt(upTo: limit, isLast: ContinuousClock.now >= deadline) { return outcome }
         }
     }
 

@@ -52,6 +52,14 @@ struct Contract {
         NearNames.of(name, among: names).first.map { " (did you mean \($0)?)" } ?? ""
     }
 
+    /// An event or a callback.
+    func event(_ name: String) -> JSONObject? {
+        let all = ["x-outrider-events", "x-outrider-callbacks"].flatMap { document[$0]?.array ?? [] }
+        return all.compactMap(\.object).first { $0["name"]?.string == name }
+    }
+
+    func type(_ name: String) -> JSONObject? { resolve("#/components/schemas/\(name)") }
+
     /// What a `$ref` points to.
     func resolve(_ reference: String) -> JSONObject? {
         var value = JSONValue.object(document)
