@@ -15,6 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 """The repository."""
 
+PATTERN = bytes(range(256)) * 40_000
+"""What the origin's ``/bytes/N`` begins with."""
+
 
 def serve(binary: str, path: str) -> subprocess.Popen[bytes]:
     """Starts a service on ``path`` and waits until it listens."""

@@ -14,9 +14,7 @@ from typing import Any
 import outrider
 import pytest
 from outrider import AsyncClient, AsyncResponse
-from peers import Peer, serve, stop
-
-PATTERN = bytes(range(256)) * 12_000
+from peers import PATTERN, Peer, serve, stop
 
 Work = Callable[[AsyncClient], Coroutine[Any, Any, None]]
 

@@ -13,9 +13,7 @@ from typing import Any
 import outrider
 import pytest
 from outrider import Client, Response
-from peers import Peer
-
-PATTERN = bytes(range(256)) * 40_000
+from peers import PATTERN, Peer
 
 MakePeer = Callable[..., Peer]
 

@@ -7,15 +7,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 
 import outrider
 import pytest
-from peers import Peer
-
-PATTERN = bytes(range(256)) * 40_000
-
-MakePeer = Callable[..., Peer]
 
 
 @pytest.mark.parametrize(

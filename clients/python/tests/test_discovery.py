@@ -7,17 +7,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import outrider
 import pytest
 from outrider import Client
-from peers import Peer, serve, stop
-
-PATTERN = bytes(range(256)) * 40_000
-
-MakePeer = Callable[..., Peer]
+from peers import serve, stop
 
 
 def test_a_service_that_was_restarted_is_found_again(binary: str, directory: str) -> None:

@@ -6,17 +6,11 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import outrider
 import pytest
 from outrider import Client
-from peers import Peer
-
-PATTERN = bytes(range(256)) * 40_000
-
-MakePeer = Callable[..., Peer]
 
 
 def test_events_are_iterated_over(client: Client, origin: str) -> None:

@@ -15,8 +15,6 @@ import pytest
 from outrider import Client
 from peers import Peer, serve, stop
 
-PATTERN = bytes(range(256)) * 40_000
-
 MakePeer = Callable[..., Peer]
 
 

@@ -8,17 +8,12 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import outrider
 import pytest
 from outrider import Client, Response
-from peers import Peer
-
-PATTERN = bytes(range(256)) * 40_000
-
-MakePeer = Callable[..., Peer]
+from peers import PATTERN
 
 
 def test_threads_share_a_client(client: Client, origin: str) -> None:
