@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import CHECKOUT, HASH_HEAD, PACKAGE, SWIFT_HEAD
+from house import CHECKOUT, HASH_HEAD, PACKAGE, SWIFT_HEAD
 
 RPC = "Sources/OutriderRPC/"
 BODY = SWIFT_HEAD + "func f() {{\n    {}\n}}\n"

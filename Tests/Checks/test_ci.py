@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import CHECKOUT
+from house import CHECKOUT
 
 GOOD = "echo 3 passed, 0 failed, 2 skipped"
 

@@ -12,7 +12,7 @@ import sys
 import time
 
 import pytest
-from conftest import CHECKOUT
+from house import CHECKOUT
 
 # stands in for the binary: "answers" while the file that stands for its socket is there
 STAND_IN = """#!/bin/sh
