@@ -105,6 +105,33 @@ def test_text_goes_by_the_charset(client: Client, peer: MakePeer) -> None:
     assert (r.body_kind, r.text, r.content) == ("text", "Zoë", body)
 
 
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (b'\xef\xbb\xbf{"a": "\xc3\xab"}', {"a": "ë"}),
+        ('{"a": "ë"}'.encode("utf-16"), {"a": "ë"}),
+        (b" [1]\n", [1]),
+        (b"not JSON", None),
+        (b"", None),
+        (b"\xff", None),
+        (b"[1] 2", None),
+    ],
+)
+def test_json_is_read_as_it_should_be_written(client: Client, peer: MakePeer, body: bytes, value: object) -> None:
+    r = client.get(peer(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)).url)
+    assert r.content == body
+    if value is not None:
+        assert r.json() == value
+        return
+    with pytest.raises(ValueError):
+        r.json()
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(client: Client, peer: MakePeer) -> None:
+    url = peer(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\xef\xbb\xbfx").url
+    assert client.get(url).text == "x"
+
+
 def test_a_timeout_raises(client: Client, origin: str) -> None:
     began = time.monotonic()
     with pytest.raises(outrider.RequestTimeout) as caught:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+BYTE_ORDER_MARK = "\ufeff"
+
+
 class Headers:
     """The fields of a response: a mapping that does not mind capitals and keeps repeated fields.
 
@@ -276,16 +279,15 @@ class ResponseData:
         body = self.body
         if body.get("kind") == "text":
             return str(body["text"])
-        encoding = self.encoding
         try:
-            return content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, "replace")
+            text = content.decode(self.encoding, "replace")
         except LookupError:
-            return content.decode("utf-8", "replace")
+            text = content.decode("utf-8", "replace")
+        return text[1:] if text[:1] == BYTE_ORDER_MARK else text
 
     def _json(self, content: bytes) -> Any:
         body = self.body
         if body.get("kind") == "json":
             return body["json"]
-        if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            return decode(content.decode("utf-16"))
-        return decode(content.decode("utf-8-sig"))
+        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8")
+        return decode(text[1:] if text[:1] == BYTE_ORDER_MARK else text)

@@ -85,17 +85,14 @@ def encode(value: Any, name: str = "params") -> str:
 
 def decode(text: str) -> Any:
     """One JSON value and nothing else. Raises :class:`ValueError`."""
-    start = 0
-    end = len(text)
-    while start < end and text[start] in " \t\r\n":
-        start += 1
+    text = text.strip(" \t\r\n")
     try:
-        value, stop = scan(text, start)
+        value, stop = scan(text, 0)
     except StopIteration:
         raise ValueError(f"not JSON: {text[:80]!r}") from None
     except RecursionError:
         raise ValueError("JSON nested too deeply") from None
-    if text[stop:].strip(" \t\r\n"):
+    if stop != len(text):
         raise ValueError(f"text after the JSON value: {text[stop : stop + 80]!r}")
     return value
 
