@@ -7,7 +7,6 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 import time
 
 import contract
@@ -23,17 +22,6 @@ TRANSCRIPTS = sorted((contract.ROOT / "schema/transcripts").glob("*/*.io"))
 SETTINGS = contract.CONTRACT.document["x-outrider-settings"]
 AT_ONCE = 64
 NO_NUMBERS = ["NaN", "Infinity", "-Infinity", "1e400", "9223372036854775808", "1" * 400, "0x10", "01", "1."]
-
-
-@pytest.fixture(scope="module")
-def origin():
-    """The URL of the small server on loopback."""
-    command = [sys.executable, str(contract.ROOT / "scripts/origin.py"), "--port", "0", "--quiet"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield "http://127.0.0.1:" + process.stdout.readline().strip()
-        finally:
-            process.terminate()
 
 
 @pytest.fixture
