@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from ._async_connection import AsyncConnection
 from ._async_events import AsyncEventStream, AsyncInbox
-from ._calls import UNTIMED_GUARD, Defaults, build, build_item, guard_for
-from ._client import own_timeout, result_of
+from ._calls import FOREVER, UNTIMED_GUARD, Defaults, build, build_item, guard_for, own_timeout
 from ._exceptions import ExchangeError, OutriderError, ServerGone
 from ._responses import AsyncResponse
-from ._rpc import encode
+from ._rpc import encode, result_of
 from ._transports import end, reach
 from ._wire import Unsent
 
@@ -162,7 +161,7 @@ class AsyncClient:
         params: dict[str, Any] = {"request": request}
         if timeout is not None:
             params["timeout"] = timeout
-        result = await self.invoke("request.wait", params, timeout=timeout)
+        result = await self.invoke("request.wait", params, timeout=FOREVER if timeout is None else timeout)
         if result.get("pending"):
             return None
         response = AsyncResponse(result, self.invoke)

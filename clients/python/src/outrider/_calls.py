@@ -351,3 +351,11 @@ def build_item(item: Item, options: Mapping[str, Any], defaults: Defaults) -> Bu
         url = own.pop("url")
         return build(text_of(own.pop("method", "GET"), "method").upper(), url, own, defaults)
     raise TypeError(f"a request must be a URL, (method, URL) or a mapping, not {type(item).__name__}")
+
+
+def own_timeout(params: Mapping[str, Any]) -> Timeout | None:
+    """The time limit among a method's own parameters, so that this client waits a little longer than that."""
+    timeout = params.get("timeout")
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        return None
+    return timeout

@@ -7,11 +7,11 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
-from ._calls import UNTIMED_GUARD, Defaults, build, build_item, guard_for
+from ._calls import FOREVER, UNTIMED_GUARD, Defaults, build, build_item, guard_for, own_timeout
 from ._connection import Connection, Inbox
-from ._exceptions import ExchangeError, OutriderError, ProtocolError, ServerGone, from_error
+from ._exceptions import ExchangeError, OutriderError, ServerGone
 from ._responses import Response
-from ._rpc import encode
+from ._rpc import encode, result_of
 from ._transports import reach
 from ._wire import Unsent
 
@@ -98,7 +98,8 @@ class Client:
         ``file``          the path of a file to send; the service reads it
         ``content_type``  instead of the one that the kind of body implies
         ``auth``          a user name and a password
-        ``timeout``       seconds for all of it, or a mapping of phases (``connect``, ``firstByte``…) to seconds
+        ``timeout``       seconds for all of it, or a mapping of phases (``connect``, ``firstByte``…) to seconds;
+                          without it the service's limits hold, and ten minutes in all
         ``serialize``     ``json``, ``text``, ``auto``: let the service check or decode the body
         ``body_to``       ``stored``, ``file`` or ``discard``: leave the body in the service
         ``max_inline``    up to how many bytes the body comes with the answer
@@ -189,7 +190,7 @@ class Client:
         params: dict[str, Any] = {"request": request}
         if timeout is not None:
             params["timeout"] = timeout
-        result = self.invoke("request.wait", params, timeout=timeout)
+        result = self.invoke("request.wait", params, timeout=FOREVER if timeout is None else timeout)
         if result.get("pending"):
             return None
         response = Response(result, self.invoke)
@@ -380,21 +381,3 @@ class Client:
     def __repr__(self) -> str:
         where = "stdio" if self._stdio or self._command else self._socket or "the user's service"
         return f"<outrider.Client of {where}>"
-
-
-def result_of(message: Any) -> dict[str, Any]:
-    """The result in an answer, or the exception for its error."""
-    if "error" in message:
-        raise from_error(message["error"])
-    result = message.get("result")
-    if not isinstance(result, dict):
-        raise ProtocolError("the service answered with neither a result nor an error")
-    return result
-
-
-def own_timeout(params: Mapping[str, Any]) -> Timeout | None:
-    """The time limit among a method's own parameters, so that this client waits a little longer than that."""
-    timeout = params.get("timeout")
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-        return None
-    return timeout

@@ -101,6 +101,7 @@ class Connection(Wire):
         self._next = count(1).__next__
         self._waiting: dict[int, Waiter] = {}
         self._owed: list[bytes] = []
+        self._handed = 0
 
     # Calls
 
@@ -238,11 +239,15 @@ class Connection(Wire):
 
     # Events
 
-    def listen(self, number: int, waiter: Waiter, deadline: float) -> None:
-        """Reads, or waits while another thread reads, until ``waiter`` has been woken or the deadline has passed."""
+    def listen(self, number: int, waiter: Waiter, deadline: float) -> bool:
+        """Reads, or waits while another thread reads, until ``waiter`` has been woken or the deadline has passed.
+
+        Tells whether other threads have calls here: who only listens had better leave the reading to them.
+        """
         if self.pid != os.getpid():
             self.abandon()
-            return
+            return False
+        before = self._handed
         self._waiting[number] = waiter
         try:
             if self._reading.acquire(False):
@@ -253,8 +258,10 @@ class Connection(Wire):
                     pass
                 finally:
                     self._reading.release()
-            elif self.dead is None:
+                return self._handed != before
+            if self.dead is None:
                 waiter.sleep(deadline)
+            return True
         finally:
             self._waiting.pop(number, None)
             self._appoint()
@@ -284,6 +291,7 @@ class Connection(Wire):
             else:
                 waiter = self._waiting.pop(number, None)
                 if waiter is not None:
+                    self._handed += 1
                     waiter.deliver(number, message)
         if self._owed:
             owed, self._owed = self._owed, []

@@ -8,7 +8,7 @@ that package costs more time than a whole call does; where they are missing, the
 
 from __future__ import annotations
 
-from ._exceptions import InvalidCall, ProtocolError
+from ._exceptions import InvalidCall, ProtocolError, from_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,3 +158,13 @@ def _carefully(lines: bytes) -> list[Any]:
             raise ProtocolError(f"the service sent a message that is not an object: {line[:80]!r}")
         found.append(message)
     return found
+
+
+def result_of(message: Any) -> dict[str, Any]:
+    """The result in an answer, or the exception for its error."""
+    if "error" in message:
+        raise from_error(message["error"])
+    result = message.get("result")
+    if not isinstance(result, dict):
+        raise ProtocolError("the service answered with neither a result nor an error")
+    return result
