@@ -49,15 +49,18 @@ final class ScriptedServer: Sendable {
     ///   - path: of a Unix socket instead of a port.
     ///   - tls: what to present, for a server that speaks TLS.
     ///   - greeting: what is said before anything is asked.
+    ///   - isDeaf: whether it never reads.
     ///   - readsBodies: whether the script is asked when the body is there, rather than at the end of the head.
     init(
-        path: String? = nil, tls: NIOSSLContext? = nil, greeting: String = "", readsBodies: Bool = true,
+        path: String? = nil, tls: NIOSSLContext? = nil, greeting: String = "", isDeaf: Bool = false,
+        readsBodies: Bool = true,
         _ script: @escaping @Sendable (Request) -> [Step]
     ) async throws {
         let state = SharedState()
         self.state = state
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.autoRead, value: !isDeaf)
             .childChannelInitializer { channel in
                 let number = state.mutex.withLock { state in
                     state.connections += 1
@@ -109,6 +112,8 @@ private final class Player: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // what follows a head is not looked at where bodies are not read
+        if !readsBodies, requests > 0 { return }
         buffer.writeImmutableBuffer(Self.unwrapInboundIn(data))
         while let request = nextRequest() {
             state.mutex.withLock { $0.requests.append(request) }
@@ -119,22 +124,28 @@ private final class Player: ChannelInboundHandler {
 
     private func nextRequest() -> ScriptedServer.Request? {
         if head == nil {
-            let text = String(buffer: buffer)
-            guard let end = text.utf8.indices.first(where: { text.utf8[$0...].starts(with: "\r\n\r\n".utf8) }) else {
-                return nil
-            }
-            let lines = text[..<end]
-            buffer.moveReaderIndex(forwardBy: lines.utf8.count + 4)
-            let length = lines.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
-            head = (String(lines), length.flatMap { Int($0.dropFirst(15).filter(\.isNumber)) } ?? 0)
+            guard let end = endOfHead, let text = buffer.readString(length: end) else { return nil }
+            buffer.moveReaderIndex(forwardBy: 4)
+            let length = text.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
+            head = (text, length.flatMap { Int($0.dropFirst(15).filter(\.isNumber)) } ?? 0)
         }
         guard let (text, length) = head else { return nil }
         guard !readsBodies || buffer.readableBytes >= length else { return nil }
         head = nil
         requests += 1
         let body = buffer.readSlice(length: min(length, buffer.readableBytes)) ?? ByteBuffer()
-        if !readsBodies { buffer.clear() }
         return ScriptedServer.Request(head: text, body: body, connection: number, number: requests - 1)
+    }
+
+    private var endOfHead: Int? {
+        buffer.withUnsafeReadableBytes { bytes in
+            var index = 3
+            while index < bytes.count {
+                if bytes[index] == 0x0A, bytes[index - 1] == 0x0D, bytes[index - 2] == 0x0A { return index - 3 }
+                index += 1
+            }
+            return nil
+        }
     }
 
     private func play(_ context: ChannelHandlerContext) {
@@ -151,10 +162,9 @@ private final class Player: ChannelInboundHandler {
         case .flood(let bytes, let times):
             if times > 1 { steps.insert(.flood(bytes, times: times - 1), at: steps.startIndex) }
             context.writeAndFlush(Self.wrapOutboundOut(bytes)).whenComplete { result in
-                switch result {
-                case .success: me.value.0.play(me.value.1)
-                case .failure: me.value.0.steps = []
-                }
+                // not from here: the write may have ended at once
+                if case .success = result { return me.value.1.eventLoop.execute { me.value.0.play(me.value.1) } }
+                me.value.0.steps = []
             }
         case .pause(let seconds):
             context.eventLoop.scheduleTask(in: .nanoseconds(Int64(seconds * 1e9))) { goOn(.success(())) }

@@ -79,6 +79,17 @@ extension HTTPTransport {
     }
 }
 
+extension HTTPTransport {
+    /// Whether its connections come to stand so before long.
+    func comesTo(_ holds: (PoolMachine.Counts) -> Bool) async throws -> Bool {
+        for _ in 0..<2_000 {
+            if holds(await counts()) { return true }
+            try await testGroup.next().scheduleTask(in: .milliseconds(5)) {}.futureResult.get()
+        }
+        return false
+    }
+}
+
 func makeTransport(_ settings: HTTPTransport.Settings = .init()) -> HTTPTransport {
     HTTPTransport(group: testGroup.next(), settings: settings)
 }

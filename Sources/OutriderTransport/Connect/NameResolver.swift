@@ -61,7 +61,6 @@ package final class SystemResolver: NameResolver {
         hints.ai_family = AF_UNSPEC
         // safe: the constants are small
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        hints.ai_flags = AI_ADDRCONFIG
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(host, nil, &hints, &list)
         defer { if let list { freeaddrinfo(list) } }

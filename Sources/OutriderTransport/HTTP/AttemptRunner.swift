@@ -94,8 +94,7 @@ final class AttemptRunner: @unchecked Sendable {
     func pull(_ continuation: BodyQueue.Continuation) {
         if let ready = tryNext() { return continuation.resume(returning: ready) }
         body.wait(continuation)
-        clock.moved()
-        pool.deadlines.movedUp(self)
+        moved()
         readMore()
     }
 
@@ -117,6 +116,11 @@ final class AttemptRunner: @unchecked Sendable {
     private func publish() {
         let now = Published(timeline: clock.snapshot, trailers: body.trailers)
         published.withLock { $0 = now }
+    }
+
+    private func moved() {
+        clock.moved()
+        pool.deadlines.movedUp(self)
     }
 
     private func readMore() {
@@ -220,7 +224,7 @@ extension AttemptRunner: PoolWaiter {
             switch step {
             case .sent(let bytes, let inAll):
                 self.clock.sent(bytes)
-                if self.stage == .sending { self.clock.moved() }
+                if self.stage == .sending { self.moved() }
                 self.observer.bodySent(inAll)
             case .finished:
                 self.writer = nil
@@ -256,6 +260,7 @@ extension AttemptRunner: ConnectionUser {
         case .request, .firstByte: clock.enter(.response)
         default: if stage == .sending || body.isAwaited { clock.moved() }
         }
+        pool.deadlines.movedUp(self)
     }
 
     func informational(_ head: ResponseHead) { observer.informational(status: head.status, fields: head.fields) }
@@ -299,7 +304,7 @@ extension AttemptRunner: ConnectionUser {
     private func deliver() {
         guard let continuation = body.takeWaiting() else { return }
         guard let ready = tryNext() else {
-            clock.moved()
+            moved()
             return body.wait(continuation)
         }
         clock.pause()

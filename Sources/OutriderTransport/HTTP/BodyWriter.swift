@@ -32,6 +32,7 @@ final class BodyWriter: @unchecked Sendable {
     private var taken: Int64 = 0
     private var acknowledged: Int64 = 0
     private var isReading = false
+    private var isFilling = false
 
     /// Nil if nothing of the body is left to be written.
     init?(_ body: AttemptBody, to connection: HTTP1Connection, files: NIOThreadPool) {
@@ -65,8 +66,16 @@ final class BodyWriter: @unchecked Sendable {
         source = .memory(ByteBuffer())
     }
 
+    /// Sends until enough is on its way. A write may end before it returns and call this again: then the loop that runs
+    /// already goes on. After some pieces others get their turn on the event loop.
     private func fill() {
+        guard !isFilling else { return }
+        isFilling = true
+        defer { isFilling = false }
+        var turn = 8
         while tell != nil, !isReading, taken < size, taken - acknowledged <= Int64(Self.aheadBytes - Self.pieceBytes) {
+            guard turn > 0 else { return connection.channel.eventLoop.assumeIsolated().execute { self.fill() } }
+            turn -= 1
             switch source {
             case .memory(var bytes):
                 let piece = bytes.readSlice(length: min(Self.pieceBytes, bytes.readableBytes)) ?? ByteBuffer()

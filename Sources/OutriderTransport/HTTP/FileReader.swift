@@ -30,15 +30,16 @@ final class FileReader: Sendable {
         while piece.readableBytes < wanted {
             let missing = wanted - piece.readableBytes
             let position = Int(clamping: offset) + piece.readableBytes
-            let got = piece.writeWithUnsafeMutableBytes(minimumWritableBytes: missing) { target in
-                max(0, pread(descriptor, target.baseAddress, missing, position))
+            var got = 0
+            piece.writeWithUnsafeMutableBytes(minimumWritableBytes: missing) { target in
+                got = pread(descriptor, target.baseAddress, missing, position)
+                return max(0, got)
             }
-            if got == 0 {
-                if errno == EINTR { continue }
-                throw .changed(path)
-            }
+            if got == 0 { throw .changed(path) }
+            if got < 0, errno != EINTR { throw .unreadable(path, .errno) }
         }
-        if offset + Int64(wanted) >= size { try checkSize() }
+        let end = offset + Int64(wanted)  // safe: an Int is an Int64
+        if end >= size { try checkSize() }
         return piece
     }
 

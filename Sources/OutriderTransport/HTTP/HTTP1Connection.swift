@@ -43,8 +43,9 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
     private var context: ChannelHandlerContext?
     private var framing: BodyFraming?
     private var informationalHeads = 0
-    private var arrival = WireGauge.Arrival()
-    private var bodyEnd: UInt?
+    /// The last read from the network and the last piece of a body in it, while they are being looked at.
+    private var arrival = ByteBuffer()
+    private var piece: ByteBuffer?
     private var ending: HTTP1Machine.End?
     private var isClosed = false
 
@@ -125,15 +126,15 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    private func came(_ arrival: WireGauge.Arrival) -> Bool {
+    private func came(_ arrival: ByteBuffer) -> Bool {
         guard machine.bytesReceived() else {
             // nobody asked: what follows an answer could be taken for the next one
             if !isClosed { broke(.quiet, nil) }
             return false
         }
         self.arrival = arrival
-        bodyEnd = nil
-        user?.heard(arrival.bytes)
+        piece = nil
+        user?.heard(arrival.readableBytes)
         return true
     }
 
@@ -142,7 +143,7 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
         switch Self.unwrapInboundIn(data) {
         case .head(let head): received(head)
         case .body(let bytes):
-            bodyEnd = WireGauge.end(of: bytes)
+            piece = bytes
             user?.bodyCame(bytes)
         case .end(let trailers):
             ending = machine.bodyEnded() == .reuse && isCleanEnd ? .reuse : .close
@@ -155,12 +156,14 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
     /// Whether nothing came behind the end of the answer, not even half a line.
     private var isCleanEnd: Bool {
         switch framing {
-        case .length(let length) where length > 0: bodyEnd == arrival.end
+        case .length(let length) where length > 0: piece.map { arrival.ends(with: $0) } ?? false
         default: arrival.endsInEmptyLine
         }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
+        arrival = ByteBuffer()
+        piece = nil
         guard !isClosed else { return }
         switch ending {
         case nil: if user?.wantsMore() ?? false { context.read() }

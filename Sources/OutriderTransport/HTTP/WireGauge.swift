@@ -15,35 +15,13 @@ final class WireGauge: ChannelDuplexHandler {
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = ByteBuffer
 
-    /// What one read from the network brought.
-    struct Arrival {
-        var bytes = 0
-        /// Where in memory it ends: a body that ends elsewhere is followed by something.
-        var end: UInt = 0
-        /// Whether its last line is empty, as after a head or after the last chunk.
-        var endsInEmptyLine = false
-
-        init() {}
-
-        init(_ buffer: ByteBuffer) {
-            bytes = buffer.readableBytes
-            end = WireGauge.end(of: buffer)
-            endsInEmptyLine = buffer.withUnsafeReadableBytes { bytes in
-                var rest = bytes[...]
-                guard rest.popLast() == 0x0A else { return false }
-                if rest.last == 0x0D { rest.removeLast() }
-                return rest.last == 0x0A
-            }
-        }
-    }
-
-    private let came: (Arrival) -> Bool
+    private let came: (ByteBuffer) -> Bool
 
     /// - Parameter came: false when nobody waits for it: then it is dropped.
-    init(came: @escaping (Arrival) -> Bool) { self.came = came }
+    init(came: @escaping (ByteBuffer) -> Bool) { self.came = came }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard came(Arrival(Self.unwrapInboundIn(data))) else { return }
+        guard came(Self.unwrapInboundIn(data)) else { return }
         context.fireChannelRead(data)
     }
 
@@ -54,9 +32,33 @@ final class WireGauge: ChannelDuplexHandler {
         }
         context.write(Self.wrapOutboundOut(bytes), promise: promise)
     }
+}
 
-    /// The address behind the last byte; slices of one buffer share its memory.
-    static func end(of buffer: ByteBuffer) -> UInt {
-        buffer.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) &+ UInt(bitPattern: $0.count) }
+extension ByteBuffer {
+    /// Whether its last line is empty, as after a head or after the last chunk.
+    var endsInEmptyLine: Bool {
+        withUnsafeReadableBytes { bytes in
+            var rest = bytes[...]
+            guard rest.popLast() == 0x0A else { return false }
+            if rest.last == 0x0D { rest.removeLast() }
+            return rest.last == 0x0A
+        }
+    }
+
+    /// Whether a piece that was cut out of this buffer was cut out at its end.
+    ///
+    /// Slices share the memory of their buffer, which is how to know. Where the parser has had to put two reads together
+    /// they do not, and the bytes decide.
+    func ends(with piece: ByteBuffer) -> Bool {
+        withUnsafeReadableBytes { whole in
+            piece.withUnsafeReadableBytes { part in
+                if let end = whole.baseAddress.map({ $0 + whole.count }), let other = part.baseAddress,
+                    other + part.count == end
+                {
+                    return true
+                }
+                return whole.suffix(64).reversed().starts(with: part.suffix(min(64, whole.count)).reversed())
+            }
+        }
     }
 }

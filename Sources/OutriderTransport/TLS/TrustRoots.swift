@@ -110,9 +110,8 @@ extension TrustRoots.Stamp {
     fileprivate init?(of file: String) {
         var status = stat()
         guard stat(file, &status) == 0 else { return nil }
-        // safe: these are 64 bits wide on every Linux that we run on
         self.init(
-            inode: UInt64(status.st_ino), size: Int64(status.st_size), seconds: Int64(status.st_mtim.tv_sec),
-            nanoseconds: Int64(status.st_mtim.tv_nsec))
+            inode: UInt64(clamping: status.st_ino), size: Int64(clamping: status.st_size),
+            seconds: Int64(clamping: status.st_mtim.tv_sec), nanoseconds: Int64(clamping: status.st_mtim.tv_nsec))
     }
 }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import NIOPosix
+import OutriderHTTP
+import OutriderTransport
+import Testing
+
+/// From a host to a connection.
+@Suite(.timeLimit(.minutes(1)))
+struct ConnectingTests {
+    private struct FixedResolver: NameResolver {
+        var list: [SocketAddress]
+
+        func addresses(of host: String, port: Int, on loop: any EventLoop) -> EventLoopFuture<[SocketAddress]> {
+            loop.makeSucceededFuture(list)
+        }
+    }
+
+    private func named(_ host: String = "example.test") -> Attempt {
+        var attempt = Attempt.local(80)
+        attempt.url.host = host
+        return attempt
+    }
+
+    private func address(_ host: String, _ port: Int) throws -> SocketAddress {
+        try SocketAddress(ipAddress: host, port: port)
+    }
+
+    @Test func `the next address is tried when one refuses`() async throws {
+        let server = try await ScriptedServer { _ in [.ok("hello")] }
+        let resolver = try FixedResolver(list: [
+            address("127.0.0.1", 1), address("::1", 1), address("127.0.0.1", server.port),
+        ])
+        let transport = HTTPTransport(group: testGroup.next(), resolver: resolver)
+        let answer = try await transport.answer(named())
+        #expect(answer.text == "hello" && answer.timeline.remote == "127.0.0.1:\(server.port)")
+        #expect(answer.timeline.resolve != nil && answer.timeline.connect != nil)
+        #expect(server.requests[0].head.contains("\r\nHost: example.test\r\n"))
+        await server.close()
+    }
+
+    @Test func `the next address is tried when one is slow, and the first to answer wins`() async throws {
+        let deaf = try DeafPort()
+        let server = try await ScriptedServer { _ in [.ok("hello")] }
+        let resolver = try FixedResolver(list: [
+            address("127.0.0.1", deaf.port), address("127.0.0.1", server.port),
+        ])
+        let transport = HTTPTransport(group: testGroup.next(), resolver: resolver)
+        let answer = try await transport.answer(named())
+        #expect(answer.text == "hello")
+        let connect = try #require(answer.timeline.connect)
+        #expect(connect >= .milliseconds(240))
+        withExtendedLifetime(deaf) {}
+        await server.close()
+    }
+
+    @Test func `when all refuse, the failure names one`() async throws {
+        let resolver = try FixedResolver(list: [address("127.0.0.1", 1), address("127.0.0.1", 2)])
+        let failure = await HTTPTransport(group: testGroup.next(), resolver: resolver).failure(named())
+        #expect(failure?.kind == .connectionRefused && failure?.message == "127.0.0.1:1 refused the connection")
+    }
+
+    @Test func `localhost needs no resolver`() async throws {
+        let server = try await ScriptedServer { _ in [.ok("hello")] }
+        let transport = HTTPTransport(group: testGroup.next(), resolver: FixedResolver(list: []))
+        var attempt = Attempt.local(server.port)
+        attempt.url.host = "localhost"
+        let answer = try await transport.answer(attempt)
+        #expect(answer.text == "hello" && answer.timeline.resolve == nil)
+        await server.close()
+    }
+
+    @Test func `the system's resolver finds what the system knows`() async throws {
+        let found = try await SystemResolver().addresses(of: "localhost", port: 81, on: testGroup.next()).get()
+        #expect(!found.isEmpty && found.allSatisfy { $0.port == 81 && ["127.0.0.1", "::1"].contains($0.ipAddress) })
+    }
+
+    @Test func `lookups without end are refused`() async throws {
+        let resolver = SystemResolver(threads: 1, mostPending: 0)
+        let failure = await HTTPTransport(group: testGroup.next(), resolver: resolver).failure(named())
+        #expect(failure?.kind == .limitExceeded && failure?.phase == .resolve)
+    }
+
+    @Test func `a Unix socket is connected to by its path`() async throws {
+        let path = try TestCertificates.path("server.sock")
+        let server = try await ScriptedServer(path: path) { _ in [.ok("hello")] }
+        var attempt = Attempt.local(80, "/a")
+        attempt.url.socketPath = path
+        let transport = makeTransport()
+        for isReused in [false, true] {
+            let answer = try await transport.answer(attempt)
+            #expect(answer.text == "hello" && answer.timeline.remote == path && answer.timeline.reused == isReused)
+        }
+        #expect(server.requests[0].head.contains("\r\nHost: localhost\r\n"))
+        await server.close()
+        attempt.url.socketPath = path + "-gone"
+        let gone = await transport.failure(attempt)
+        #expect(gone?.kind == .connectionRefused && gone?.message == "there is no socket at \(path)-gone")
+        attempt.url.socketPath = "/" + String(repeating: "x", count: 200)
+        #expect(await transport.failure(attempt)?.kind == .invalidURL)
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+import Synchronization
+import Testing
+
+/// Which connection carries which request.
+@Suite(.timeLimit(.minutes(1)))
+struct ConnectionReuseTests {
+    private func until(_ transport: HTTPTransport, _ holds: (PoolMachine.Counts) -> Bool) async throws {
+        #expect(try await transport.comesTo(holds))
+    }
+
+    @Test func `an idle connection that the server ends is not lent again`() async throws {
+        let server = try await ScriptedServer { _ in [.ok("hello"), .close] }
+        let transport = makeTransport()
+        for _ in 0..<3 {
+            let answer = try await transport.answer(.local(server.port, method: "POST"))
+            #expect(answer.text == "hello" && !answer.timeline.reused)
+            try await until(transport) { $0.idle == 0 }
+        }
+        await server.close()
+    }
+
+    @Test func `an idle connection that talks unasked is closed`() async throws {
+        let server = try await ScriptedServer { request in
+            request.path == "/next" ? [.ok("good")] : [.ok("hello"), .pause(0.02), .ok("POISON")]
+        }
+        let transport = makeTransport()
+        #expect(try await transport.answer(.local(server.port)).text == "hello")
+        try await until(transport) { $0.idle == 0 }
+        let next = try await transport.answer(.local(server.port, "/next"))
+        #expect(next.text == "good" && !next.timeline.reused)
+        await server.close()
+    }
+
+    @Test(arguments: ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "POST", "PATCH"])
+    func `a request that meets a dying connection is sent again once, if it may be`(method: String) async throws {
+        let server = try await ScriptedServer { request in
+            request.number == 0 ? [.send("HTTP/1.1 204 No Content\r\n\r\n")] : [.close]
+        }
+        let transport = makeTransport()
+        _ = try await transport.answer(.local(server.port))
+        let attempt = Attempt.local(server.port, "/again", method: method)
+        if ["POST", "PATCH"].contains(method) {
+            let failure = await transport.failure(attempt)
+            #expect(failure?.kind == .connectionLost && failure?.sent == .maybeSent)
+            #expect(server.requests.filter { $0.path == "/again" }.count == 1)
+        } else {
+            let answer = try await transport.answer(attempt)
+            #expect(answer.status == 204 && !answer.timeline.reused)
+            #expect(server.requests.filter { $0.path == "/again" }.count == 2)
+        }
+        #expect(await transport.counts().busy == 0)
+        await server.close()
+    }
+
+    @Test func `a request on a fresh connection is not sent again`() async throws {
+        let server = try await ScriptedServer { _ in [.close] }
+        let failure = await makeTransport().failure(.local(server.port))
+        #expect(failure?.kind == .connectionLost)
+        #expect(server.requests.count == 1)
+        await server.close()
+    }
+
+    @Test func `a request is sent again once, not twice`() async throws {
+        let server = try await ScriptedServer { request in request.path == "/again" ? [.close] : [.ok("first")] }
+        let transport = makeTransport()
+        _ = try await transport.answer(.local(server.port))
+        #expect(await transport.failure(.local(server.port, "/again"))?.kind == .connectionLost)
+        #expect(server.requests.filter { $0.path == "/again" }.count == 2)
+        await server.close()
+    }
+
+    @Test func `no more connections than allowed are open, and all requests are answered`() async throws {
+        let server = try await ScriptedServer { request in [.pause(0.001), .ok(request.path)] }
+        let transport = makeTransport()
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<60 {
+                var attempt = Attempt.local(server.port, "/\(number)")
+                attempt.connectionsPerHost = 3
+                group.addTask { [attempt] in try await transport.answer(attempt).text == "/\(number)" }
+            }
+            for try await right in group { #expect(right) }
+        }
+        #expect(server.connections == 3)
+        #expect(await transport.counts() == PoolMachine.Counts(busy: 0, idle: 3, waiting: 0))
+        await server.close()
+    }
+
+    @Test func `a waiter that is cancelled leaves the queue`() async throws {
+        let server = try await ScriptedServer { request in request.path == "/slow" ? [] : [.ok("hello")] }
+        let transport = makeTransport()
+        var slow = Attempt.local(server.port, "/slow")
+        slow.connectionsPerHost = 1
+        let first = Task { [slow] in await transport.failure(slow) }
+        try await until(transport) { $0.busy == 1 }
+        let second = Task { [slow] in await transport.failure(slow) }
+        try await until(transport) { $0.waiting == 1 }
+        second.cancel()
+        #expect(await second.value?.kind == .explicitlyCancelled)
+        #expect(await transport.counts().waiting == 0)
+        first.cancel()
+        #expect(await first.value?.kind == .explicitlyCancelled)
+        var next = Attempt.local(server.port)
+        next.connectionsPerHost = 1
+        #expect(try await transport.answer(next).text == "hello")
+        await server.close()
+    }
+
+    @Test func `idle connections expire`() async throws {
+        let server = try await ScriptedServer { _ in [.ok("hello")] }
+        var settings = HTTPTransport.Settings()
+        settings.pool.idleSeconds = 0.05
+        let transport = makeTransport(settings)
+        _ = try await transport.answer(.local(server.port))
+        try await until(transport) { $0.idle == 0 }
+        await server.close()
+    }
+
+    @Test func `closing ends idle connections and refuses further requests`() async throws {
+        let server = try await ScriptedServer { _ in [.ok("hello")] }
+        let transport = makeTransport()
+        _ = try await transport.answer(.local(server.port))
+        transport.close()
+        #expect(await transport.counts().idle == 0)
+        #expect(await transport.failure(.local(server.port))?.kind == .sessionInvalidated)
+        await server.close()
+    }
+
+    @Test func `a body that nobody reads gives its connection up`() async throws {
+        let server = try await ScriptedServer { _ in [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nxx")] }
+        let transport = makeTransport()
+        _ = try await transport.send(.local(server.port), observer: RecordingObserver())
+        try await until(transport) { $0.busy == 0 }
+        let response = try await transport.send(.local(server.port), observer: RecordingObserver())
+        response.body.abandon()
+        try await until(transport) { $0.busy == 0 }
+        await #expect(throws: HTTPFailure.self) { while try await response.body.next() != nil {} }
+        await server.close()
+    }
+}

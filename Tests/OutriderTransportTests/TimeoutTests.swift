@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import NIOPosix
+import OutriderHTTP
+import OutriderTransport
+import Testing
+
+/// Every wait ends, by a timeout or by cancelling.
+@Suite(.timeLimit(.minutes(1)))
+struct TimeoutTests {
+    /// A resolver that never answers.
+    private struct SilentResolver: NameResolver {
+        func addresses(of host: String, port: Int, on loop: any EventLoop) -> EventLoopFuture<[SocketAddress]> {
+            loop.scheduleTask(in: .minutes(5)) { [] }.futureResult
+        }
+    }
+
+    @Test func `a name that is not found in time`() async throws {
+        let transport = HTTPTransport(group: testGroup.next(), resolver: SilentResolver())
+        var attempt = Attempt.local(80)
+        attempt.url.host = "example.test"
+        attempt.timeouts.resolve = 0.1
+        let failure = await transport.failure(attempt)
+        #expect(failure?.kind == .timedOut && failure?.phase == .resolve && failure?.sent == .notSent)
+        #expect(failure?.message == "example.test: looking up the name took more than 0.1 s")
+        #expect(await transport.counts().busy == 0)
+    }
+
+    @Test func `a name that does not exist`() async throws {
+        var attempt = Attempt.local(80)
+        attempt.url.host = "does-not-exist.invalid"
+        let failure = await makeTransport().failure(attempt)
+        #expect(failure?.kind == .nameNotFound && failure?.phase == .resolve)
+        #expect(failure?.message.hasPrefix("the host name does-not-exist.invalid was not found: ") == true)
+        #expect(failure?.underlying?.domain == .dns)
+    }
+
+    @Test func `a connection that is not accepted`() async throws {
+        let deaf = try DeafPort()
+        var attempt = Attempt.local(deaf.port)
+        attempt.timeouts.connect = 0.1
+        let failure = await makeTransport().failure(attempt)
+        #expect(failure?.kind == .timedOut && failure?.phase == .connect && failure?.sent == .notSent)
+        #expect(failure?.message == "127.0.0.1: connecting took more than 0.1 s")
+        withExtendedLifetime(deaf) {}
+    }
+
+    @Test func `a server that does not answer`() async throws {
+        let server = try await ScriptedServer { _ in [] }
+        var attempt = Attempt.local(server.port)
+        attempt.timeouts.firstByte = 0.1
+        let failure = await makeTransport().failure(attempt)
+        #expect(failure?.kind == .timedOut && failure?.phase == .firstByte && failure?.sent == .maybeSent)
+        #expect(failure?.message == "127.0.0.1: waiting for the first byte of the answer took more than 0.1 s")
+        await server.close()
+    }
+
+    @Test(arguments: ["HTTP/1.1 200 OK\r\nContent-", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"])
+    func `an answer that stalls`(beginning: String) async throws {
+        let server = try await ScriptedServer { _ in [.send(beginning)] }
+        var attempt = Attempt.local(server.port)
+        attempt.timeouts.idle = 0.1
+        let failure = await makeTransport().failure(attempt)
+        #expect(failure?.kind == .timedOut && failure?.phase == .response && failure?.sent == .sent)
+        #expect(failure?.message == "127.0.0.1: waiting for the next part of the answer took more than 0.1 s")
+        await server.close()
+    }
+
+    @Test func `an answer that drips is silent never, but too long in all`() async throws {
+        let drip = (0..<10).flatMap { _ in [ScriptedServer.Step.send("x"), .pause(0.2)] }
+        let server = try await ScriptedServer { _ in [.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")] + drip }
+        var attempt = Attempt.local(server.port)
+        attempt.timeouts.idle = 1.8
+        #expect(try await makeTransport().answer(attempt).text == "xxxxxxxxxx")
+        attempt.timeouts.total = 0.15
+        let failure = await makeTransport().failure(attempt)
+        #expect(failure?.kind == .timedOut && failure?.phase == .total)
+        #expect(failure?.message.hasPrefix("127.0.0.1 took more than 0.15 s in all") == true)
+        await server.close()
+    }
+
+    @Test func `a request that is not read stalls`() async throws {
+        let server = try await ScriptedServer(isDeaf: true) { _ in [] }
+        var attempt = Attempt.local(server.port, method: "POST", body: .bytes([UInt8](repeating: 1, count: 32 << 20)))
+        attempt.timeouts.idle = 0.2
+        let failure = await makeTransport().failure(attempt)
+        #expect(failure?.kind == .timedOut && failure?.phase == .request && failure?.sent == .maybeSent)
+        await server.close()
+    }
+
+    @Test func `waiting for a place counts into the total`() async throws {
+        let server = try await ScriptedServer { _ in [] }
+        let transport = makeTransport()
+        var attempt = Attempt.local(server.port)
+        attempt.connectionsPerHost = 1
+        let first = Task { [attempt] in await transport.failure(attempt) }
+        attempt.timeouts.total = 0.1
+        #expect(try await transport.comesTo { $0.busy == 1 })
+        let failure = await transport.failure(attempt)
+        #expect(failure?.kind == .timedOut && failure?.phase == .total && failure?.sent == .notSent)
+        #expect(failure?.message.contains("waiting for one of 1 connections") == true)
+        first.cancel()
+        #expect(await first.value?.kind == .explicitlyCancelled)
+        await server.close()
+    }
+
+    @Test func `a reader that takes its time is no stall`() async throws {
+        let server = try await ScriptedServer { _ in
+            [.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .pause(0.05), .send("hello")]
+        }
+        var attempt = Attempt.local(server.port)
+        attempt.timeouts.idle = 0.1
+        let response = try await makeTransport().send(attempt, observer: RecordingObserver())
+        try await testGroup.next().scheduleTask(in: .milliseconds(300)) {}.futureResult.get()
+        var text = ""
+        while let piece = try await response.body.next() { text += String(buffer: piece) }
+        #expect(text == "hellohello")
+        await server.close()
+    }
+
+    @Test(arguments: [true, false])
+    func `cancelling ends an attempt wherever it is`(isOnLoop: Bool) async throws {
+        let deaf = try DeafPort()
+        let server = try await ScriptedServer { request in
+            request.path == "/body" ? [.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")] : []
+        }
+        let transport = HTTPTransport(group: testGroup.next(), resolver: SilentResolver())
+        var named = Attempt.local(80)
+        named.url.host = "example.test"
+        let attempts = [named, .local(deaf.port), .local(server.port), .local(server.port, "/body")]
+        for attempt in attempts {
+            let body: @Sendable () async -> HTTPFailure? = { await transport.failure(attempt) }
+            let executor = isOnLoop ? LoopExecutor(testGroup.next()) : nil
+            let task = Task(executorPreference: executor) { await body() }
+            #expect(try await transport.comesTo { $0.busy == 1 })
+            if attempt.url.target == "/body" {
+                try await testGroup.next().scheduleTask(in: .milliseconds(30)) {}.futureResult.get()
+            }
+            task.cancel()
+            #expect(await task.value?.kind == .explicitlyCancelled)
+            #expect(await transport.counts() == PoolMachine.Counts())
+        }
+        let early = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await transport.failure(.local(server.port))
+        }
+        #expect(await early.value?.kind == .explicitlyCancelled)
+        withExtendedLifetime(deaf) {}
+        await server.close()
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import NIOCore
+import NIOPosix
+import OutriderHTTP
+import OutriderTransport
+import Testing
+
+/// Bodies of requests: from memory and from files, refused early, changed meanwhile.
+@Suite(.timeLimit(.minutes(1)))
+struct UploadTests {
+    /// A file of so many bytes, counting from 0 to 250 and again.
+    private func makeFile(_ bytes: Int) throws -> String {
+        let path = try TestCertificates.path("upload-\(bytes)-\(UInt32.random(in: 0 ... .max))")
+        let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
+        let block = pattern(251_000)
+        var left = bytes
+        while left > 0 {
+            let written = write(descriptor, block, min(left, block.count))
+            try #require(written > 0)
+            left -= written
+        }
+        close(descriptor)
+        return path
+    }
+
+    private func pattern(_ bytes: Int) -> [UInt8] {
+        let once = (0..<251).map { UInt8($0) }
+        return Array(Array(repeating: once, count: bytes / 251 + 1).joined().prefix(bytes))
+    }
+
+    @Test(arguments: [0, 1, 5_000, 65_536, 65_537, 1_000_000])
+    func `a body from memory arrives whole, and is counted`(size: Int) async throws {
+        let server = try await ScriptedServer { request in [.ok("\(request.body.readableBytes)")] }
+        let observer = RecordingObserver()
+        let body = pattern(size)
+        let transport = makeTransport()
+        let answer = try await transport.answer(
+            .local(server.port, method: "POST", body: .bytes(body)), observer: observer)
+        #expect(answer.text == "\(size)")
+        #expect(server.requests[0].body == ByteBuffer(bytes: pattern(size)))
+        #expect(server.requests[0].head.contains("\r\nContent-Length: \(size)"))
+        #expect(observer.heard.bodySent.last == Int64(size))
+        #expect(observer.heard.bodySent == observer.heard.bodySent.sorted())
+        #expect(answer.timeline.bytesSent > Int64(size))
+        #expect(await transport.counts().idle == 1)
+        await server.close()
+    }
+
+    @Test(arguments: [0, 1, 131_072, 3_000_000])
+    func `a body from a file arrives whole`(size: Int) async throws {
+        let server = try await ScriptedServer { request in [.ok("\(request.body.readableBytes)")] }
+        let path = try makeFile(size)
+        let transport = makeTransport()
+        let observer = RecordingObserver()
+        let attempt = Attempt.local(server.port, method: "PUT", body: .file(path: path, size: Int64(size)))
+        let answer = try await onLoop { try await transport.answer(attempt, observer: observer) }
+        #expect(answer.text == "\(size)")
+        #expect(server.requests[0].body == ByteBuffer(bytes: pattern(size)))
+        if size > 0 { #expect(observer.heard.bodySent.last == Int64(size)) }
+        #expect(await transport.counts().idle == 1)
+        await server.close()
+    }
+
+    @Test func `a file that is not there, no file, or of another size is refused`() async throws {
+        let server = try await ScriptedServer { _ in [.ok("hello")] }
+        let path = try makeFile(1_000)
+        let directory = try TestCertificates.path("")
+        let transport = makeTransport()
+        let bodies: [(AttemptBody, String)] = [
+            (.file(path: path + "-gone", size: 1), "No such file"),
+            (.file(path: directory, size: 4096), "not a regular file"),
+            (.file(path: path, size: 2_000), "changed"),
+            (.file(path: path, size: 500), "changed"),
+        ]
+        for (body, words) in bodies {
+            let failure = await transport.failure(.local(server.port, method: "POST", body: body))
+            #expect(failure?.kind == .bodyUnreadable && failure?.phase == .request)
+            #expect(failure?.message.contains(words) == true, "\(failure?.message ?? "")")
+        }
+        #expect(await transport.counts().busy == 0)
+        await server.close()
+    }
+
+    @Test func `an early refusal stops the upload and is delivered`() async throws {
+        let server = try await ScriptedServer(readsBodies: false) { request in
+            request.number > 0
+                ? [] : [.send("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno")]
+        }
+        let path = try makeFile(50_000_000)
+        let transport = makeTransport()
+        let observer = RecordingObserver()
+        let attempt = Attempt.local(server.port, method: "POST", body: .file(path: path, size: 50_000_000))
+        let answer = try await transport.answer(attempt, observer: observer)
+        #expect(answer.status == 413 && answer.text == "no")
+        #expect(observer.heard.bodySent.last ?? 0 < 50_000_000)
+        #expect(await transport.counts() == PoolMachine.Counts())
+        unlink(path)
+        await server.close()
+    }
+
+    @Test func `a server that goes away in the middle of an upload is noticed`() async throws {
+        let server = try await ScriptedServer(readsBodies: false) { _ in [.reset] }
+        let body = AttemptBody.bytes([UInt8](repeating: 7, count: 30_000_000))
+        let failure = await makeTransport().failure(.local(server.port, method: "POST", body: body))
+        #expect(failure?.kind == .connectionLost && failure?.sent == .maybeSent)
+        await server.close()
+    }
+
+    @Test func `a method that expects a body says that there is none`() async throws {
+        let server = try await ScriptedServer { _ in [.ok("hello")] }
+        let transport = makeTransport()
+        for method in ["POST", "GET"] { _ = try await transport.answer(.local(server.port, method: method)) }
+        #expect(server.requests[0].head.contains("\r\nContent-Length: 0"))
+        #expect(!server.requests[1].head.contains("Content-Length"))
+        await server.close()
+    }
+
+    @Test func `nothing that ends a line gets onto the wire`() async throws {
+        let server = try await ScriptedServer { _ in [.ok("hello")] }
+        let transport = makeTransport()
+        var field = Attempt.local(server.port)
+        field.fields = [.init("X", "a\r\nInjected: b")]
+        var name = Attempt.local(server.port)
+        name.fields = [.init("X: y\r\nInjected", "b")]
+        let target = Attempt.local(server.port, "/ HTTP/1.1\r\nInjected: b\r\n\r\n")
+        let method = Attempt.local(server.port, method: "GET / HTTP/1.1\r\nInjected: b\r\n\r\nGET")
+        for attempt in [field, name, target, method] {
+            let failure = await transport.failure(attempt)
+            #expect(failure?.kind == .createURLRequestFailed && failure?.sent == .notSent)
+        }
+        #expect(server.requests.isEmpty)
+        await server.close()
+    }
+
+    @Test func `fields of the connection are the transport's alone`() async throws {
+        let server = try await ScriptedServer { _ in [.ok("hello")] }
+        var attempt = Attempt.local(server.port, method: "POST", body: .bytes([1, 2, 3]))
+        attempt.fields = [
+            .init("Content-Length", "99"), .init("Transfer-Encoding", "chunked"), .init("Connection", "keep-alive"),
+            .init("X-Mine", "1"),
+        ]
+        _ = try await makeTransport().answer(attempt)
+        let head = server.requests[0].head
+        #expect(head.contains("\r\nContent-Length: 3") && head.contains("\r\nX-Mine: 1"))
+        #expect(!head.contains(": 99") && !head.contains("chunked") && !head.contains("keep-alive"))
+        await server.close()
+    }
+}
