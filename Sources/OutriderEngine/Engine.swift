@@ -9,12 +9,9 @@ package import OutriderTransport
 /// bodies. One per process, opened by the roof.
 package final class Engine: Sendable {
     package let settings: EngineSettings
-    let transport: any Transport
-    let workspace: Workspace
-    let counters = EngineCounters()
+    private let surroundings: Surroundings
     private let group: any EventLoopGroup
     private let fields: HTTPFields
-    private let executors: [ObjectIdentifier: LoopExecutor]
 
     /// - Parameters:
     ///   - fields: what every request gets unless it says otherwise, such as User-Agent.
@@ -22,17 +19,15 @@ package final class Engine: Sendable {
         transport: any Transport, group: any EventLoopGroup, settings: EngineSettings = EngineSettings(),
         fields: HTTPFields = []
     ) {
-        self.transport = transport
         self.group = group
         self.settings = settings
         self.fields = fields
-        workspace = Workspace(in: settings.temporaryDirectory)
-        var executors: [ObjectIdentifier: LoopExecutor] = [:]
-        for loop in group.makeIterator() { executors[ObjectIdentifier(loop)] = LoopExecutor(loop) }
-        self.executors = executors
+        surroundings = Surroundings(
+            transport: transport, workspace: Workspace(in: settings.temporaryDirectory), counters: EngineCounters(),
+            executors: LoopExecutors(group))
     }
 
-    package var counts: EngineCounts { counters.counts }
+    package var counts: EngineCounts { surroundings.counters.counts }
 
     /// The limits of one client's kept bodies; everything that the client keeps shares it.
     package func makeQuota() -> BodyQuota { BodyQuota(settings.quota) }
@@ -47,7 +42,7 @@ package final class Engine: Sendable {
         } catch {
             request = .failure(error)
         }
-        return Exchange(spec, request, engine: self, quota: quota, keepsBody: keepsBody, observer: observer)
+        return Exchange(spec, request, in: surroundings, quota: quota, keepsBody: keepsBody, observer: observer)
     }
 
     /// What would be sent.
@@ -75,24 +70,18 @@ package final class Engine: Sendable {
 
     /// Keeps bytes that turn out too long to be handed over at once.
     package func keep(_ bytes: [UInt8], quota: BodyQuota, contentType: String?) async throws(HTTPFailure) -> KeptBody? {
-        var sink = BodySink(.stored, maxInline: 0, store: BodyStore(quota: quota, workspace: workspace))
+        var sink = BodySink(.stored, maxInline: 0, store: BodyStore(quota: quota, workspace: surroundings.workspace))
         try await sink.take(ByteBuffer(bytes: bytes))
         guard case .kept(let body) = try await sink.finish(keeping: true, contentType: contentType) else { return nil }
         return body
     }
 
     /// Removes what killed services have left. Blocks.
-    package func sweep() { workspace.sweep() }
+    package func sweep() { surroundings.workspace.sweep() }
 
     /// Removes the private files. Exchanges must have ended.
     package func close() {
-        workspace.remove()
-    }
-
-    /// The executor of the loop we are on, or of any.
-    func executor() -> LoopExecutor {
-        let loop = group.any()
-        return executors[ObjectIdentifier(loop)] ?? LoopExecutor(loop)
+        surroundings.workspace.remove()
     }
 
     private static func fileSize(_ path: String) async throws(HTTPFailure) -> Int64? {

@@ -99,14 +99,3 @@ struct BodySink: ~Copyable {
         }
     }
 }
-
-/// Where one client's bodies are kept.
-package struct BodyStore: Sendable {
-    package let quota: BodyQuota
-    package let workspace: Workspace
-
-    package init(quota: BodyQuota, workspace: Workspace) {
-        self.quota = quota
-        self.workspace = workspace
-    }
-}

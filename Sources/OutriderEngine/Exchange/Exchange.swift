@@ -54,20 +54,20 @@ package final class Exchange: Sendable {
     package let keepsBody: Bool
     package let url: String
     package let method: String
-    let engine: Engine
+    let surroundings: Surroundings
     package let quota: BodyQuota
     let state: Mutex<State>
 
     init(
-        _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, engine: Engine, quota: BodyQuota, keepsBody: Bool,
-        observer: (any ExchangeObserver)?
+        _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in surroundings: Surroundings, quota: BodyQuota,
+        keepsBody: Bool, observer: (any ExchangeObserver)?
     ) {
         destination = spec.destination
         maxInline = spec.maxInline
         self.keepsBody = keepsBody
-        self.engine = engine
+        self.surroundings = surroundings
         self.quota = quota
-        number = engine.counters.next()
+        number = surroundings.counters.next()
         var state = State(request: request, observer: observer)
         state.uploadLimiter = observer?.progressInterval.map { ProgressLimiter(interval: .seconds($0)) }
         switch request {
@@ -93,8 +93,8 @@ package final class Exchange: Sendable {
             return !state.isStarted
         }
         guard begins else { return }
-        engine.counters.began()
-        let task = Task(executorPreference: engine.executor()) {
+        surroundings.counters.began()
+        let task = Task(executorPreference: surroundings.executors.current) {
             var runner = ExchangeRunner(self)
             await runner.run()
         }

@@ -21,7 +21,7 @@ struct ExchangeRunner: ~Copyable {
         limiter = observer?.progressInterval.map { ProgressLimiter(interval: .seconds($0)) }
         sink = BodySink(
             exchange.destination, maxInline: exchange.maxInline,
-            store: BodyStore(quota: exchange.quota, workspace: exchange.engine.workspace))
+            store: BodyStore(quota: exchange.quota, workspace: exchange.surroundings.workspace))
     }
 
     mutating func run() async {
@@ -43,7 +43,7 @@ struct ExchangeRunner: ~Copyable {
         exchange.began(attempt: machine.attempts)
         do throws(HTTPFailure) {
             if Task.isCancelled { throw Self.cancelled }
-            let answer = try await exchange.engine.transport.send(attempt, observer: exchange)
+            let answer = try await exchange.surroundings.transport.send(attempt, observer: exchange)
             self.answer = answer
             let head = ExchangeHead(status: answer.status, version: answer.version, fields: answer.fields)
             exchange.answered(head, expecting: answer.body.expectedBytes)

@@ -39,7 +39,7 @@ extension Exchange {
             return state.isCancelled
         }
         if isCancelled { outcome.failure = ExchangeRunner.cancelled }
-        engine.counters.ended(
+        surroundings.counters.ended(
             well: outcome.failure == nil,
             sent: outcome.timelines.reduce(0) { $0 &+ $1.bytesSent },
             received: outcome.timelines.reduce(0) { $0 &+ $1.bytesReceived })

@@ -20,8 +20,8 @@ struct DataSend: Method {
             // what was detached belongs to nobody's call
             if !record.isDetached { exchange.cancel() }
         }
-        if record.showsHandle, !record.isDetached, let old = scope.recent.add(record.handle) {
-            scope.handles.remove(old)
+        if record.showsHandle, !record.isDetached, let old = scope.recent.add(record.handle.name) {
+            scope.handles.forget(old, of: .request)
         }
         if Task.isCancelled {
             record.events?.silence()

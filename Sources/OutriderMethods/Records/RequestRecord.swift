@@ -84,30 +84,3 @@ final class RequestRecord: Holdable {
         return stored
     }
 }
-
-/// The latest requests of calls that are over: known for a while, so that `request.get` and `request.curl` can show them.
-final class RecentRequests: Sendable {
-    private struct Ring {
-        var handles: [Handle<RequestRecord>] = []
-        var next = 0
-    }
-
-    /// How many are remembered per connection.
-    private static let limit = 256
-
-    private let ring = Mutex(Ring())
-
-    /// Remembers one more; returns the one to forget for it.
-    func add(_ handle: Handle<RequestRecord>) -> Handle<RequestRecord>? {
-        ring.withLock { ring in
-            if ring.handles.count < Self.limit {
-                ring.handles.append(handle)
-                return nil
-            }
-            defer { ring.next = (ring.next + 1) % Self.limit }
-            let oldest = ring.handles[ring.next]
-            ring.handles[ring.next] = handle
-            return oldest
-        }
-    }
-}

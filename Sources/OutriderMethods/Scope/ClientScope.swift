@@ -13,7 +13,7 @@ package final class ClientScope: ConnectionScope {
 
     /// How much may be kept for this client.
     let quota: BodyQuota
-    let recent = RecentRequests()
+    let recent = RecentHandles()
 
     package init(_ service: Service, _ control: any ServerControl) {
         self.service = service

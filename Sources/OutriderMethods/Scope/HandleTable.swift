@@ -53,6 +53,11 @@ package final class HandleTable: Sendable {
         return thing as? Thing
     }
 
+    /// The same for what is known by its name alone, and kept here.
+    func forget(_ name: String, of kind: HandleKind) {
+        _ = take(name, of: kind)
+    }
+
     /// Moves the thing to the service, so that it outlives its connection. Throws `tooMany`, and leaves it where it is.
     package func detach<Thing: Holdable>(_ handle: Handle<Thing>, _ parameter: String) throws(RPCError) {
         guard let detached, let thing = thing(handle.name) as? Thing else { return }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderTransport
+
+/// What an exchange finds around it, and shares with all others.
+struct Surroundings: Sendable {
+    let transport: any Transport
+    let workspace: Workspace
+    let counters: EngineCounters
+    let executors: LoopExecutors
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+
+/// One executor for each loop of a group.
+final class LoopExecutors: Sendable {
+    private let group: any EventLoopGroup
+    private let executors: [ObjectIdentifier: LoopExecutor]
+
+    init(_ group: any EventLoopGroup) {
+        self.group = group
+        var executors: [ObjectIdentifier: LoopExecutor] = [:]
+        for loop in group.makeIterator() { executors[ObjectIdentifier(loop)] = LoopExecutor(loop) }
+        self.executors = executors
+    }
+
+    /// That of the loop we are on, or of any.
+    var current: LoopExecutor {
+        let loop = group.any()
+        return executors[ObjectIdentifier(loop)] ?? LoopExecutor(loop)
+    }
+}
