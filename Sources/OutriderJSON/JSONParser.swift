@@ -40,6 +40,7 @@ package enum JSONParser {
         let flags = Int(JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY)
         let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
         guard let tree = json_loadb(start, bytes.count, flags, &error) else {
+            // safe: Int is wider than C's int
             let place = Int(error.position).clamped(to: 0...bytes.count)
             let offset = long?.offset(of: place) ?? place
             throw JSONFailure(
