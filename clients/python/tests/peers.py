@@ -9,7 +9,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -33,6 +33,14 @@ def serve(binary: str, path: str) -> subprocess.Popen[bytes]:
                     child.kill()
                     status = child.wait()
                     raise RuntimeError(f"{binary} did not listen on {path}; exit status {status}") from None
+        threading.Event().wait(0.01)
+
+
+def until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Waits until something holds, and fails when it never does."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"it did not come to hold within {seconds:g} seconds"
         threading.Event().wait(0.01)
 
 

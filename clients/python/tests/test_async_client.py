@@ -33,6 +33,12 @@ def run(service: str) -> Callable[[Work], None]:
     return runner
 
 
+async def running(client: AsyncClient, calls: int) -> None:
+    """Waits until that many calls are running in the service, this one included."""
+    while (await client.stats())["calls"]["running"] != calls:
+        await asyncio.sleep(0.01)
+
+
 def test_requests_of_every_kind(run: Callable[[Work], None], origin: str) -> None:
     async def work(client: AsyncClient) -> None:
         r = await client.get(f"{origin}/json", params={"a": 1})
@@ -86,13 +92,11 @@ def test_failures_raise(run: Callable[[Work], None], origin: str) -> None:
 def test_a_cancelled_task_cancels_its_call(run: Callable[[Work], None]) -> None:
     async def work(client: AsyncClient) -> None:
         task = asyncio.create_task(client.call("diagnostics.sleep", seconds=30))
-        while (await client.stats())["calls"]["running"] < 2:
-            await asyncio.sleep(0.01)
+        await running(client, 2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        while (await client.stats())["calls"]["running"] > 1:
-            await asyncio.sleep(0.01)
+        await running(client, 1)
 
     run(work)
 
@@ -177,8 +181,7 @@ def test_a_service_that_goes_away_and_comes_back(binary: str, directory: str) ->
         async with AsyncClient(socket=path) as client:
             child = serve(binary, path)
             waiting = asyncio.create_task(client.call("diagnostics.sleep", seconds=30))
-            while (await client.stats())["calls"]["running"] < 2:
-                await asyncio.sleep(0.01)
+            await asyncio.wait_for(running(client, 2), 30)
             child.kill()
             with pytest.raises(outrider.ServerGone) as caught:
                 await waiting

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import outrider
 import pytest
 from outrider import Client
-from peers import Peer, serve, stop
+from peers import Peer, serve, stop, until
 
 MakePeer = Callable[..., Peer]
 
@@ -33,8 +33,7 @@ def test_a_service_that_goes_away_is_told_with_what_was_in_flight(binary: str, d
     try:
         with Client(socket=path) as client, ThreadPoolExecutor(3) as pool:
             waiting = [pool.submit(client.call, "diagnostics.sleep", seconds=30) for _ in range(3)]
-            while client.call("server.stats")["calls"]["running"] < 4:
-                time.sleep(0.01)
+            until(lambda: client.call("server.stats")["calls"]["running"] >= 4)
             child.kill()
             for each in waiting:
                 with pytest.raises(outrider.ServerGone) as caught:

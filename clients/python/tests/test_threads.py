@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import outrider
 import pytest
 from outrider import Client, Response
-from peers import PATTERN
+from peers import PATTERN, until
 
 
 def test_threads_share_a_client(client: Client, origin: str) -> None:
@@ -32,13 +31,11 @@ def test_more_threads_than_calls_allowed_at_a_time(client: Client) -> None:
 
 
 def test_a_slow_call_holds_nobody_up(client: Client) -> None:
-    began = time.monotonic()
     with ThreadPoolExecutor(8) as pool:
-        slow = pool.submit(client.call, "diagnostics.sleep", seconds=1.0)
+        slow = pool.submit(client.call, "diagnostics.sleep", seconds=2.0)
         quick = [pool.submit(client.call, "diagnostics.sleep", seconds=0.01) for _ in range(50)]
         assert all(each.result() for each in quick)
-        assert time.monotonic() - began < 0.9
-        assert not slow.done() and slow.result() == {"seconds": 1.0}
+        assert not slow.done() and slow.result() == {"seconds": 2.0}
 
 
 @pytest.mark.usefixtures("impatient")
@@ -93,10 +90,7 @@ def test_everything_at_once(client: Client, origin: str) -> None:
     with ThreadPoolExecutor(12) as pool:
         done = [pool.submit(work, seed) for seed in range(100) for work in (late, several, long, asked, told)]
         assert all(each.result(60) for each in done)
-    deadline = time.monotonic() + 10
-    while len(ticks) < 300 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert len(ticks) == 300
+    until(lambda: len(ticks) == 300)
 
 
 def test_events_of_the_parent_are_left_to_it(client: Client) -> None:
