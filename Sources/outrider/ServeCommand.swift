@@ -56,6 +56,7 @@ struct ServeCommand: AsyncParsableCommand {
             log: ServerLog(level: settings.logLevel ?? .warning)
         ) { _, control in ClientScope(service, control) }
         let status = try await serve(server, listening)
+        service.detached.close()
         engine.close()
         // Everything has ended; what destructors of linked libraries still want is not waited for.
         _exit(status)

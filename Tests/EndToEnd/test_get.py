@@ -63,6 +63,13 @@ def test_get_sends_data(get, origin, data, sent, tmp_path):
     assert (fields["x-test"], fields["content-type"]) == ("1", "application/x-www-form-urlencoded")
 
 
+@pytest.mark.parametrize("size", [4 << 20, (4 << 20) + 1, 20 << 20])
+def test_get_sends_long_standard_input(get, origin, size):
+    sent = b"0123456789abcdef" * (size // 16) + b"x" * (size % 16)
+    echo = json.loads(get("-d", "@-", origin + "/echo", stdin=sent).stdout)
+    assert echo["body"] == sent.decode()
+
+
 def test_get_takes_a_method_and_a_content_type(get, origin):
     done = get("-X", "PUT", "-H", "content-type: text/plain", "-d", "x", origin + "/echo")
     echo = json.loads(done.stdout)

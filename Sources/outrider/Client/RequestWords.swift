@@ -40,9 +40,10 @@ struct RequestWords {
         let type = JSONValue.string("application/x-www-form-urlencoded")
         guard data.hasPrefix("@") else { return ["text": .string(data), "contentType": type] }
         if data == "@-" {
-            var bytes: [UInt8] = []
-            while let piece = try FileBytes.read(STDIN_FILENO) { bytes += piece }
-            return ["base64": .string(Base64.encode(bytes)), "contentType": type]
+            switch try StandardInput.read() {
+            case .bytes(let bytes): return ["base64": .string(Base64.encode(bytes)), "contentType": type]
+            case .file(let path): return ["file": .string(path), "contentType": type]
+            }
         }
         let name = String(data.dropFirst())
         guard let path = realpath(name, nil) else {

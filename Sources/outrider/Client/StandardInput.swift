@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+
+/// What comes on standard input, to its end.
+enum StandardInput {
+    /// The most that travels inside a message.
+    private static let most = 4 << 20
+
+    enum Content {
+        case bytes([UInt8])
+        /// More than fits: a file without a name, open in this process for as long as it lives.
+        case file(String)
+    }
+
+    static func read() throws(CommandFailure) -> Content {
+        var bytes: [UInt8] = []
+        while let piece = try FileBytes.read(STDIN_FILENO) {
+            bytes += piece
+            if bytes.count > most { return .file(try spill(bytes)) }
+        }
+        return .bytes(bytes)
+    }
+
+    private static func spill(_ begun: [UInt8]) throws(CommandFailure) -> String {
+        var template = Array("\(environmentVariable("TMPDIR") ?? "/tmp")/outrider-XXXXXX".utf8CString)
+        let file = mkstemp(&template)
+        guard file >= 0 else { throw CommandFailure(.error, "cannot make a temporary file: \(systemError(errno))") }
+        unlink(template)
+        var piece: [UInt8]? = begun
+        while let bytes = piece {
+            if !bytes.withUnsafeBytes({ FileBytes.write($0, to: file) }) {
+                throw CommandFailure(.error, "cannot write a temporary file: \(systemError(errno))")
+            }
+            piece = try FileBytes.read(STDIN_FILENO)
+        }
+        return "/proc/\(getpid())/fd/\(file)"
+    }
+}
