@@ -78,7 +78,7 @@ final class ScriptedControl: ServerControl {
 
     var counters: ServerCounters { ServerCounters() }
 
-    var limits: [(name: StaticString, value: Int)] { [("chunkBytes", 32768)] }
+    var limits: [(name: StaticString, value: Int)] { [("messageBytes", 16_777_216)] }
 }
 
 /// A network on which nobody listens.
