@@ -10,7 +10,6 @@ package import OutriderTransport
 package final class Engine: Sendable {
     package let settings: EngineSettings
     private let surroundings: Surroundings
-    private let group: any EventLoopGroup
     private let fields: HTTPFields
 
     /// - Parameters:
@@ -19,7 +18,6 @@ package final class Engine: Sendable {
         transport: any Transport, group: any EventLoopGroup, settings: EngineSettings = EngineSettings(),
         fields: HTTPFields = []
     ) {
-        self.group = group
         self.settings = settings
         self.fields = fields
         surroundings = Surroundings(
@@ -55,17 +53,8 @@ package final class Engine: Sendable {
     }
 
     /// Forgets something later: runs short work once after so many seconds. Cancel it when it has lost its purpose.
-    package func later(seconds: Double, _ work: @escaping @Sendable () -> Void) -> Later {
-        Later(group.any().scheduleTask(in: .milliseconds(Int64(seconds * 1000)), work))
-    }
-
-    /// Something that is to happen, unless it is cancelled.
-    package struct Later: Sendable {
-        private let scheduled: Scheduled<Void>
-
-        fileprivate init(_ scheduled: Scheduled<Void>) { self.scheduled = scheduled }
-
-        package func cancel() { scheduled.cancel() }
+    package func later(seconds: Double, _ work: @escaping @Sendable () -> Void) -> Postponed {
+        surroundings.executors.later(seconds: seconds, work)
     }
 
     /// Keeps bytes that turn out too long to be handed over at once.

@@ -15,6 +15,10 @@ final class LoopExecutors: Sendable {
         self.executors = executors
     }
 
+    func later(seconds: Double, _ work: @escaping @Sendable () -> Void) -> Postponed {
+        Postponed(seconds, on: group, work)
+    }
+
     /// That of the loop we are on, or of any.
     var current: LoopExecutor {
         let loop = group.any()

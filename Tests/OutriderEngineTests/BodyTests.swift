@@ -77,8 +77,11 @@ struct BodyTests {
 
     @Test func `results that stay are counted, short as they are`() async throws {
         let stage = Stage(.init(chunks: [[1, 2, 3]]))
-        let outcome = try #require(await stage.outcome(keepsBody: true))
-        guard case .memory([1, 2, 3]) = outcome.body else { throw Wrong() }
+        var outcome = await stage.outcome(keepsBody: true)
+        guard case .memory([1, 2, 3], .some) = outcome?.body else { throw Wrong() }
+        #expect(stage.quota.held == (3, 0))
+        outcome = nil
+        #expect(stage.quota.held == (0, 0))
     }
 
     @Test func `a saved body appears whole, for its owner only, and never over another file`() async throws {

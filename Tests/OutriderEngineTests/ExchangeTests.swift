@@ -16,7 +16,7 @@ struct ExchangeTests {
         #expect(outcome.failure == nil)
         #expect(outcome.head?.status == 200)
         #expect(outcome.attempts == 1)
-        guard case .memory([1, 2, 3]) = outcome.body else { throw Wrong() }
+        guard case .memory([1, 2, 3], _) = outcome.body else { throw Wrong() }
         guard case ExchangeOutcome.Body.none? = exchange.outcome?.body else { throw Wrong() }
         #expect(exchange.outcome?.bodyBytes == 3)
         #expect(stage.quota.held == (0, 0))
@@ -39,7 +39,7 @@ struct ExchangeTests {
         let outcome = try #require(await stage.outcome())
         #expect(outcome.failure == lost)
         #expect(outcome.isTruncated)
-        guard case .memory([7, 8]) = outcome.body else { throw Wrong() }
+        guard case .memory([7, 8], _) = outcome.body else { throw Wrong() }
         #expect(stage.transport.abandoned.load(ordering: .relaxed) == 1)
     }
 

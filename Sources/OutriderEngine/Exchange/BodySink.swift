@@ -56,8 +56,11 @@ struct BodySink: ~Copyable {
     /// The body, whole or as far as it came. With `keeping`, even a short one is charged for, because it stays.
     mutating func finish(keeping: Bool, contentType: String?) async throws(HTTPFailure) -> ExchangeOutcome.Body {
         if destination == .discard || (size == 0 && !isKept) { return .none }
-        if keeping && !isKept && !charge(upTo: size) { isKept = true }
-        if !isKept { return .memory(memory) }
+        if !isKept {
+            guard keeping else { return .memory(memory, nil) }
+            if let charge = store.quota.charge(memory: size) { return .memory(memory, charge) }
+            isKept = true
+        }
         if destination == .file || (file == nil && !charge(upTo: size)) { try await spill() }
         if let file {
             if !memory.isEmpty { try await spill() }

@@ -33,13 +33,15 @@ package final class Exchange: Sendable {
         var observer: (any ExchangeObserver)?
         var task: Task<Void, Never>?
         var isStarted = false
-        var isCancelled = false
+        /// Why it is to end early.
+        var cancellation: HTTPFailure?
         /// How it ends is settled; its observer may still be hearing of it.
         var isEnding = false
         var outcome: ExchangeOutcome?
         var waiters: [Int: Waiter] = [:]
         var nextWaiter = 0
         var whenEnded: (@Sendable () -> Void)?
+        var watchdog: Postponed?
         /// When the head of the request was written.
         var uploadBegan: ContinuousClock.Instant?
         var uploadLimiter: ProgressLimiter?
@@ -100,22 +102,36 @@ package final class Exchange: Sendable {
         }
         let cancelled = state.withLock { state in
             if !state.isEnding { state.task = task }
-            return state.isCancelled
+            return state.cancellation != nil
         }
         if cancelled { task.cancel() }
     }
 
     /// Ends it with explicitlyCancelled, unless it has ended.
     package func cancel() {
+        end(with: HTTPFailure(.explicitlyCancelled, "the request was cancelled"))
+        // what was never started has no runner to end it
+        start()
+    }
+
+    /// Ends it early, unless it has ended.
+    func end(with failure: HTTPFailure) {
         let task = state.withLock { state -> Task<Void, Never>? in
-            guard !state.isEnding, !state.isCancelled else { return nil }
-            state.isCancelled = true
-            state.snapshot.phase = .cancelled
+            guard !state.isEnding, state.cancellation == nil else { return nil }
+            state.cancellation = failure
+            if failure.kind == .explicitlyCancelled { state.snapshot.phase = .cancelled }
             return state.task
         }
         task?.cancel()
-        // what was never started has no runner to end it
-        start()
+    }
+
+    /// Gives the body back that nobody will ask for.
+    package func dropBody() {
+        let body = state.withLock { state in
+            defer { state.outcome?.body = .none }
+            return state.outcome?.body
+        }
+        if case .kept(let body) = body { body.release() }
     }
 
     package var snapshot: Snapshot { state.withLock { $0.snapshot } }
@@ -126,7 +142,7 @@ package final class Exchange: Sendable {
     /// The outcome, once: unless `keepsBody`, what stays behind is without its body.
     package func takeOutcome() -> ExchangeOutcome? {
         state.withLock { state in
-            defer { if !keepsBody, case .memory = state.outcome?.body { state.outcome?.body = .none } }
+            defer { if !keepsBody, case .memory? = state.outcome?.body { state.outcome?.body = .none } }
             return state.outcome
         }
     }

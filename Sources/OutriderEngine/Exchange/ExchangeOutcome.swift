@@ -8,7 +8,8 @@ package struct ExchangeOutcome: Sendable {
     package enum Body: Sendable {
         /// Empty, discarded, or never begun.
         case none
-        case memory([UInt8])
+        /// Charged where it stays for others to ask for.
+        case memory([UInt8], MemoryCharge?)
         case kept(KeptBody)
     }
 

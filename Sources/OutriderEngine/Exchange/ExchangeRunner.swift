@@ -41,8 +41,10 @@ struct ExchangeRunner: ~Copyable {
 
     private mutating func send(_ attempt: Attempt, _ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
         exchange.began(attempt: machine.attempts)
+        if observer != nil { exchange.watch(attempt.timeouts.total) }
         do throws(HTTPFailure) {
-            if Task.isCancelled { throw Self.cancelled }
+            // cancelled before it was started: the task may not know it yet
+            if let failure = exchange.cancellation { throw failure }
             let answer = try await exchange.surroundings.transport.send(attempt, observer: exchange)
             self.answer = answer
             let head = ExchangeHead(status: answer.status, version: answer.version, fields: answer.fields)
@@ -114,8 +116,6 @@ struct ExchangeRunner: ~Copyable {
             attempts: attempts, timelines: timelines, total: (ContinuousClock.now - began).seconds)
         await exchange.end(outcome, observer)
     }
-
-    static let cancelled = HTTPFailure(.explicitlyCancelled, "the request was cancelled")
 }
 
 extension Duration {

@@ -7,6 +7,21 @@ import Synchronization
 
 /// What the runner and the transport tell an exchange.
 extension Exchange {
+    /// A listener that does not take its events may hold up the exchange, but not for ever, and with it a connection
+    /// that others wait for.
+    func watch(_ seconds: Double) {
+        let watchdog = surroundings.executors.later(seconds: seconds + 5) { [weak self] in
+            self?.end(
+                with: HTTPFailure(
+                    .timedOut, "the client did not take the events of the request in time", phase: .total,
+                    sent: .maybeSent))
+        }
+        state.withLock { $0.watchdog = watchdog }
+    }
+
+    /// Why it is to end early; nil if it is not.
+    var cancellation: HTTPFailure? { state.withLock { $0.cancellation } }
+
     var observer: (any ExchangeObserver)? { state.withLock { $0.observer } }
 
     func began(attempt: Int) {
@@ -15,7 +30,7 @@ extension Exchange {
 
     func answered(_ head: ExchangeHead, expecting bytes: Int64?) {
         let waiters = state.withLock { state in
-            if !state.isCancelled { state.snapshot.phase = .responded }
+            if state.cancellation == nil { state.snapshot.phase = .responded }
             state.snapshot.head = head
             state.snapshot.progress.receivedTotal = bytes
             return state.takeWaiters { $0 == .response }
@@ -34,30 +49,31 @@ extension Exchange {
     /// Tells the last events, then everybody who waits. A cancelled exchange always ends as one.
     func end(_ outcome: ExchangeOutcome, _ observer: (any ExchangeObserver)?) async {
         var outcome = outcome
-        let isCancelled = state.withLock { state in
+        let cancellation = state.withLock { state in
             state.isEnding = true
-            return state.isCancelled
+            return state.cancellation
         }
-        if isCancelled { outcome.failure = ExchangeRunner.cancelled }
+        if let cancellation { outcome.failure = cancellation }
         surroundings.counters.ended(
             well: outcome.failure == nil,
             sent: outcome.timelines.reduce(0) { $0 &+ $1.bytesSent },
             received: outcome.timelines.reduce(0) { $0 &+ $1.bytesReceived })
-        let phase = isCancelled ? RequestPhase.cancelled : .finished
+        let phase = cancellation?.kind == .explicitlyCancelled ? RequestPhase.cancelled : .finished
         if let observer {
             await observer.heard(.state(phase, at: .now))
             await observer.heard(.finish(outcome))
         }
-        let (waiters, work) = state.withLock { state in
+        let (waiters, work, watchdog) = state.withLock { state in
             state.snapshot.phase = phase
             state.snapshot.failure = outcome.failure
             state.outcome = outcome
             state.task = nil
             state.observer = nil
             if case .success(let attempt) = state.request { state.request = .success(attempt.withoutLongBody) }
-            defer { state.whenEnded = nil }
-            return (state.takeWaiters { _ in true }, state.whenEnded)
+            defer { (state.whenEnded, state.watchdog) = (nil, nil) }
+            return (state.takeWaiters { _ in true }, state.whenEnded, state.watchdog)
         }
+        watchdog?.cancel()
         work?()
         for waiter in waiters { waiter.continuation.resume(returning: true) }
     }
@@ -66,7 +82,7 @@ extension Exchange {
 extension Exchange: AttemptObserver {
     package func sending() {
         let observer = state.withLock { state -> (any ExchangeObserver)? in
-            if !state.isCancelled { state.snapshot.phase = .sent }
+            if state.cancellation == nil { state.snapshot.phase = .sent }
             if state.observer != nil { state.uploadBegan = .now }
             return state.observer
         }

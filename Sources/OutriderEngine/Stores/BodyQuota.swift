@@ -36,10 +36,29 @@ package final class BodyQuota: Sendable {
         (memory.load(ordering: .relaxed), files.load(ordering: .relaxed))
     }
 
+    /// Counts memory for as long as the charge is held; nil if there is no room.
+    func charge(memory bytes: Int) -> MemoryCharge? {
+        takeMemory(bytes) ? MemoryCharge(self, bytes) : nil
+    }
+
     private static func take(_ bytes: Int, from counter: borrowing Atomic<Int>, limit: Int) -> Bool {
         let (_, after) = counter.wrappingAdd(bytes, ordering: .relaxed)
         if after <= limit { return true }
         counter.wrappingSubtract(bytes, ordering: .relaxed)
         return false
     }
+}
+
+/// So much memory of a quota, given back with the last reference.
+package final class MemoryCharge: Sendable {
+    private let quota: BodyQuota
+    private let bytes: Int
+
+    /// The quota has counted them.
+    init(_ quota: BodyQuota, _ bytes: Int) {
+        self.quota = quota
+        self.bytes = bytes
+    }
+
+    deinit { quota.giveMemory(bytes) }
 }

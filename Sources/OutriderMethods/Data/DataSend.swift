@@ -25,6 +25,7 @@ struct DataSend: Method {
         }
         if Task.isCancelled {
             record.events?.silence()
+            if !record.isDetached { exchange.dropBody() }
             throw RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
         }
         guard let outcome = exchange.takeOutcome() else {

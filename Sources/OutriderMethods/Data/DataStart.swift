@@ -22,26 +22,14 @@ struct DataStart: Method {
         record.events?.finish { [weak record] outcome in
             await record?.reply(outcome, engine: engine, terms: peer.terms)
         }
-        record.forget(after: engine.settings.keepSeconds, engine)
         // with listeners, not before the reply that names the handle; without, at once
         if record.events == nil {
             record.exchange.start()
         } else {
             call.afterReply { record.exchange.start() }
+            // a client that is gone before the reply does not hear it, but what it detached goes on
+            if record.isDetached { _ = engine.later(seconds: 1) { record.exchange.start() } }
         }
         return Result(request: record.handle)
-    }
-}
-
-extension RequestRecord {
-    /// Once it has ended, its result is kept for so long.
-    fileprivate func forget(after seconds: Double, _ engine: Engine) {
-        exchange.whenEnded { [weak self] in
-            guard let self else { return }
-            _ = engine.later(seconds: seconds) { [weak self] in
-                guard let self else { return }
-                owner.remove(handle)
-            }
-        }
     }
 }

@@ -65,7 +65,18 @@ final class RequestRecord: Holdable {
         let record = RequestRecord(params, handle, exchange, owner: owner, isOfCall: isOfCall, events: events)
         // whoever cannot learn the handle needs no entry for it
         if params.showsHandle || !isOfCall || events != nil { try owner.keep(record, as: handle) }
+        if !isOfCall || params.isDetached { record.forget(after: engine.settings.keepSeconds, engine) }
         return record
+    }
+
+    /// Once it has ended, its result is kept for so long.
+    private func forget(after seconds: Double, _ engine: Engine) {
+        exchange.whenEnded { [weak self] in
+            _ = engine.later(seconds: seconds) { [weak self] in
+                guard let self else { return }
+                owner.remove(handle)
+            }
+        }
     }
 
     var isAwaited: Bool { exchange.isAwaited || (isOfCall && exchange.outcome == nil) }

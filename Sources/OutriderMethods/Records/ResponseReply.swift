@@ -31,7 +31,7 @@ extension RequestRecord {
         let body: ResponseBodyShape
         var failure = outcome.failure
         switch outcome.body {
-        case .memory(let bytes):
+        case .memory(let bytes, _):
             let made: (ResponseBodyShape, HTTPFailure?)
             if bytes.count > Self.longBody {
                 made = await background { ResponseBodyShape.make(bytes, outcome, serialize) }
@@ -95,7 +95,7 @@ extension RequestRecord {
             return .text(text)
         }
         var shape = shape
-        if case .memory(let bytes) = shape.outcome.body {
+        if case .memory(let bytes, _) = shape.outcome.body {
             do throws(HTTPFailure) {
                 let kept = try await engine.keep(
                     bytes, quota: exchange.quota, contentType: shape.body.contentType)

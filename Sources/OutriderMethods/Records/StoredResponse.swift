@@ -11,7 +11,7 @@ final class StoredResponse: Holdable {
 
     let handle = Handle<StoredResponse>()
     let body: KeptBody
-    private let expiry = Mutex<Engine.Later?>(nil)
+    private let expiry = Mutex<Postponed?>(nil)
 
     init(_ body: KeptBody) { self.body = body }
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import NIOPosix
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+import OutriderTransport
+import Synchronization
+import Testing
+
+@testable import OutriderMethods
+
+/// A network on which everybody answers the same.
+struct CannedTransport: Transport {
+    var status = 200
+    var contentType = "application/json"
+    var body: [UInt8] = []
+    var failure: HTTPFailure?
+
+    func send(_ attempt: Attempt, observer: any AttemptObserver) async throws(HTTPFailure) -> AttemptResponse {
+        observer.sending()
+        return AttemptResponse(
+            status: status, reason: "", version: "1.1", fields: [HTTPFields.Field("Content-Type", contentType)],
+            body: CannedBody(bytes: body, failure: failure))
+    }
+}
+
+/// The whole body as the first chunk, then its end.
+private final class CannedBody: AttemptResponseBody {
+    let bytes: [UInt8]
+    let failure: HTTPFailure?
+    private let isGiven = Mutex(false)
+
+    init(bytes: [UInt8], failure: HTTPFailure?) {
+        self.bytes = bytes
+        self.failure = failure
+    }
+
+    var expectedBytes: Int64? { Int64(bytes.count) }
+    var trailers: HTTPFields { [] }
+    var timeline: Timeline { Timeline() }
+
+    func next() async throws(HTTPFailure) -> ByteBuffer? {
+        let isFirst = isGiven.withLock { given in
+            defer { given = true }
+            return !given
+        }
+        if isFirst, !bytes.isEmpty { return ByteBuffer(bytes: bytes) }
+        if let failure { throw failure }
+        return nil
+    }
+
+    func abandon() {}
+}
+
+/// One client of a service whose network is canned.
+struct RequestStage {
+    let peer: ScriptedPeer
+    let scope: ClientScope
+
+    init(_ transport: CannedTransport = CannedTransport(), on kind: PeerInfo.Transport = .socket) {
+        peer = ScriptedPeer(transport: kind)
+        let engine = Engine(transport: transport, group: MultiThreadedEventLoopGroup.singleton)
+        scope = ClientScope(Service(engine: engine) { PoolCounts() }, ScriptedControl())
+    }
+
+    func call(_ method: String, _ params: JSONObject) async throws -> JSONObject {
+        try #require(try await Call.run(method, .object(params), peer: peer, scope: scope).object)
+    }
+
+    /// The result as it is written.
+    func text(_ method: String, _ params: JSONObject) async throws -> String {
+        let entry = try #require(Methods.table[method])
+        let text = try await entry(.object(params), Call(id: .integer(1), scope: scope, peer: peer, later: Later()))
+        return String(decoding: text.bytes, as: UTF8.self)
+    }
+
+    func error(_ method: String, _ params: JSONObject) async -> RPCError? {
+        await #expect(throws: RPCError.self) { _ = try await call(method, params) }
+    }
+}

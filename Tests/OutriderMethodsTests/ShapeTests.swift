@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import Testing
+
+@testable import OutriderMethods
+
+struct ShapeTests {
+    @Test(arguments: [
+        (0, 0, "1970-01-01T00:00:00.000Z"),
+        (951_782_400, 0, "2000-02-29T00:00:00.000Z"),
+        (1_709_251_199, 999_999_999, "2024-02-29T23:59:59.999Z"),
+        (1_893_456_000, 1_000_000, "2030-01-01T00:00:00.001Z"),
+        (4_107_542_399, 0, "2100-02-28T23:59:59.000Z"),
+        (-1, 0, "1969-12-31T23:59:59.000Z"),
+    ]) func `moments are written as RFC 3339`(seconds: Int, nanoseconds: Int, text: String) {
+        #expect(TimeShape(WallTime(seconds: seconds, nanoseconds: nanoseconds)).description == text)
+    }
+
+    private static func complaint(_ text: String) -> JSONComplaint? {
+        #expect(throws: JSONComplaint.self) {
+            try RequestParameters(json: JSONParser.parse(Array(text.utf8)))
+        }
+    }
+
+    @Test(arguments: [
+        (#"{}"#, "/url"),
+        (#"{"url":1}"#, "/url"),
+        (#"{"url":"x","headers":{"a":{}}}"#, "/headers/a"),
+        (#"{"url":"x","headers":[{"name":"a"}]}"#, "/headers/0/value"),
+        (#"{"url":"x","headers":[{"name":"a","value":"b","c":1}]}"#, "/headers/0/c"),
+        (#"{"url":"x","query":{"a":[null]}}"#, "/query/a/0"),
+        (#"{"url":"x","body":{"text":"a","file":"/b"}}"#, "/body"),
+        (#"{"url":"x","body":{"base64":"a b"}}"#, "/body/base64"),
+        (#"{"url":"x","body":{"json":1,"charset":"utf-8"}}"#, "/body/charset"),
+        (#"{"url":"x","timeout":{"idle":1e9}}"#, "/timeout/idle"),
+        (#"{"url":"x","timeout":"soon"}"#, "/timeout"),
+        (#"{"url":"x","serialize":{"as":7}}"#, "/serialize/as"),
+        (#"{"url":"x","events":"all"}"#, "/events"),
+        (#"{"url":"x","events":["all"]}"#, "/events/0"),
+        (#"{"url":"x","Method":"GET"}"#, "/Method"),
+    ]) func `a wrong parameter is named by its pointer`(text: String, pointer: String) {
+        #expect(Self.complaint(text)?.pointer.description == pointer)
+    }
+
+    @Test func `an unknown parameter tells the known ones`() {
+        #expect(Self.complaint(#"{"url":"x","heders":{}}"#)?.known?.contains("headers") == true)
+    }
+
+    @Test func `null is the same as absent, and empty lists are empty objects`() throws {
+        let text = #"{"url":"x","method":null,"headers":[],"query":[],"timeout":null,"events":{},"body":null}"#
+        let params = try RequestParameters(json: JSONParser.parse(Array(text.utf8)))
+        #expect(params.spec.method == "GET")
+        #expect(params.spec.fields.list.isEmpty)
+        #expect(params.events.isEmpty)
+        #expect(params.spec.body.isNone)
+    }
+
+    @Test func `fields keep their order in either form`() throws {
+        let forms = [
+            #"{"url":"x","headers":{"B":["1","2"],"a":"3"}}"#,
+            #"{"url":"x","headers":[{"name":"B","value":"1"},{"name":"B","value":"2"},{"name":"a","value":"3"}]}"#,
+        ]
+        for text in forms {
+            let fields = try RequestParameters(json: JSONParser.parse(Array(text.utf8))).spec.fields
+            #expect(fields.list.map { "\($0.name)=\($0.value)" } == ["B=1", "B=2", "a=3"])
+        }
+    }
+
+    @Test func `a plain number is the total time, and the rest keeps its defaults`() throws {
+        let text = #"{"url":"x","timeout":3}"#
+        let params = try RequestParameters(json: JSONParser.parse(Array(text.utf8)))
+        var settings = EngineSettings()
+        settings.timeouts.connect = 7
+        let timeouts = params.spec(with: settings).timeouts
+        #expect(timeouts.total == 3)
+        #expect(timeouts.connect == 7)
+    }
+
+    @Test func `every failure has a code of its own`() {
+        let codes = HTTPFailure.Kind.allCases.map(\.failureCode.code)
+        #expect(Set(codes).count == codes.count)
+    }
+}
