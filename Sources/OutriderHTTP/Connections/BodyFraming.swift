@@ -36,17 +36,23 @@ package enum BodyFraming: Sendable, Equatable {
     /// The Content-Length, nil if there is none. Repeating the same number is harmless (RFC 9110 section 8.6).
     package static func declaredLength(_ fields: HTTPFields) throws(HTTPFailure) -> Int64? {
         var found: Int64?
-        for item in fields.all("Content-Length").lazy.flatMap(FieldRules.listed) {
-            guard let length = FieldRules.decimal(item) else {
-                throw HTTPFailure(
-                    .malformedResponse, "the answer's Content-Length is not a number of bytes", sent: .sent)
+        var isThere = false
+        for field in fields.list where HTTPFields.same(field.name, "Content-Length") {
+            isThere = true
+            let plain = FieldRules.decimal(field.value)
+            for length in plain.map({ [$0] }) ?? FieldRules.listed(field.value).map(FieldRules.decimal) {
+                guard let length else {
+                    throw HTTPFailure(
+                        .malformedResponse, "the answer's Content-Length is not a number of bytes", sent: .sent)
+                }
+                if let found, found != length {
+                    throw HTTPFailure(
+                        .malformedResponse, "the answer has two different Content-Length values", sent: .sent)
+                }
+                found = length
             }
-            if let found, found != length {
-                throw HTTPFailure(.malformedResponse, "the answer has two different Content-Length values", sent: .sent)
-            }
-            found = length
         }
-        if found == nil, fields.contains("Content-Length") {
+        if isThere && found == nil {
             throw HTTPFailure(.malformedResponse, "the answer's Content-Length is empty", sent: .sent)
         }
         return found

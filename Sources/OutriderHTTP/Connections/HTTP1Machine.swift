@@ -157,9 +157,13 @@ package struct HTTP1Machine: ~Copyable {
 
     /// RFC 9112 section 9.3.
     private static func staysOpen(_ head: ResponseHead) -> Bool {
-        let options = head.fields.all("Connection").flatMap(FieldRules.listed)
-        if options.contains(where: { HTTPFields.same($0, "close") }) { return false }
-        if head.version >= .http11 { return true }
-        return options.contains { HTTPFields.same($0, "keep-alive") }
+        var staysOpen = head.version >= .http11
+        for field in head.fields.list where HTTPFields.same(field.name, "Connection") {
+            for option in FieldRules.listed(field.value) {
+                if HTTPFields.same(option, "close") { return false }
+                if HTTPFields.same(option, "keep-alive") { staysOpen = true }
+            }
+        }
+        return staysOpen
     }
 }

@@ -29,7 +29,13 @@ package enum CurlCommand {
         let plain =
             !text.isEmpty && text.utf8.allSatisfy { PercentEncoding.segment.keeps($0) && $0 != UInt8(ascii: "~") }
         if plain { return text }
-        return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+        let mark = UInt8(ascii: "'")
+        var quoted = [mark]
+        for byte in text.utf8 {
+            if byte == mark { quoted += #"'\'"#.utf8 }
+            quoted.append(byte)
+        }
+        return String(decoding: quoted + [mark], as: UTF8.self)
     }
 
     private static func line(_ field: HTTPFields.Field, _ masked: Bool) -> String {

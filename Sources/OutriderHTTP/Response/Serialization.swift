@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Glibc
 package import OutriderJSON
 
 /// The body of an answer in the shape that it is given in.
@@ -81,8 +82,15 @@ package enum Serialization {
 
     private static func text(_ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?) -> SerializedBody.Shape? {
         let decoded = TextDecoding.decode(bytes, wanted: spec.encoding, declared: type?.charset)
-        guard let decoded, !decoded.text.utf8.contains(0) else { return nil }
+        guard var decoded, !holdsNul(&decoded.text) else { return nil }
         return .text(decoded.text, charset: decoded.charset.name)
+    }
+
+    /// By memchr, because bodies are long.
+    private static func holdsNul(_ text: inout String) -> Bool {
+        text.withUTF8 { bytes in
+            bytes.baseAddress.map { memchr($0, 0, bytes.count) != nil } ?? false
+        }
     }
 
     private static func undecodable(_ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?) -> String {

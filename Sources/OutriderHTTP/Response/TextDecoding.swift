@@ -60,22 +60,61 @@ package enum TextDecoding {
         }
     }
 
+    /// Surrogates must come in pairs. By hand, because the library takes fifty times as long.
     private static func utf16(_ bytes: ArraySlice<UInt8>, highFirst: Bool) -> String? {
         guard bytes.count % 2 == 0 else { return nil }
-        let start = bytes.startIndex
-        let units = (0..<bytes.count / 2).lazy.map { index in
-            let first = UInt16(bytes[start + 2 * index])
-            let second = UInt16(bytes[start + 2 * index + 1])
-            return highFirst ? first << 8 | second : second << 8 | first
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count + bytes.count / 2)
+        let (high, low) = highFirst ? (0, 1) : (1, 0)
+        var lead: UInt32?
+        for index in stride(from: bytes.startIndex, to: bytes.endIndex, by: 2) {
+            let unit = UInt32(bytes[index + high]) << 8 | UInt32(bytes[index + low])
+            if let first = lead {
+                guard (0xDC00..<0xE000).contains(unit) else { return nil }
+                append(0x10000 &+ (first &- 0xD800) << 10 &+ (unit &- 0xDC00), to: &output)
+                lead = nil
+            } else if (0xD800..<0xDC00).contains(unit) {
+                lead = unit
+            } else if (0xDC00..<0xE000).contains(unit) {
+                return nil
+            } else {
+                append(unit, to: &output)
+            }
         }
-        return String(validating: units, as: UTF16.self)
+        return lead == nil ? String(decoding: output, as: UTF8.self) : nil
     }
 
     /// Without a table every byte is the character of its number.
     private static func singleByte(_ bytes: ArraySlice<UInt8>, _ table: [UInt16]?) -> String? {
-        String(
-            decoding: bytes.lazy.map { byte in
-                byte < 0x80 ? UInt16(byte) : table.map { $0[Int(byte & 0x7F)] } ?? UInt16(byte)
-            }, as: UTF16.self)
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count + bytes.count / 2)
+        for byte in bytes {
+            if byte < 0x80 {
+                output.append(byte)
+            } else {
+                append(table.map { UInt32($0[Int(byte & 0x7F)]) } ?? UInt32(byte), to: &output)
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// One scalar as UTF-8 (RFC 3629 section 3).
+    private static func append(_ scalar: UInt32, to output: inout [UInt8]) {
+        let tail = { (shift: UInt32) in UInt8(truncatingIfNeeded: scalar >> shift & 0x3F | 0x80) }
+        switch scalar {
+        case 0..<0x80: output.append(UInt8(truncatingIfNeeded: scalar))
+        case 0x80..<0x800:
+            output.append(UInt8(truncatingIfNeeded: scalar >> 6 | 0xC0))
+            output.append(tail(0))
+        case 0x800..<0x10000:
+            output.append(UInt8(truncatingIfNeeded: scalar >> 12 | 0xE0))
+            output.append(tail(6))
+            output.append(tail(0))
+        default:
+            output.append(UInt8(truncatingIfNeeded: scalar >> 18 | 0xF0))
+            output.append(tail(12))
+            output.append(tail(6))
+            output.append(tail(0))
+        }
     }
 }

@@ -49,12 +49,11 @@ struct URLReader {
     private func checkBytes() throws(HTTPFailure) {
         if bytes.isEmpty { throw Self.fault("the url is empty") }
         if bytes.count > Self.maximumLength { throw Self.fault("the url is longer than \(Self.maximumLength) bytes") }
-        for (index, byte) in bytes.enumerated() {
-            if byte == 0x20 { throw Self.fault("the url contains a space at byte \(index): write %20") }
-            if byte < 0x20 || byte == 0x7F {
-                throw Self.fault("the url contains a control character at byte \(index): percent-encode it")
-            }
+        if let index = bytes.firstIndex(where: { $0 <= 0x20 || $0 == 0x7F }) {
+            if bytes[index] == 0x20 { throw Self.fault("the url contains a space at byte \(index): write %20") }
+            throw Self.fault("the url contains a control character at byte \(index): percent-encode it")
         }
+        guard bytes.contains(UInt8(ascii: "\\")) else { return }
         let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.count
         if let index = bytes[..<end].firstIndex(of: UInt8(ascii: "\\")) {
             throw Self.fault("the url contains a backslash at byte \(index): write / or %5C")
@@ -78,7 +77,16 @@ struct URLReader {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 
+    private static let usual: [([UInt8], HTTPURL.Scheme)] = [
+        (Array("https://".utf8), .https), (Array("http://".utf8), .http),
+    ]
+
     private mutating func scheme() throws(HTTPFailure) -> (HTTPURL.Scheme, unix: Bool) {
+        for (prefix, scheme) in Self.usual where bytes.starts(with: prefix) && bytes.count > prefix.count {
+            guard bytes[prefix.count] != UInt8(ascii: "/") else { break }
+            position = prefix.count
+            return (scheme, false)
+        }
         guard let colon = Self.endOfScheme(bytes) else { throw Self.fault(withoutScheme) }
         let name = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
         position = colon + 1
@@ -155,13 +163,16 @@ struct URLReader {
 
     private func port(_ digits: ArraySlice<UInt8>, _ defaultPort: Int) throws(HTTPFailure) -> Int {
         if digits.isEmpty { return defaultPort }
-        let text = String(decoding: digits, as: UTF8.self)
-        guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            throw Self.fault("port \(FieldRules.shown(text)) is not a number")
+        let text = { String(decoding: digits, as: UTF8.self) }
+        var port = 0
+        for digit in digits {
+            guard (0x30...0x39).contains(digit) else {
+                throw Self.fault("port \(FieldRules.shown(text())) is not a number")
+            }
+            port = min(port * 10 + Int(digit &- 0x30), 65536)
         }
-        // safe: of a text this gives nil; a number too long for Int is out of range, too
-        guard let port = Int(text), (1...65535).contains(port) else {
-            throw Self.fault("port \(text.prefix(20)) is out of range: 1 to 65535")
+        guard (1...65535).contains(port) else {
+            throw Self.fault("port \(text().prefix(20)) is out of range: 1 to 65535")
         }
         return port
     }

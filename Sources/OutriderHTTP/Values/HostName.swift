@@ -8,6 +8,7 @@
 /// UTS #46 would change further are refused, not guessed at; so two different hosts never look alike to us.
 enum HostName {
     static func canonical(_ written: ArraySlice<UInt8>) throws(HTTPFailure) -> String {
+        if isPlainName(written) || IPAddressText.isPlain(written) { return String(decoding: written, as: UTF8.self) }
         guard let decoded = String(validating: PercentEncoding.decode(written), as: UTF8.self) else {
             throw URLReader.fault("the host is not UTF-8 text")
         }
@@ -20,6 +21,29 @@ enum HostName {
         if IPAddressText.endsInNumber(parts) { return try IPAddressText.ipv4(parts) }
         try checkLengths(ascii, host)
         return host
+    }
+
+    /// Whether a name needs no work, as nearly all do; false where there is any doubt.
+    private static func isPlainName(_ written: ArraySlice<UInt8>) -> Bool {
+        guard written.count <= 253 else { return false }
+        var label = 0
+        var startsAsNumber = true
+        for byte in written {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"):
+                if label == 0 { startsAsNumber = false }
+                label += 1
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                if label == 0 { startsAsNumber = true }
+                label += 1
+            case UInt8(ascii: "."):
+                if label == 0 { return false }
+                label = 0
+            default: return false
+            }
+            if label > 63 { return false }
+        }
+        return label > 0 && !startsAsNumber
     }
 
     private static func asciiLabel(_ label: Substring) throws(HTTPFailure) -> String {

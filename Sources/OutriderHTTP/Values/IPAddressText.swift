@@ -5,6 +5,27 @@
 enum IPAddressText {
     // MARK: version 4
 
+    /// Whether it is an IPv4 address in the form that this would give it.
+    static func isPlain(_ written: ArraySlice<UInt8>) -> Bool {
+        guard (7...15).contains(written.count) else { return false }
+        var parts = 1
+        var value = -1
+        for byte in written {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                if value == 0 { return false }
+                value = max(value, 0) * 10 + Int(byte &- 0x30)
+                if value > 255 { return false }
+            case UInt8(ascii: "."):
+                if value < 0 { return false }
+                parts += 1
+                value = -1
+            default: return false
+            }
+        }
+        return parts == 4 && value >= 0
+    }
+
     /// Whether a domain must be an IPv4 address: its last label is a number.
     static func endsInNumber(_ labels: [Substring]) -> Bool {
         var labels = labels[...]

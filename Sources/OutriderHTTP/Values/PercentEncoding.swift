@@ -39,11 +39,12 @@ struct PercentEncoding: Sendable {
         if text.utf8.allSatisfy(keeps) { return String(text) }
         var escaped: [UInt8] = []
         escaped.reserveCapacity(text.utf8.count &+ text.utf8.count / 2)
-        append(text.utf8, to: &escaped)
+        append(Array(text.utf8)[...], to: &escaped)
         return String(decoding: escaped, as: UTF8.self)
     }
 
-    func append(_ bytes: some Sequence<UInt8>, to escaped: inout [UInt8]) {
+    func append(_ bytes: ArraySlice<UInt8>, to escaped: inout [UInt8]) {
+        if bytes.allSatisfy(keeps) { return escaped.append(contentsOf: bytes) }
         for byte in bytes {
             if keeps(byte) {
                 escaped.append(byte)

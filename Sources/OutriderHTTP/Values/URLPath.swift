@@ -6,9 +6,7 @@ enum URLPath {
     /// Resolves `.` and `..`, also where their dots are written `%2e`; the result begins with a slash.
     static func withoutDots(_ path: [UInt8]) -> [UInt8] {
         let slash = UInt8(ascii: "/")
-        guard path.contains(UInt8(ascii: ".")) || path.contains(UInt8(ascii: "%")) else {
-            return path.first == slash ? path : [slash] + path
-        }
+        guard mayHaveDots(path) else { return path.first == slash ? path : [slash] + path }
         var segments = path.split(separator: slash, omittingEmptySubsequences: false)
         if path.first == slash { segments.removeFirst() }
         var kept: [ArraySlice<UInt8>] = []
@@ -29,6 +27,16 @@ enum URLPath {
             result.append(contentsOf: segment)
         }
         return result.isEmpty ? [slash] : result
+    }
+
+    /// Whether a segment begins as one of dots would.
+    private static func mayHaveDots(_ path: [UInt8]) -> Bool {
+        var previous = UInt8(ascii: "/")
+        for byte in path {
+            if previous == UInt8(ascii: "/"), byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%") { return true }
+            previous = byte
+        }
+        return false
     }
 
     /// 1 for a segment that means `.`, 2 for one that means `..`, 0 for others.

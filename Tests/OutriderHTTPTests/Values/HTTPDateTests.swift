@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `every day can be written and read again`() {
-        for day in stride(from: Int64(-719_162), through: 2_932_896, by: 97) {
+        for day in stride(from: Int64(-719_162), through: 2_932_896, by: 977) {
             let seconds = day * 86_400 + day.magnitude.description.utf8.reduce(0) { $0 + Int64($1) } * 60
             #expect(HTTPDate.format(seconds).flatMap { HTTPDate.parse($0, now: 0) } == seconds)
         }
