@@ -9,6 +9,7 @@ import time
 
 import contract
 import pytest
+from hostile import Hostile
 from shell import LONG, outrider
 
 
@@ -56,3 +57,38 @@ def place(tmp_path):
     path = str(tmp_path / "s")
     yield path
     outrider("call", "--socket", path, "server.stop", "grace:=0")
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A server that misbehaves as the path says."""
+    with Hostile() as server:
+        yield server
+
+
+@pytest.fixture
+def wire(monkeypatch, tmp_path):
+    """A service of its own on stdio, which must be alive at the end of the test."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with contract.Wire() as wire:
+        yield wire
+        assert wire.call("diagnostics.echo", {"alive": True})["result"] == {"alive": True}
+
+
+@pytest.fixture
+def listening(monkeypatch, tmp_path):
+    """The path of a socket that a service of its own listens on."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    path = tmp_path / "s"
+    process = subprocess.Popen(
+        [contract.binary(), "serve", "--socket", str(path)], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        for _ in range(200):
+            if path.exists():
+                break
+            time.sleep(0.02)
+        yield str(path)
+    finally:
+        process.terminate()
+        process.wait(10)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""What tests of requests share: asking, reading kept bodies, and what the hostile server's bytes are."""
+
+import base64
+import pathlib
+
+BLOCK = bytes(range(256)) * 256
+
+
+def result(reply):
+    assert "result" in reply, reply
+    return reply["result"]
+
+
+def get(wire, url, seconds=20.0, **params):
+    return result(wire.call("data.send", {"url": url, **params}, seconds))
+
+
+def until(wire, number, seconds=15.0):
+    """The events that arrive before the reply to a call, and the reply."""
+    events = []
+    while True:
+        message = wire.receive(seconds)
+        if "method" not in message:
+            assert message["id"] == number
+            return events, message
+        events.append(message)
+
+
+def memory(wire):
+    """Bytes resident in the service."""
+    lines = pathlib.Path(f"/proc/{wire.process.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
+
+
+def read_all(wire, handle, **params):
+    pieces, offset = [], 0
+    while True:
+        piece = result(wire.call("response.read", {"response": handle, "offset": offset, **params}))
+        data = base64.b64decode(piece["base64"])
+        pieces.append(data)
+        offset += len(data)
+        if piece["end"]:
+            return b"".join(pieces)
+
+
+def expected(size):
+    return (BLOCK * (size // len(BLOCK) + 1))[:size]
