@@ -39,7 +39,8 @@ def certificates(folder):
     """A CA and a leaf for localhost and 127.0.0.1, made by openssl."""
 
     def openssl(*args):
-        subprocess.run(("openssl",) + args, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run(("openssl",) + args, cwd=folder, check=True, **quiet)
 
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     openssl("req", "-x509", *curve, "-keyout", "ca.key", "-out", "ca.pem", "-days", "30", "-subj", "/CN=bench CA",

@@ -54,7 +54,7 @@ class Bench:
                 return time.perf_counter() - start
             except OSError:
                 if self.daemon.poll() is not None or time.perf_counter() - start > 10:
-                    raise SystemExit("the daemon did not start")
+                    raise SystemExit("the daemon did not start") from None
                 time.sleep(0.0005)
 
     def stop_daemon(self):
@@ -100,7 +100,8 @@ class Bench:
         best = (min if smaller else max)(ours.values())
         for name, value in values.items():
             ratio = value / best if smaller else best / value
-            line = "  %-18s %12s" % (name, ("%.1f" if value < 1000 else "%.0f") % value if unit != "s" else "%.3f" % value)
+            form = "%.3f" if unit == "s" else "%.1f" if value < 1000 else "%.0f"
+            line = "  %-18s %12s" % (name, form % value)
             if name not in ours:
                 line += "   outrider is %.2f x" % ratio
             if cpu and name in cpu:
@@ -156,7 +157,8 @@ class Bench:
 
     def crowd(self, peer, url=None):
         start = time.perf_counter()
-        running = [subprocess.Popen(self.script(peer, 5, url), env=self.env, stdout=subprocess.DEVNULL) for _ in range(20)]
+        script, quiet = self.script(peer, 5, url), subprocess.DEVNULL
+        running = [subprocess.Popen(script, env=self.env, stdout=quiet) for _ in range(20)]
         if any([process.wait() for process in running]):
             raise SystemExit("a script with %s failed" % peer)
         return time.perf_counter() - start
@@ -171,7 +173,8 @@ class Bench:
         proxy = origin.DelayProxy(self.https, 0.02)
         url = "https://localhost:%d/1k.json" % proxy.port
         names = ("curl", "requests", "requests_get", "pycurl", "outrider")
-        samples = self.interleave({p: (lambda p=p: sum(self.timed(*self.script(p, 5, url)) for _ in range(4))) for p in names})
+        four = {p: (lambda p=p: sum(self.timed(*self.script(p, 5, url)) for _ in range(4))) for p in names}
+        samples = self.interleave(four)
         proxy.stop()
         medians = {p: 5 * statistics.median(s) for p, s in samples.items()}
         self.row("20 scripts of 5 HTTPS calls in a row, 20 ms away", "s", medians, [(None, 2.8)], smaller=True)
@@ -212,7 +215,8 @@ class Bench:
             starts.append(1000 * self.start_daemon())
             time.sleep(0.2)
             idle.append(self.resident(self.daemon.pid))
-        self.row("process start to first answer", "ms", {"outrider": statistics.median(starts)}, [(None, 15)], smaller=True)
+        start = {"outrider": statistics.median(starts)}
+        self.row("process start to first answer", "ms", start, [(None, 15)], smaller=True)
         self.row("idle memory", "MB", {"outrider": statistics.median(idle)}, [(None, 25)], smaller=True)
         print("  binary %.1f MB" % (os.path.getsize(self.binary) / 1e6))
 

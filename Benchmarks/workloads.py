@@ -65,7 +65,6 @@ def sequential_requests(n, url, ca):
 
 def sequential_httpx(n, url, ca):
     import httpx
-
     import origin
 
     with httpx.Client(verify=origin.context(ca)) as client:
@@ -81,7 +80,6 @@ def sequential_aiohttp(n, url, ca):
     import asyncio
 
     import aiohttp
-
     import origin
 
     loop = asyncio.new_event_loop()
@@ -163,7 +161,6 @@ def parallel_httpx(n, url, ca):
     import asyncio
 
     import httpx
-
     import origin
 
     loop = asyncio.new_event_loop()
@@ -183,7 +180,6 @@ def parallel_aiohttp(n, url, ca):
     import asyncio
 
     import aiohttp
-
     import origin
 
     loop = asyncio.new_event_loop()

@@ -148,7 +148,8 @@ struct BodyQueue {
 
     /// The declared length alone shows that the body is too long.
     var isTooLong: HTTPFailure? {
-        guard let mostBytes, let expected = expectedBytes, expected > Int64(mostBytes) else { return nil }  // safe: as above
+        // safe: as above
+        guard let mostBytes, let expected = expectedBytes, expected > Int64(mostBytes) else { return nil }
         return Self.tooLong(host, mostBytes)
     }
 
