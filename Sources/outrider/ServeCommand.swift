@@ -86,6 +86,7 @@ struct ServeCommand: AsyncParsableCommand {
         return DefaultFields.make(version: Outrider.version, languages: languages)
     }
 
-    /// A second loop serves other clients while the first is busy; more have never helped.
-    private static var loops: Int { System.coreCount > 1 ? 2 : 1 }
+    /// One event loop: with two, a call and its connection meet on different ones, and the hops cost more than the second
+    /// processor brings; and connections are shared by all clients only where they are in one pool.
+    private static let loops = 1
 }

@@ -56,10 +56,21 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
 
     /// Names are compared as ASCII without case.
     package static func same(_ one: String, _ other: String) -> Bool {
-        let one = one.utf8
-        let other = other.utf8
-        guard one.count == other.count else { return false }
-        return zip(one, other).allSatisfy { lower($0) == lower($1) }
+        let length = one.utf8.count
+        guard length == other.utf8.count else { return false }
+        let compared = one.utf8.withContiguousStorageIfAvailable { one in
+            other.utf8.withContiguousStorageIfAvailable { equal(one, $0) }
+        }
+        return (compared ?? nil) ?? one.utf8.elementsEqual(other.utf8) { lower($0) == lower($1) }
+    }
+
+    private static func equal(_ one: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        var index = 0
+        while index < one.count {
+            if one[index] != other[index], lower(one[index]) != lower(other[index]) { return false }
+            index += 1
+        }
+        return true
     }
 
     private static func lower(_ byte: UInt8) -> UInt8 {

@@ -43,9 +43,9 @@ package struct Handle<Thing: Holdable>: Sendable, Hashable {
 
     /// A name that nothing has yet: the kind, then 80 random bits in base32.
     package init() {
-        var random = SystemRandomNumberGenerator()
-        // one draw for ten characters, one for six: each is a call to the kernel
-        var bits = random.next()
+        // one number for ten characters, one for six
+        let (first, second) = RandomPool.pair()
+        var bits = first
         name = String(unsafeUninitializedCapacity: 20) { buffer in
             var index = 0
             for byte in Thing.kind.rawValue.utf8 {
@@ -53,7 +53,7 @@ package struct Handle<Thing: Holdable>: Sendable, Hashable {
                 index += 1
             }
             for drawn in 0..<16 {
-                if drawn == 10 { bits = random.next() }
+                if drawn == 10 { bits = second }
                 buffer[index] = Self.digit(bits & 31)
                 bits >>= 5
                 index += 1
