@@ -24,7 +24,7 @@ setup:
 	@scripts/setup
 
 build: setup
-	$(SWIFT) -c release --product outrider
+	$(SWIFT) -c release --static-swift-stdlib --product outrider
 
 run: build
 	@scripts/run
