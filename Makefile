@@ -17,7 +17,7 @@ help:
 	@echo 'make schema   assemble schema/ into openrpc.json, the Swift and Python tables and docs/methods.md'
 	@echo 'make docs     the same: the docs that can be generated come from the schema'
 	@echo 'make bench    side by side with other HTTP clients'
-	@echo 'make install  the binary to $$PREFIX/bin, user units for systemd to $$PREFIX/lib/systemd/user'
+	@echo 'make install  the binary to $$PREFIX/bin, user units for systemd to $$PREFIX/share/systemd/user'
 	@echo 'make clean    forget everything that was built'
 
 setup:
@@ -48,9 +48,9 @@ bench: build
 
 install: build
 	install -D .build/release/outrider $(DESTDIR)$(PREFIX)/bin/outrider
-	install -d $(DESTDIR)$(PREFIX)/lib/systemd/user
-	sed 's|@BIN@|$(PREFIX)/bin|' scripts/systemd/outrider.service > $(DESTDIR)$(PREFIX)/lib/systemd/user/outrider.service
-	install -m 644 scripts/systemd/outrider.socket $(DESTDIR)$(PREFIX)/lib/systemd/user/outrider.socket
+	install -d $(DESTDIR)$(PREFIX)/share/systemd/user
+	sed 's|@BIN@|$(PREFIX)/bin|' scripts/systemd/outrider.service > $(DESTDIR)$(PREFIX)/share/systemd/user/outrider.service
+	install -m 644 scripts/systemd/outrider.socket $(DESTDIR)$(PREFIX)/share/systemd/user/outrider.socket
 
 clean:
 	swift package clean
