@@ -114,6 +114,14 @@ def test_a_binary_with_foundation_in_it_is_named(house, links_foundation):
     assert "is linked with libFoundation.so" in outcome.text and "mend: " in outcome.text
 
 
+def test_foundation_linked_into_the_binary_is_found_too(house):
+    with open(house.root / ".build/debug/outrider", "ab") as program:
+        program.write(b"\0$s10Foundation4DataV\0")
+    outcome = house.check("linkage")
+    assert outcome.status == 1, outcome.text
+    assert "holds symbols of full Foundation" in outcome.text
+
+
 def test_without_a_binary_linkage_is_skipped_and_not_passed(house):
     (house.root / ".build/debug/outrider").unlink()
     outcome = house.check("linkage")

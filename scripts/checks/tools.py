@@ -7,6 +7,8 @@ import re
 from .tree import CHECKOUT, Check, Skipped, Tree, run
 
 NOT_LINKED = re.compile(r"lib_?Foundation(?:\.so|ICU|Internationalization|Networking|XML)|libcurl")
+# how names of that module begin, in a binary that it is linked into
+FOUNDATION_SYMBOL = b"$s10Foundation"
 RUFF = ["check", "--isolated", "--no-cache", "--line-length=120", "--target-version=py39", "--select=E,F,W,I,B"]
 
 
@@ -63,6 +65,8 @@ def _linkage(tree: Tree) -> "list[str]":
         if status != 0 or not needed:
             found.append(f"{name}: readelf finds no libraries in it")
         found += [f"{name} is linked with {library}" for library in needed if NOT_LINKED.search(library)]
+        if FOUNDATION_SYMBOL in (tree.root / name).read_bytes():
+            found.append(f"{name} holds symbols of full Foundation")
     return found
 
 
