@@ -32,10 +32,9 @@ package struct HeaderScanner {
                 }
             case .body(let length):
                 let available = bytes.count - start
-                guard available >= length else {
-                    return ended ? .cut(start..<bytes.count, consumed: bytes.count) : .more(consumed: start)
-                }
+                guard available >= length || ended else { return .more(consumed: start) }
                 state = .block(scanned: 0, line: 0)
+                guard available >= length else { return .cut(start..<bytes.count, consumed: bytes.count) }
                 return .frame(start..<start + length, consumed: start + length)
             case .glimpse(let length):
                 let available = bytes.count - start
