@@ -116,13 +116,20 @@ final class FrameFeed {
         }
     }
 
+    /// Not shared with anything that may block, such as looking up names. Starts with the first large message.
+    private static let threads: NIOThreadPool = {
+        let threads = NIOThreadPool(numberOfThreads: 2)
+        threads.start()
+        return threads
+    }()
+
     private func parseElsewhere(_ bytes: [UInt8]) {
         busy = true
         connection.state.withLock { $0.feedBusy = true }
         connection.wire.setReading(false)
         let framing = scanner.framing ?? .line
         let limits = limits.message
-        let parsed = NIOThreadPool.singleton.runIfActive(eventLoop: loop) {
+        let parsed = Self.threads.runIfActive(eventLoop: loop) {
             bytes.withUnsafeBufferPointer { Self.parse($0, framing: framing, limits) }
         }
         parsed.assumeIsolated().whenComplete { result in

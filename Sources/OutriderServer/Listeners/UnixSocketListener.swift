@@ -80,12 +80,34 @@ final class UnixSocketListener: Sendable {
             let error = RPCError(
                 .tooMany, "too many clients are connected, or the service is stopping; try again later",
                 data: ["what": .string("connections")])
-            let line = Outgoing.error(nil, error).frame(.line).bytes
-            return channel.writeAndFlush(ByteBuffer(bytes: line)).flatMap { channel.close() }
+            let line = ByteBuffer(bytes: Outgoing.error(nil, error).frame(.line).bytes)
+            return channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandler(RefusalHandler(line))
+            }
         }
         return channel.eventLoop.makeCompletedFuture {
             let feed = FrameFeed(connection, framing: framing)
             try channel.pipeline.syncOperations.addHandler(SocketChannelHandler(connection, wire, feed))
         }
     }
+}
+
+/// Says one thing as soon as the client can hear it, then closes.
+private final class RefusalHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let line: ByteBuffer
+
+    init(_ line: ByteBuffer) { self.line = line }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let channel = context.channel
+        context.writeAndFlush(Self.wrapOutboundOut(line)).whenComplete { _ in channel.close(promise: nil) }
+    }
+
+    /// What the client has to say does not matter any more.
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }

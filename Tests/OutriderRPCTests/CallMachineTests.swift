@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+import Testing
+
+/// A machine in a box, because the expectations of a test cannot hold what cannot be copied.
+final class Calls {
+    private var machine: CallMachine
+
+    init(callsInFlight: Int = 256, callbacks: Int = 64) {
+        var limits = CallLimits()
+        limits.callsInFlight = callsInFlight
+        limits.callbacks = callbacks
+        machine = CallMachine(limits: limits)
+    }
+
+    /// Starts a call that must not be refused.
+    func run(_ id: RequestID?, place: BatchPlace? = nil) throws -> CallTicket {
+        let start = machine.start(id, place: place)
+        guard case .run(let ticket) = start else { throw Refused(start: start) }
+        return ticket
+    }
+
+    func start(_ id: RequestID?) -> CallMachine.Start { machine.start(id) }
+    func finished(_ ticket: CallTicket) -> CallMachine.Finish { machine.finished(ticket) }
+    func cancel(_ id: RequestID, silently: Bool) -> CallTicket? { machine.cancel(id, silently: silently) }
+    func answerable(_ id: RequestID?) -> RequestID? { machine.answerable(id) }
+    func isRunning(_ ticket: CallTicket) -> Bool { machine.isRunning(ticket) }
+    func isCancelled(_ ticket: CallTicket) -> Bool { machine.isCancelled(ticket) }
+    func ask(_ method: String) -> CallMachine.Ask { machine.ask(method) }
+    func answered(_ id: RequestID) -> Int64? { machine.answered(id) }
+    func gaveUp(_ question: Int64) -> Bool { machine.gaveUp(question) }
+    func shutDown() { machine.shutDown() }
+    func stop() { machine.stop() }
+    func inputEnded() -> [Int64] { machine.inputEnded() }
+    func close() -> (calls: [CallTicket], questions: [Int64]) { machine.close() }
+    var isIdle: Bool { machine.isIdle }
+    var isShutDown: Bool { machine.isShutDown }
+    var count: Int { machine.count }
+    var unanswered: Int { machine.unanswered }
+
+    struct Refused: Error {
+        let start: CallMachine.Start
+    }
+
+    func refusal(_ id: RequestID?) -> (id: RequestID?, code: Int)? {
+        guard case .refuse(let id, let error) = machine.start(id) else { return nil }
+        return (id, error.code)
+    }
+}
+
+struct CallMachineTests {
+    @Test func `a call is answered once, and its id is free afterwards`() throws {
+        let calls = Calls()
+        let ticket = try calls.run(.integer(1))
+        #expect(calls.unanswered == 1)
+        #expect(calls.isRunning(ticket))
+        #expect(calls.finished(ticket) == .reply(nil, cancelled: false))
+        #expect(calls.finished(ticket) == .silent(nil))
+        #expect(calls.unanswered == 0)
+        #expect(calls.isIdle)
+        #expect(try calls.run(.integer(1)) != ticket)
+    }
+
+    @Test func `a running id is refused with a null id, and the first call stays answerable`() throws {
+        let calls = Calls()
+        let first = try calls.run(.integer(1))
+        guard case .refuse(nil, let error) = calls.start(.integer(1)) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(error.code == -32600)
+        #expect(error.data?["id"] == .integer(1))
+        _ = try calls.run(.string("1"))
+        #expect(calls.finished(first) == .reply(nil, cancelled: false))
+    }
+
+    @Test func `an error for an unparsable message does not use a running id`() throws {
+        let calls = Calls()
+        _ = try calls.run(.integer(1))
+        #expect(calls.answerable(.integer(1)) == nil)
+        #expect(calls.answerable(.integer(2)) == .integer(2))
+        #expect(calls.answerable(nil) == nil)
+    }
+
+    @Test func `a notification is never answered`() throws {
+        let calls = Calls()
+        let ticket = try calls.run(nil)
+        #expect(calls.unanswered == 0)
+        #expect(!calls.isIdle)
+        #expect(calls.finished(ticket) == .silent(nil))
+        #expect(calls.isIdle)
+    }
+
+    @Test func `too many calls at once are refused with their id, notifications left out`() throws {
+        let calls = Calls(callsInFlight: 2)
+        let first = try calls.run(.integer(1))
+        _ = try calls.run(nil)
+        let refusal = try #require(calls.refusal(.integer(3)))
+        #expect(refusal.id == .integer(3))
+        #expect(refusal.code == -32011)
+        #expect(calls.start(nil) == .ignore)
+        _ = calls.finished(first)
+        _ = try calls.run(.integer(3))
+    }
+
+    @Test func `cancelling marks the call, and how it is answered`() throws {
+        let calls = Calls()
+        let first = try calls.run(.integer(1))
+        let second = try calls.run(.integer(2))
+        #expect(calls.cancel(.integer(1), silently: false) == first)
+        #expect(calls.cancel(.integer(2), silently: true) == second)
+        #expect(calls.isCancelled(first))
+        #expect(calls.finished(first) == .reply(nil, cancelled: true))
+        #expect(calls.finished(second) == .silent(nil))
+        #expect(calls.cancel(.integer(1), silently: false) == nil)
+        #expect(calls.cancel(.string("2"), silently: false) == nil)
+    }
+
+    @Test func `the place in a batch comes back with the outcome`() throws {
+        let calls = Calls()
+        let place = BatchPlace(batch: 3, slot: 1)
+        #expect(calls.finished(try calls.run(.integer(1), place: place)) == .reply(place, cancelled: false))
+        #expect(calls.finished(try calls.run(nil, place: place)) == .silent(place))
+        let cancelled = try calls.run(.integer(2), place: place)
+        _ = calls.cancel(.integer(2), silently: true)
+        #expect(calls.finished(cancelled) == .silent(place))
+    }
+
+    @Test func `after shutdown calls are refused, and running ones answered`() throws {
+        let calls = Calls()
+        let ticket = try calls.run(.integer(1))
+        calls.shutDown()
+        #expect(calls.isShutDown)
+        let refusal = try #require(calls.refusal(.integer(2)))
+        #expect(refusal.id == .integer(2))
+        #expect(refusal.code == -32600)
+        #expect(calls.start(nil) == .ignore)
+        #expect(calls.finished(ticket) == .reply(nil, cancelled: false))
+    }
+
+    @Test func `a stopping service says so`() throws {
+        let calls = Calls()
+        calls.stop()
+        let refusal = try #require(calls.refusal(.integer(2)))
+        #expect(refusal.code == -32017)
+    }
+
+    @Test func `after the end everything is silent`() throws {
+        let calls = Calls()
+        let first = try calls.run(.integer(1))
+        let second = try calls.run(nil)
+        guard case .send(let question) = calls.ask("callback.x") else {
+            Issue.record("not asked")
+            return
+        }
+        let end = calls.close()
+        #expect(end.calls == [first, second])
+        #expect(end.questions == [question])
+        #expect(calls.finished(first) == .silent(nil))
+        #expect(calls.start(.integer(9)) == .ignore)
+        guard case .refuse(let error) = calls.ask("callback.x") else {
+            Issue.record("asked a closed connection")
+            return
+        }
+        #expect(error.code == -32022)
+    }
+}
+
+struct QuestionTests {
+    @Test func `ids count up from a billion and one, and skip those of the client`() throws {
+        let calls = Calls()
+        for id in [1_000_000_001, 1_000_000_003] as [Int64] { _ = try calls.run(.integer(id)) }
+        #expect(calls.ask("m") == .send(1_000_000_002))
+        #expect(calls.ask("m") == .send(1_000_000_004))
+    }
+
+    @Test func `only the first answer to a question counts`() {
+        let calls = Calls()
+        #expect(calls.ask("m") == .send(1_000_000_001))
+        #expect(calls.answered(.string("1000000001")) == nil)
+        #expect(calls.answered(.integer(1)) == nil)
+        #expect(calls.answered(.integer(1_000_000_001)) == 1_000_000_001)
+        #expect(calls.answered(.integer(1_000_000_001)) == nil)
+        #expect(calls.gaveUp(1_000_000_001) == false)
+    }
+
+    @Test func `an answer after giving up is ignored`() {
+        let calls = Calls()
+        #expect(calls.ask("m") == .send(1_000_000_001))
+        #expect(calls.gaveUp(1_000_000_001))
+        #expect(calls.answered(.integer(1_000_000_001)) == nil)
+    }
+
+    @Test func `a client that ended its input can answer nothing`() {
+        let calls = Calls()
+        #expect(calls.ask("m") == .send(1_000_000_001))
+        #expect(calls.inputEnded() == [1_000_000_001])
+        #expect(calls.inputEnded() == [])
+        guard case .refuse(let error) = calls.ask("callback.x") else {
+            Issue.record("asked")
+            return
+        }
+        #expect(error.code == -32022)
+        #expect(error.data?["method"] == .string("callback.x"))
+    }
+
+    @Test func `too many questions are refused`() {
+        let calls = Calls(callbacks: 2)
+        #expect(calls.ask("m") == .send(1_000_000_001))
+        #expect(calls.ask("m") == .send(1_000_000_002))
+        guard case .refuse(let error) = calls.ask("m") else {
+            Issue.record("asked")
+            return
+        }
+        #expect(error.code == -32011)
+        _ = calls.answered(.integer(1_000_000_001))
+        #expect(calls.ask("m") == .send(1_000_000_003))
+    }
+}
+
+struct CallPromiseTests {
+    /// Plays a client and the methods at random, and counts.
+    @Test(arguments: 0..<20)
+    func `whatever happens, every call gets exactly one reply or was silenced`(_ round: Int) {
+        var random = SystemRandomNumberGenerator()
+        let calls = Calls(callsInFlight: 8)
+        var running: [(ticket: CallTicket, id: RequestID?)] = []
+        var owed: [RequestID: Int] = [:]
+        var replies: [RequestID: Int] = [:]
+        var silenced: Set<RequestID> = []
+        var faults: [String] = []
+        // One expectation at the end: thousands of them are slow.
+        func hold(_ promise: Bool, _ what: String) { if !promise { faults.append(what) } }
+        for step in 0..<400 {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<4:
+                let id: RequestID? =
+                    Bool.random(using: &random) ? .integer(Int64.random(in: 0..<12, using: &random)) : nil
+                let wasRunning = id.map { id in running.contains { $0.id == id } } ?? false
+                switch calls.start(id) {
+                case .run(let ticket):
+                    hold(!wasRunning, "two calls with one id")
+                    running.append((ticket, id))
+                    if let id { owed[id, default: 0] += 1 }
+                case .refuse(let answered, _):
+                    hold(wasRunning == (answered == nil), "id of a refusal")
+                    if let answered {
+                        owed[answered, default: 0] += 1
+                        replies[answered, default: 0] += 1
+                    }
+                case .ignore: hold(id == nil, "a call ignored")
+                }
+            case 4..<7:
+                guard let index = running.indices.randomElement(using: &random) else { continue }
+                let (ticket, id) = running.remove(at: index)
+                switch calls.finished(ticket) {
+                case .reply:
+                    hold(id != nil, "a notification answered")
+                    if let id { replies[id, default: 0] += 1 }
+                case .silent:
+                    if let id {
+                        hold(silenced.contains(id), "a call not answered")
+                        replies[id, default: 0] += 1
+                    }
+                }
+                if let id { silenced.remove(id) }
+            case 7:
+                let id = RequestID.integer(Int64.random(in: 0..<12, using: &random))
+                let silently = Bool.random(using: &random)
+                let hit = calls.cancel(id, silently: silently)
+                hold(hit == running.first { $0.id == id }?.ticket, "wrong call cancelled")
+                if hit != nil { if silently { silenced.insert(id) } else { silenced.remove(id) } }
+            case 8:
+                if case .send(let question) = calls.ask("m") {
+                    hold(!running.contains { $0.id == .integer(question) }, "id of a question")
+                    if Bool.random(using: &random) { _ = calls.answered(.integer(question)) }
+                }
+            default: if step == 350 { calls.shutDown() }
+            }
+            hold(calls.count == running.count, "count")
+            hold(calls.unanswered == running.count { $0.id != nil }, "unanswered")
+        }
+        for (ticket, id) in running {
+            _ = calls.finished(ticket)
+            if let id { replies[id, default: 0] += 1 }
+        }
+        #expect(faults == [])
+        #expect(calls.isIdle)
+        #expect(owed == replies)
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderRPC
+import Testing
+
+struct FrameLimitTests {
+    private var limits: FrameLimits {
+        var limits = FrameLimits()
+        limits.message = 10_000
+        return limits
+    }
+
+    private let start = "{\"id\":7,\"method\":\"x\",\"params\":\""
+
+    @Test(arguments: [1, 100, 4096, 100_000])
+    func `a line that is too long shows its first four kilobytes, and the next line is read`(_ piece: Int) {
+        let long = start + String(repeating: "y", count: 20_000) + "\"}"
+        let text = Array("{}\n\(long)\n[1]\n".utf8)
+        var feeder = Feeder(FrameScanner(limits: limits))
+        for index in stride(from: 0, to: text.count, by: piece) {
+            feeder.feed(text[index..<min(index + piece, text.count)])
+        }
+        feeder.feed([], ended: true)
+        #expect(feeder.seen == [.frame("{}"), .tooLong(String(long.prefix(4096))), .frame("[1]")])
+    }
+
+    @Test func `a line that is too long is not kept`() {
+        var feeder = Feeder(FrameScanner(limits: limits))
+        feeder.feed(start.utf8)
+        for _ in 0..<200 { feeder.feed(repeatElement(UInt8(ascii: "y"), count: 1000)) }
+        #expect(feeder.most < 12_000)
+        #expect(feeder.seen.count == 1)
+        feeder.feed("\"}\n{}\n".utf8)
+        #expect(feeder.seen.last == .frame("{}"))
+    }
+
+    @Test func `a line of exactly the limit is a frame, one byte more is not`() {
+        let fits = "[" + String(repeating: " ", count: 9_998) + "]"
+        #expect(Feeder.seen(fits + "\n", limits: limits) == [.frame(fits)])
+        let over = "[" + String(repeating: " ", count: 9_999) + "]"
+        #expect(Feeder.seen(over + "\n{}", limits: limits) == [.tooLong(String(over.prefix(4096))), .frame("{}")])
+    }
+
+    @Test(arguments: [1, 100, 4096, 100_000])
+    func `a frame that is too long is skipped, and the next one is read`(_ piece: Int) {
+        let long = start + String(repeating: "y", count: 20_000) + "\"}"
+        let text = Array((frame("{}") + frame(long) + frame("[1]")).utf8)
+        var feeder = Feeder(FrameScanner(limits: limits))
+        for index in stride(from: 0, to: text.count, by: piece) {
+            feeder.feed(text[index..<min(index + piece, text.count)])
+        }
+        #expect(feeder.seen == [.frame("{}"), .tooLong(String(long.prefix(4096))), .frame("[1]")])
+        if piece < 4096 { #expect(feeder.most <= 4096 + piece) }
+    }
+
+    @Test func `the longest possible length is waited for without memory`() {
+        var feeder = Feeder(FrameScanner(limits: limits))
+        feeder.feed("Content-Length: 999999999999999\r\n\r\n{\"id\":1}".utf8)
+        #expect(feeder.seen.isEmpty)
+        for _ in 0..<100 { feeder.feed(repeatElement(UInt8(ascii: " "), count: 1000)) }
+        #expect(feeder.seen.count == 1)
+        #expect(feeder.most < 6000)
+    }
+
+    @Test func `a header block without end is given up`() {
+        var feeder = Feeder(FrameScanner())
+        feeder.feed("X: ".utf8)
+        for _ in 0..<900 { feeder.feed("yyyyyyyyyy".utf8) }
+        #expect(feeder.seen == [.broken])
+        #expect(Feeder.seen(String(repeating: "X: y\r\n", count: 2000)) == [.broken])
+        #expect(
+            Feeder.seen("X: " + String(repeating: "y", count: 9000) + "\r\nContent-Length: 2\r\n\r\n{}") == [.broken])
+    }
+
+    @Test func `single bytes cost no more than the sum of them`() {
+        // Finding the end must not begin at the front again with each byte: that took minutes for a megabyte.
+        let clock = ContinuousClock()
+        let line = Array((start + String(repeating: "y", count: 100_000) + "\"}\n").utf8)
+        var scanner = LineScanner()
+        var held: [UInt8] = []
+        held.reserveCapacity(line.count)
+        var frames = 0
+        let time = clock.measure {
+            for byte in line {
+                held.append(byte)
+                if case .frame = held.withUnsafeBufferPointer({ scanner.next($0, ended: false) }) { frames += 1 }
+            }
+        }
+        #expect(frames == 1)
+        #expect(time < .seconds(3))
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+import Testing
+
+@testable import OutriderServer
+
+struct ConnectionTests {
+    @Test func `calls are answered in either framing`() async throws {
+        let server = try await TestServer()
+        let line = try server.client()
+        try await line.call(1, "test.info")
+        let info = try await line.message()
+        #expect(info["result"]?["framing"] == .string("line"))
+        #expect(info["result"]?["transport"] == .string("socket"))
+        #expect(info["result"]?["uid"]?.integer ?? -1 >= 0)
+        let header = try server.client()
+        let body = "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"test.info\"}"
+        try await header.send("Content-Length: \(body.utf8.count)\r\nContent-Type: x/y; charset=utf8\r\n\r\n\(body)")
+        header.endInput()
+        let text = try await header.rest()
+        #expect(text.hasPrefix("Content-Length: "))
+        #expect(text.contains("\"id\":\"a\",\"result\":{"))
+        #expect(text.contains("\"framing\":\"header\""))
+        #expect(text.split(separator: "\r\n").count == 2)
+        try await server.stop()
+    }
+
+    @Test func `calls start in the order in which they come, and answers may overtake`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        try await client.send(
+            """
+            {"jsonrpc":"2.0","id":1,"method":"test.sleep","params":{"seconds":0.3}}
+            {"jsonrpc":"2.0","id":2,"method":"test.echo","params":{}}
+            {"jsonrpc":"2.0","id":3,"method":"test.echo","params":{}}
+
+            """)
+        var ids: [JSONValue?] = []
+        for _ in 0..<3 { ids.append(try await client.message()["id"]) }
+        #expect(ids == [.integer(2), .integer(3), .integer(1)])
+        try await server.stop()
+    }
+
+    @Test func `a large message is parsed elsewhere, and what follows waits for it`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        let large = String(repeating: "y", count: 300_000)
+        try await client.send(
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test.echo\",\"params\":{\"a\":\"\(large)\"}}\n"
+                + "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"test.echo\",\"params\":{}}\n")
+        let first = try await client.message()
+        #expect(first["id"] == .integer(1))
+        #expect(first["result"]?["a"] == .string(large))
+        #expect(try await client.message()["id"] == .integer(2))
+        #expect(try await client.isAlive())
+        try await server.stop()
+    }
+
+    @Test func `a message over the limit is refused with its id, and the connection lives on`() async throws {
+        var settings = TestServer.settings
+        settings.limits.frame.message = 100_000
+        let server = try await TestServer(settings)
+        let client = try server.client()
+        let large = String(repeating: "y", count: 200_000)
+        try await client.send(
+            "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"test.echo\",\"params\":{\"a\":\"\(large)\"}}\n")
+        let answer = try await client.message()
+        #expect(answer["id"] == .integer(7))
+        #expect(answer.errorCode == -32010)
+        #expect(answer["error"]?["data"]?["limit"] == .integer(100_000))
+        #expect(try await client.isAlive())
+        try await server.stop()
+    }
+
+    @Test func `errors of methods reach the client, bugs as internal errors`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        try await client.call(1, "test.fail", "{\"code\":1600}")
+        let failed = try await client.message()
+        #expect(failed.errorCode == 1600)
+        #expect(failed["error"]?["data"] == .object(["a": .integer(1)]))
+        try await client.call(2, "test.fail", "{\"bug\":1}")
+        let bug = try await client.message()
+        #expect(bug.errorCode == -32603)
+        #expect(bug["error"]?["data"]?["report"]?.string?.contains("Bug") == true)
+        try await client.call(3, "test.ecoh")
+        let unknown = try await client.message()
+        #expect(unknown.errorCode == -32601)
+        #expect(unknown["error"]?["data"]?["method"] == .string("test.ecoh"))
+        #expect(unknown["error"]?["data"]?["near"]?.array?.contains(.string("test.echo")) == true)
+        try await client.call(4, "$/unknown")
+        #expect(try await client.message().errorCode == -32601)
+        try await server.stop()
+    }
+
+    @Test func `a batch is answered as one, in its order`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        try await client.send(
+            #"[{"jsonrpc":"2.0","id":1,"method":"test.sleep","params":{"seconds":0.2}},5,{"jsonrpc":"2.0","method":"test.echo"},"#
+                + #"{"jsonrpc":"2.0","id":2,"method":"no.such"},{"jsonrpc":"2.0","id":3,"method":"test.echo","params":{"x":1}}]"#
+                + "\n")
+        try await client.call(9, "test.echo")
+        #expect(try await client.message()["id"] == .integer(9))
+        let batch = try await client.message().array ?? []
+        #expect(batch.map { $0["id"] } == [.integer(1), .null, .integer(2), .integer(3)])
+        #expect(batch.map(\.errorCode) == [nil, -32600, -32601, nil])
+        try await server.stop()
+    }
+
+    @Test func `a batch of a hundred counts as a hundred calls`() async throws {
+        var settings = TestServer.settings
+        settings.limits.calls.callsInFlight = 50
+        let server = try await TestServer(settings)
+        let client = try server.client()
+        let items = (1...100).map {
+            "{\"jsonrpc\":\"2.0\",\"id\":\($0),\"method\":\"test.sleep\",\"params\":{\"seconds\":0.1}}"
+        }
+        try await client.send("[\(items.joined(separator: ","))]\n")
+        let batch = try await client.message().array ?? []
+        #expect(batch.count == 100)
+        #expect(batch.count { $0.errorCode == -32011 } == 50)
+        #expect(try await client.isAlive())
+        try await server.stop()
+    }
+
+    @Test func `a reply longer than the client can read becomes an error`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        try await client.call(1, "test.terms", "{\"bytes\":1000}")
+        _ = try await client.message()
+        try await client.call(2, "test.blob", "{\"bytes\":500}")
+        #expect(try await client.message()["result"] != nil)
+        try await client.call(3, "test.blob", "{\"bytes\":2000}")
+        let refused = try await client.message()
+        #expect(refused.errorCode == 1411)
+        #expect(refused["id"] == .integer(3))
+        try await server.stop()
+    }
+
+    @Test func `HTTP gets an answer that HTTP clients can read`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        try await client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
+        let text = try await client.rest()
+        #expect(text.hasPrefix("HTTP/1.1 501 Not Implemented\r\n"))
+        #expect(text.contains("\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,"))
+        try await server.stop()
+    }
+
+    @Test(arguments: ["\u{16}\u{3}\u{1}", "Content-Length: -5\r\n\r\n", "X: y\r\n\r\n", "\"hello\"\n"])
+    func `what cannot be understood gets one error, then the connection closes`(_ text: String) async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        try await client.send(text)
+        let answer = try await client.rest()
+        #expect(answer.contains("\"id\":null,\"error\":{\"code\":-32700"))
+        #expect(answer.split(separator: "jsonrpc").count == 2)
+        #expect(try await server.reaches { $0.closed == 1 })
+        try await server.stop()
+    }
+}

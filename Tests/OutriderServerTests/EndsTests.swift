@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+import Testing
+
+@testable import OutriderServer
+
+struct EndsTests {
+    @Test func `half-closed clients are answered, and kept waiting with spaces`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        try await client.call(1, "test.sleep", "{\"seconds\":0.9}")
+        client.endInput()
+        let text = try await client.rest()
+        #expect(text.hasPrefix("  "))
+        #expect(text.drop { $0 == " " } == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"seconds\":0.9}}\n")
+        #expect(server.record.now.inputEnded == 1)
+        #expect(try await server.reaches { $0.closed == 1 })
+        try await server.stop()
+    }
+
+    @Test func `there are no spaces in header framing, nor when they are turned off`() async throws {
+        var settings = TestServer.settings
+        settings.pad = false
+        let body = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test.sleep\",\"params\":{\"seconds\":0.6}}"
+        for (settings, text) in [
+            (TestServer.settings, "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"), (settings, body),
+        ] {
+            let server = try await TestServer(settings)
+            let client = try server.client()
+            try await client.send(text)
+            client.endInput()
+            let answer = try await client.rest()
+            #expect(answer.hasPrefix("Content-Length: ") || answer.hasPrefix("{"))
+            #expect(answer.contains("0.6"))
+            try await server.stop()
+        }
+    }
+
+    @Test func `a vanished client's calls are cancelled at once, and its scope closed once`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        try await client.call(1, "test.sleep", "{\"seconds\":60}")
+        try await client.call(2, "test.echo")
+        _ = try await client.message()
+        client.close()
+        #expect(try await server.reaches { $0.cancelled == 1 && $0.closed == 1 })
+        #expect(try await server.client().isAlive())
+        try await server.stop()
+        #expect(server.record.now.closed == server.record.now.opened)
+    }
+
+    @Test func `a half-closed client that then vanishes is noticed`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        try await client.call(1, "test.sleep", "{\"seconds\":60}")
+        client.endInput()
+        #expect(try await server.reaches { $0.inputEnded == 1 })
+        client.close()
+        #expect(try await server.reaches { $0.cancelled == 1 && $0.closed == 1 })
+        try await server.stop()
+    }
+
+    @Test func `a client that does not read costs nobody else anything`() async throws {
+        let server = try await TestServer()
+        let slow = try server.client()
+        try await slow.call(1, "test.flood", "{\"count\":5000,\"bytes\":4000}")
+        let quick = try server.client()
+        for _ in 0..<20 { #expect(try await quick.isAlive()) }
+        var count = 0
+        while try await slow.message()["method"] != nil { count += 1 }
+        #expect(count == 5000)
+        try await server.stop()
+    }
+
+    @Test func `a client that asks for much and reads nothing is given up`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        var text = ""
+        for id in 1...100 {
+            text += "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":\"test.blob\",\"params\":{\"bytes\":1000000}}\n"
+        }
+        try await client.send(text)
+        let lines = try await client.rest().split(separator: "\n")
+        #expect(lines.count < 100)
+        #expect(lines.last?.contains("-32016") == true)
+        #expect(try await server.reaches { $0.closed == 1 })
+        try await server.stop()
+    }
+
+    @Test func `events that may be lost are replaced, dropped and counted`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        try await client.call(1, "test.offers", "{\"count\":1000,\"bytes\":10}")
+        let only = try await client.message()
+        #expect(only["params"]?["n"] == .integer(999))
+        #expect(try await client.message()["id"] == .integer(1))
+        try await client.call(2, "test.offers", "{\"count\":3000,\"bytes\":1000,\"keys\":true}")
+        var offered = 0
+        var dropped: Int64 = 0
+        var answered = false
+        while !answered || Int64(offered) + dropped < 3000 {
+            let message = try await client.message()
+            if message["method"] == .string("test.offer") { offered += 1 }
+            if message["method"] == .string("event.dropped") { dropped += message["params"]?["count"]?.integer ?? 0 }
+            if message["id"] == .integer(2) { answered = true }
+        }
+        #expect(offered < 3000)
+        #expect(server.server.counters.eventsDropped == Int(dropped))
+        try await server.stop()
+    }
+
+    @Test func `a stopping service answers what runs, refuses what comes, and ends`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        try await client.call(1, "test.sleep", "{\"seconds\":2}")
+        try await client.call(2, "test.stop", "{\"grace\":20}")
+        #expect(try await client.message()["id"] == .integer(2))
+        try await client.call(3, "test.echo")
+        #expect(try await client.message().errorCode == -32017)
+        let last = try await client.message()
+        #expect(last["id"] == .integer(1))
+        #expect(last["result"] != nil)
+        #expect(try await server.status() == 0)
+    }
+
+    @Test func `calls that outlive the grace are cancelled, and say why`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        try await client.call(1, "test.sleep", "{\"seconds\":60}")
+        try await client.call(2, "test.stop", "{\"grace\":0.1}")
+        #expect(try await client.message()["id"] == .integer(2))
+        #expect(try await client.message().errorCode == -32017)
+        #expect(try await server.status() == 0)
+    }
+
+    @Test func `an idle service ends, a busy one does not`() async throws {
+        var settings = TestServer.settings
+        settings.idleExit = .milliseconds(200)
+        let server = try await TestServer(settings)
+        let client = try server.client()
+        try await client.call(1, "test.sleep", "{\"seconds\":0.6}")
+        #expect(try await client.message()["result"] != nil)
+        client.close()
+        #expect(try await server.status() == 0)
+    }
+
+    @Test func `too many clients are told so`() async throws {
+        var settings = TestServer.settings
+        settings.limits.connections = 2
+        let server = try await TestServer(settings)
+        let (one, two) = (try server.client(), try server.client())
+        #expect(try await one.isAlive())
+        #expect(try await two.isAlive())
+        let three = try server.client()
+        let text = try await three.rest()
+        #expect(text.contains("\"code\":-32011"))
+        one.close()
+        #expect(try await server.reaches { $0.closed == 1 })
+        #expect(try await server.client().isAlive())
+        try await server.stop()
+    }
+}

@@ -1,6 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-import Testing
-
-@Test func `placeholder`() {
-    #expect(Bool(true))
-}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// What became of the connections of a test.
+final class Record: Sendable {
+    struct Counts: Equatable {
+        var opened = 0
+        var inputEnded = 0
+        var closed = 0
+        var cancelled = 0
+    }
+
+    private let counts = Mutex(Counts())
+
+    var now: Counts { counts.withLock { $0 } }
+
+    func note(_ change: (inout Counts) -> Void) { counts.withLock { change(&$0) } }
+}
+
+final class TestScope: ConnectionScope {
+    let record: Record
+    let control: any ServerControl
+
+    init(_ record: Record, _ control: any ServerControl) {
+        self.record = record
+        self.control = control
+        record.note { $0.opened += 1 }
+    }
+
+    func inputEnded() { record.note { $0.inputEnded += 1 } }
+    func close() { record.note { $0.closed += 1 } }
+}
+
+struct Number: JSONEncodable {
+    var name: StaticString
+    var value: Int
+
+    func encode(to writer: inout JSONWriter) { writer.object { $0.member(name, value) } }
+}
+
+struct AnyParams: JSONDecodable {
+    var object: JSONObject
+
+    init(json: JSONValue) throws(JSONComplaint) { object = try JSONObject(json: json) }
+
+    func integer(_ name: String) -> Int { object[name]?.integer.flatMap { Int(exactly: $0) } ?? 0 }
+    func seconds(_ name: String) -> Duration { .seconds(object[name]?.number ?? 0) }
+}
+
+enum Echo: Method {
+    static let name = "test.echo"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject { params.object }
+}
+
+/// Waits, and can be cancelled.
+enum Sleep: Method {
+    static let name = "test.sleep"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject {
+        do {
+            try await Task.sleep(for: params.seconds("seconds"))
+        } catch {
+            call.scope.record.note { $0.cancelled += 1 }
+            throw error
+        }
+        return params.object
+    }
+}
+
+/// Sends events of some size, then answers.
+enum Flood: Method {
+    static let name = "test.flood"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> Number {
+        let pad = String(repeating: "x", count: params.integer("bytes"))
+        for number in 0..<params.integer("count") {
+            let event: JSONObject = ["n": .integer(Int64(number)), "pad": .string(pad)]
+            try await call.peer.notify(Event("test.tick", event))
+        }
+        return Number(name: "sent", value: params.integer("count"))
+    }
+}
+
+/// Offers many events of one key in one go, then answers.
+enum Offers: Method {
+    static let name = "test.offers"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> Number {
+        let pad = String(repeating: "x", count: params.integer("bytes"))
+        for number in 0..<params.integer("count") {
+            let event: JSONObject = ["n": .integer(Int64(number)), "pad": .string(pad)]
+            call.peer.offer(Event("test.offer", event), key: params.object["keys"] == nil ? "k" : "k\(number)")
+        }
+        return Number(name: "offered", value: params.integer("count"))
+    }
+}
+
+enum Blob: Method {
+    static let name = "test.blob"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject {
+        ["data": .string(String(repeating: "x", count: params.integer("bytes")))]
+    }
+}
+
+/// Asks the client.
+enum Ask: Method {
+    static let name = "test.ask"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject {
+        let timeout = params.object["timeout"] == nil ? Duration.seconds(10) : params.seconds("timeout")
+        let answer = try await call.peer.ask(Question("callback.test", params.object), timeout: timeout)
+        return ["answer": answer.value, "id": .integer(answer.id)]
+    }
+}
+
+/// An event that must come after the reply.
+enum After: Method {
+    static let name = "test.after"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject {
+        let peer = call.peer
+        call.afterReply { peer.offer(Event("test.afterwards", params.object), key: "after") }
+        return params.object
+    }
+}
+
+enum Fail: Method {
+    struct Bug: Error {}
+    static let name = "test.fail"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject {
+        if params.object["bug"] != nil { throw Bug() }
+        throw RPCError(code: params.integer("code"), "as asked", data: ["a": .integer(1)])
+    }
+}
+
+enum Terms: Method {
+    static let name = "test.terms"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject {
+        var terms = call.peer.terms
+        terms.maxMessageBytes = params.integer("bytes")
+        call.peer.agree(to: terms)
+        return [:]
+    }
+}
+
+enum Info: Method {
+    static let name = "test.info"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject {
+        let info = call.peer.info
+        return [
+            "connection": .string(info.connection), "framing": .string(info.framing.rawValue),
+            "transport": .string(info.transport.rawValue), "uid": .integer(Int64(info.uid ?? -1)),
+        ]
+    }
+}
+
+enum Stop: Method {
+    static let name = "test.stop"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject {
+        call.scope.control.stop(grace: params.seconds("grace"))
+        return [:]
+    }
+}
+
+enum ShutDown: Method {
+    static let name = "shutdown"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject { [:] }
+}
+
+let testMethods: MethodTable<TestScope> = {
+    var table = MethodTable<TestScope>()
+    table.add(Echo.self)
+    table.add(Sleep.self)
+    table.add(Flood.self)
+    table.add(Offers.self)
+    table.add(Blob.self)
+    table.add(Ask.self)
+    table.add(After.self)
+    table.add(Fail.self)
+    table.add(Terms.self)
+    table.add(Info.self)
+    table.add(Stop.self)
+    table.add(ShutDown.self)
+    return table
+}()
