@@ -29,6 +29,7 @@ struct Feeder {
     }
 
     mutating func feed(_ bytes: some Sequence<UInt8>, ended: Bool = false) {
+        if over { return }
         held.append(contentsOf: bytes)
         most = max(most, held.count)
         while !over {

@@ -116,9 +116,13 @@ struct EndsTests {
         let server = try await TestServer()
         let client = try server.client()
         try await client.call(1, "test.sleep", "{\"seconds\":2}")
-        try await client.call(2, "test.stop", "{\"grace\":20}")
+        try await client.send(
+            """
+            {"jsonrpc":"2.0","id":2,"method":"test.stop","params":{"grace":20}}
+            {"jsonrpc":"2.0","id":3,"method":"test.echo"}
+
+            """)
         #expect(try await client.message()["id"] == .integer(2))
-        try await client.call(3, "test.echo")
         #expect(try await client.message().errorCode == -32017)
         let last = try await client.message()
         #expect(last["id"] == .integer(1))
@@ -138,10 +142,10 @@ struct EndsTests {
 
     @Test func `an idle service ends, a busy one does not`() async throws {
         var settings = TestServer.settings
-        settings.idleExit = .milliseconds(200)
+        settings.idleExit = .milliseconds(1500)
         let server = try await TestServer(settings)
         let client = try server.client()
-        try await client.call(1, "test.sleep", "{\"seconds\":0.6}")
+        try await client.call(1, "test.sleep", "{\"seconds\":2.5}")
         #expect(try await client.message()["result"] != nil)
         client.close()
         #expect(try await server.status() == 0)

@@ -60,7 +60,10 @@ package struct SocketPath: Sendable, Equatable {
             )
         }
         let directory = directory
-        if mkdir(directory, 0o700) != 0 && errno != EEXIST {
+        if mkdir(directory, 0o700) == 0 {
+            // Whatever the umask of the moment took away.
+            chmod(directory, 0o700)
+        } else if errno != EEXIST {
             throw StartFailure("the directory \(directory) cannot be made: \(errnoText())")
         }
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (ownsDirectory ? O_NOFOLLOW : 0)
