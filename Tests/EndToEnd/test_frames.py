@@ -23,7 +23,8 @@ def framed(body, length=None):
 
 
 def deep(depth):
-    return b'{"jsonrpc":"2.0","id":7,"method":"diagnostics.echo","params":' + b'{"a":' * depth + b"1" + b"}" * depth + b"}"
+    params = b'{"a":' * depth + b"1" + b"}" * depth
+    return b'{"jsonrpc":"2.0","id":7,"method":"diagnostics.echo","params":' + params + b"}"
 
 
 # name: (bytes, id of the answer, code of the answer)
