@@ -62,13 +62,14 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     ) async throws -> Int32 {
         StandardDescriptors.secure()
         SignalWatcher.ignoreWriteSignals()
+        // Before the first client can connect, so that no signal finds the service without an answer.
+        if settings.handlesSignals { SignalWatcher.start { self.over(status: 128 + $0) } }
         do {
             for place in listening { try await start(place) }
         } catch {
             await cleanUp()
             throw error
         }
-        if settings.handlesSignals { SignalWatcher.start { self.over(status: 128 + $0) } }
         let idle = startIdleWatch()
         ready()
         let status = await withCheckedContinuation { continuation in
