@@ -121,6 +121,7 @@ struct ExchangeRunner: ~Copyable {
 extension Duration {
     package var seconds: Double {
         let (seconds, attoseconds) = components
-        return Double(seconds) + Double(attoseconds) * 1e-18
+        // whole nanoseconds, whose decimal form is short
+        return (Double(seconds) * 1e9 + Double(attoseconds / 1_000_000_000)) / 1e9
     }
 }

@@ -172,7 +172,8 @@ private struct CancelParams: JSONEncodable {
 extension Duration {
     var seconds: Double {
         let (seconds, attoseconds) = components
-        return Double(seconds) + Double(attoseconds) * 1e-18
+        // whole nanoseconds, whose decimal form is short
+        return (Double(seconds) * 1e9 + Double(attoseconds / 1_000_000_000)) / 1e9
     }
 }
 
