@@ -41,7 +41,8 @@ extension ByteBuffer {
             var rest = bytes[...]
             guard rest.popLast() == 0x0A else { return false }
             if rest.last == 0x0D { rest.removeLast() }
-            return rest.last == 0x0A
+            // if nothing stands before it, the line it ends began in an earlier read
+            return rest.isEmpty || rest.last == 0x0A
         }
     }
 
