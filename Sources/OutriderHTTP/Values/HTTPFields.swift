@@ -44,12 +44,6 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
         return nil
     }
 
-    /// All values of that name, joined with commas (RFC 9110 section 5.2); nil if there is none.
-    package func combined(_ name: String) -> String? {
-        let values = all(name)
-        return values.isEmpty ? nil : values.joined(separator: ", ")
-    }
-
     package func all(_ name: String) -> [String] {
         list.compactMap { Self.same($0.name, name) ? $0.value : nil }
     }

@@ -9,8 +9,6 @@ import Testing
         var fields: HTTPFields = [.init("Accept", "a"), .init("accept", "b"), .init("X", "c")]
         #expect(fields.first("ACCEPT") == "a")
         #expect(fields.all("accept") == ["a", "b"])
-        #expect(fields.combined("Accept") == "a, b")
-        #expect(fields.combined("none") == nil)
         fields.set("aCCept", "d")
         #expect(fields.list == [.init("aCCept", "d"), .init("X", "c")])
         fields.set("Y", "e")
