@@ -202,10 +202,11 @@ def check_entries(sources):
 
 def check_codes(sources):
     errors, failures = sources["errors"]["errors"], sources["errors"]["failures"]
-    codes = [one["code"] for one in errors + failures]
+    reserved = sources["errors"]["reserved"]
+    codes = [one["code"] for one in errors + failures + reserved]
     for code in sorted(set(code for code in codes if codes.count(code) > 1)):
         yield "errors.json: code %d occurs twice" % code
-    pairs = [(one["kind"], one.get("reason")) for one in failures]
+    pairs = [(one["kind"], one.get("reason")) for one in failures + reserved]
     for pair in sorted(set(pair for pair in pairs if pairs.count(pair) > 1)):
         yield "errors.json: %s occurs twice" % (pair,)
     for one in errors + failures:
@@ -213,6 +214,12 @@ def check_codes(sources):
             yield "errors.json: %d: errors are negative, failures positive" % one["code"]
         if one["fault"] not in FAULTS:
             yield "errors.json: %d: fault is one of %s" % (one["code"], ", ".join(sorted(FAULTS)))
+    members = sources["types"]["FailureData"]["properties"]
+    for one in failures:
+        for name in sorted(set(one["data"]) - set(members)):
+            yield "errors.json: %d: types/FailureData has no member %s" % (one["code"], name)
+    for name in sorted(set(members) - {name for one in failures for name in one["data"]}):
+        yield "types/FailureData: no failure has %s" % name
     for key in ("key", "flag"):
         seen = [setting[key] for setting in sources["settings"]["settings"]]
         for name in sorted(set(name for name in seen if seen.count(name) > 1)):

@@ -15,10 +15,12 @@ package struct HTTPFailure: Error, Sendable, Equatable {
     package var underlying: Underlying?
     /// Where in the caller's params the fault lies, as an RFC 6901 pointer, if it lies there.
     package var pointer: String?
+    /// What a program may want to know beyond the kind.
+    package var details: [FailureDetail]
 
     package init(
         _ kind: Kind, _ message: String, phase: Phase? = nil, retryable: Bool? = nil, sent: Sent = .notSent,
-        underlying: Underlying? = nil, pointer: String? = nil
+        underlying: Underlying? = nil, pointer: String? = nil, details: [FailureDetail] = []
     ) {
         self.kind = kind
         self.message = message
@@ -27,6 +29,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         self.sent = sent
         self.underlying = underlying
         self.pointer = pointer
+        self.details = details
     }
 
     package enum Phase: String, Sendable, CaseIterable {
@@ -54,19 +57,32 @@ package struct HTTPFailure: Error, Sendable, Equatable {
     package enum Kind: Sendable, Equatable, Hashable, CaseIterable {
         // building the request
         case invalidURL, createURLRequestFailed, bodyDataInGETRequest, createUploadableFailed
-        case parameterEncodingFailed, parameterEncoderFailed
+        case parameterEncodingFailed, customEncodingFailed, parameterEncoderFailed
+        // multipart forms: a part, and where the form is written
+        case bodyPartURLInvalid, bodyPartFilenameInvalid, bodyPartFileNotReachable, bodyPartFileNotReachableWithError
+        case bodyPartFileIsDirectory, bodyPartFileSizeNotAvailable, bodyPartFileSizeQueryFailed
+        case bodyPartInputStreamCreationFailed, inputStreamReadFailed
+        case outputStreamCreationFailed, outputStreamFileAlreadyExists, outputStreamURLInvalid, outputStreamWriteFailed
+        // a client's own rules before and between attempts
+        case requestAdaptationFailed, requestRetryFailed
         // the network
         case sessionTaskFailed, nameNotFound, connectionRefused, unreachable, connectionLost, timedOut
         case tlsHandshakeFailed, tooManyRedirects, malformedResponse, proxyFailed, bodyUnreadable, limitExceeded
         case offline, unsupportedScheme
         // trust
         case trustEvaluationFailed, hostValidationFailed, settingAnchorCertificatesFailed
-        // the answer
-        case inputDataNilOrZeroLength, stringSerializationFailed, jsonSerializationFailed
+        // validation of the answer
+        case unacceptableStatusCode, unacceptableContentType, missingContentType, dataFileReadFailed
+        case customValidationFailed
+        // serialization of the answer
+        case inputDataNilOrZeroLength, inputFileReadFailed, stringSerializationFailed, jsonSerializationFailed
+        case decodingFailed, customSerializationFailed, invalidEmptyResponse
         // files
         case fileWriteFailed, destinationExists
+        // routers
+        case unknownEndpoint, missingPathParameter, parametersDoNotFit
         // ends
-        case explicitlyCancelled, sessionInvalidated
+        case explicitlyCancelled, sessionDeinitialized, sessionInvalidated
 
         package var usuallyRetryable: Bool {
             switch self {

@@ -21,12 +21,32 @@ struct FailureShape: JSONEncodable {
             writer.member("retryable", failure.retryable)
             writer.member("pointer", failure.pointer)
             writer.member("phase", failure.phase?.rawValue)
-            guard let underlying = failure.underlying else { return }
-            writer.member("underlying") { writer in
-                writer.member("domain", underlying.domain.rawValue)
-                writer.member("code", underlying.code)
-                writer.member("message", underlying.message)
+            if let underlying = failure.underlying {
+                writer.member("underlying") { writer in
+                    writer.member("domain", underlying.domain.rawValue)
+                    writer.member("code", underlying.code)
+                    writer.member("message", underlying.message)
+                }
             }
+            guard !failure.details.isEmpty else { return }
+            writer.member("data") { writer in
+                for detail in failure.details { Self.encode(detail, to: &writer) }
+            }
+        }
+    }
+
+    private static func encode(_ detail: FailureDetail, to writer: inout JSONWriter) {
+        switch detail {
+        case .status(let status): writer.member("status", status)
+        case .acceptable(let types): writer.member("acceptable", types)
+        case .contentType(let type): writer.member("contentType", type)
+        case .encoding(let label): writer.member("encoding", label)
+        case .path(let path): writer.member("path", path)
+        case .instancePointer(let pointer): writer.member("instancePointer", pointer)
+        case .cause(let failure): writer.member("cause", FailureShape(failure))
+        case .originalError(let failure): writer.member("originalError", FailureShape(failure))
+        case .retryError(let error): writer.member("retryError", error)
+        case .error(let error): writer.member("error", error)
         }
     }
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// One thing that a failure tells programs beside its kind; the contract's FailureData names them.
+package enum FailureDetail: Sendable, Equatable {
+    /// The status that was not acceptable.
+    case status(Int)
+    /// The media types that would have been, in alphabetical order.
+    case acceptable([String])
+    /// The Content-Type that came.
+    case contentType(String)
+    /// The charset in which the text could not be read.
+    case encoding(String)
+    /// The file at fault.
+    case path(String)
+    /// Where in the body of the answer the fault lies, as an RFC 6901 pointer.
+    case instancePointer(String)
+    /// The failure that this one wraps.
+    case cause(HTTPFailure)
+    /// What was to be retried.
+    case originalError(HTTPFailure)
+    /// What the retrier said, as it said it.
+    case retryError(JSONValue)
+    /// The client's own error, as it gave it.
+    case error(JSONValue)
+}
