@@ -15,7 +15,7 @@ help:
 	@echo 'make check    formatting, walls, words, links; says which command mends what it finds'
 	@echo 'make format   rewrite the Swift files in the one format'
 	@echo 'make schema   assemble schema/ into openrpc.json, the Swift and Python tables and docs/methods.md'
-	@echo 'make docs     the same: the docs that can be generated come from the schema'
+	@echo 'make docs     the same, and docs/alamofire.md, which says which test shows what'
 	@echo 'make bench    side by side with other HTTP clients'
 	@echo 'make install  the binary to $$PREFIX/bin, user units for systemd to $$PREFIX/share/systemd/user'
 	@echo 'make clean    forget everything that was built'
@@ -41,6 +41,7 @@ format:
 
 schema docs:
 	python3 schema/assemble.py
+	scripts/rows
 
 bench: build
 	@scripts/setup --bench

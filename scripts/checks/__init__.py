@@ -4,6 +4,7 @@
 
 from .circles import CIRCLES
 from .docs import DOCS, LINKS, SCHEMA
+from .rows import ROWS
 from .shape import HEADERS, SIZES, TRACKED
 from .tools import FORMAT, LINKAGE, LINT, TYPES
 from .tree import Check
@@ -23,6 +24,7 @@ ALL: "list[Check]" = [
     LINKS,
     SCHEMA,
     DOCS,
+    ROWS,
     LINKAGE,
     LINT,
     TYPES,
