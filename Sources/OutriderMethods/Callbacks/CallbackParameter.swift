@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+
+extension JSONFields {
+    /// Reads `callback`, `decide` and `timeout`, which stand among other members; nil if no callback is named.
+    mutating func callback() throws(JSONComplaint) -> CallbackSpec? {
+        let name: String? = try optional("callback") { (name: String) in
+            if name.isEmpty { return "must not be empty" }
+            return name.utf8.count > CallbackSpec.longestName
+                ? "must not be longer than \(CallbackSpec.longestName) bytes" : nil
+        }
+        let way: CallbackSpec.Way? = try choice("decide")
+        let timeout = try number("timeout", in: CallbackSpec.timeouts)
+        guard let name else {
+            if way != nil { throw JSONComplaint("decide goes with callback only", at: JSONPointer(member: "decide")) }
+            if timeout != nil {
+                throw JSONComplaint("timeout goes with callback only", at: JSONPointer(member: "timeout"))
+            }
+            return nil
+        }
+        return CallbackSpec(name, way: way ?? .request, timeout: timeout ?? 30)
+    }
+}
