@@ -12,6 +12,7 @@ RPC = "Sources/OutriderRPC/"
 BODY = SWIFT_HEAD + "func f() {{\n    {}\n}}\n"
 
 SCANNER = "Sources/OutriderJSON/JSONScanner.swift"
+SWIFT_TABLE = 'let rows = ["x [A3]"]\n\n@Test(arguments: rows) func it() {}\n'
 OUTSIDE = PACKAGE.replace('"OutriderJSON"', '"OutriderHTTP"')
 
 # check, file that gets the fault, its text, what the check must say about it
@@ -49,6 +50,10 @@ FAULTS = [
     ("links", "docs/a.md", "[a](methods.md#nowhere)\n", "no such heading"),
     ("schema", "schema/assemble.py", HASH_HEAD + "print('openrpc.json')\nraise SystemExit(1)\n", "openrpc.json"),
     ("docs", "schema/methods/no.such.json", "{}\n", "no.such is not described"),
+    ("rows", "Tests/test_one.py", HASH_HEAD + "def test_it() -> None:\n    pass\n", "A1 has no test: It is one."),
+    ("rows", "Tests/test_two.py", HASH_HEAD + "def test_it() -> None:\n    '[A1]'\n", "docs/alamofire.md is not what"),
+    ("rows", "Tests/ATests.swift", SWIFT_HEAD + "@Test func `it [A2]`() {}\n", "ATests.swift: [A2] is no row"),
+    ("rows", "Tests/ATests.swift", SWIFT_HEAD + SWIFT_TABLE, "ATests.swift: [A3] is no row"),
     ("lint", "scripts/a.py", HASH_HEAD + "import os\n", "F401"),
     ("types", "clients/python/src/outrider/a.py", HASH_HEAD + "def f(x):\n    return x\n", "a.py:3"),
     ("format", RPC + "A.swift", SWIFT_HEAD + "struct A {\n  var b = 1\n}\n", "Indentation"),
