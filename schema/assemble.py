@@ -28,6 +28,7 @@ OUTPUTS = {
     "Sources/OutriderMethods/OpenRPC.swift": lambda sources, document: writers.swift(document),
     "clients/python/src/outrider/_schema.py": lambda sources, document: writers.python(sources),
     "docs/methods.md": lambda sources, document: reference.reference(sources),
+    "docs/errors.md": lambda sources, document: reference.errors(sources),
 }
 NODE_KEYS = {
     "type", "properties", "required", "items", "enum", "$ref", "minimum", "maximum", "default", "format", "description",

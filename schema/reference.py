@@ -95,34 +95,61 @@ def type_section(name, node, sent):
     return lines + table(node, "member", sent)
 
 
+ERRORS = """# Errors and failures
+
+There are two ways in which things go wrong, and they never mix:
+
+* The **call** could not be served: the reply is a JSON-RPC `error` with a negative code. Nothing was sent.
+* The **exchange** failed: the reply is a result, a [Response](methods.md#response) with `"ok": false`, whatever the
+  server sent, and an `error` with a positive code.
+
+So what a server sent is never lost in an error that a library drops. A status such as 404 is neither, unless
+validation was asked for.
+
+Programs branch on `code`, or on `kind` and `reason`; people read `message`. Codes never change their meaning.
+`retryable` says whether the same request could succeed later; the column here says what usually holds.
+
+## In use
+
+```
+>> {"jsonrpc":"2.0","id":1,"method":"data.send","params":{"url":"http://127.0.0.1:1/"}}
+<< {"jsonrpc":"2.0","id":1,"result":{"ok":false,…,"error":{"code":1402,"kind":"sessionTaskFailed","reason":"refused",
+   "message":"127.0.0.1:1 refused the connection","retryable":true,"phase":"connect",
+   "underlying":{"domain":"posix","code":111,"message":"Connection refused"}},…}}
+>> {"jsonrpc":"2.0","id":2,"method":"data.send","params":{"uri":"http://127.0.0.1:1/"}}
+<< {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"unknown parameter uri","data":{"pointer":"/uri",…}}}
+```
+
+"""
+
+
 def errors(sources):
+    """The page of all codes."""
     yes = {True: "yes", False: "no"}
-    lines = ["## Errors", "", "The call could not be served. Those marked with a star can answer any call.", ""]
-    lines += [
-        "| code | name | meaning | whose fault | worth repeating | `data` |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
+    lines = ["<!-- %s -->" % MADE_BY, "", *ERRORS.splitlines()]
+    lines += ["## Errors", "", "The call could not be served. Those marked with a star can answer any call.", ""]
+    lines += ["| code | name | meaning | whose fault | worth repeating | `data` |"]
+    lines += ["| --- | --- | --- | --- | --- | --- |"]
     for e in sources["errors"]["errors"]:
-        data = ", ".join("`%s`" % name for name in e["data"])
         name = e["name"] + (" *" if e["common"] else "")
-        lines.append(
-            "| %d | %s | %s | %s | %s | %s |" % (e["code"], name, e["meaning"], e["fault"], yes[e["retryable"]], data)
-        )
-    lines += [
-        "",
-        "## Failures",
-        "",
-        "The call was served, the exchange failed: these stand in a Response as `error`.",
-        "",
-    ]
-    lines += [
-        "| code | kind | reason | meaning | whose fault | worth repeating |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for f in sources["errors"]["failures"]:
-        row = (f["code"], f["kind"], f.get("reason", ""), f["meaning"], f["fault"], yes[f["retryable"]])
+        row = (e["code"], name, e["meaning"], e["fault"], yes[e["retryable"]], members(e))
         lines.append("| %d | %s | %s | %s | %s | %s |" % row)
-    return lines + [""]
+    lines += ["", "## Failures", ""]
+    lines += ["The call was served, the exchange failed: these stand in a Response as `error`.", ""]
+    for kind in dict.fromkeys(f["kind"] for f in sources["errors"]["failures"]):
+        lines += ["### %s" % kind, "", "| code | reason | meaning | whose fault | worth repeating | `data` |"]
+        lines += ["| --- | --- | --- | --- | --- | --- |"]
+        for f in sources["errors"]["failures"]:
+            if f["kind"] == kind:
+                row = (f["code"], f.get("reason", ""), f["meaning"], f["fault"], yes[f["retryable"]], members(f))
+                lines.append("| %d | %s | %s | %s | %s | %s |" % row)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def members(entry):
+    """What stands in `data`, in a cell."""
+    return "<br>".join("`%s`: %s" % pair for pair in entry["data"].items())
 
 
 def settings(sources):
@@ -168,7 +195,7 @@ def reference(sources):
     sent = reachable([source["params"] for source in sources["methods"]], sources["types"])
     for name in sorted(sources["types"]):
         lines += type_section(name, sources["types"][name], name in sent)
-    lines += errors(sources) + settings(sources)
+    lines += ["## Errors and failures", "", "Every code is in [errors.md](errors.md).", ""] + settings(sources)
     lines += ["## Features", "", "What `server.info` lists as `features`, and `server.hello` takes in `require`.", ""]
     lines += ["* `%s` — %s" % pair for pair in sorted(info["features"].items())]
     return "\n".join(lines) + "\n"
