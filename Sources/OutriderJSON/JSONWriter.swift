@@ -4,6 +4,13 @@
 /// What can be written as JSON.
 package protocol JSONEncodable: SendableMetatype {
     func encode(to writer: inout JSONWriter)
+
+    /// About how many bytes it takes, so that the memory for it need not grow; default 256.
+    var expectedBytes: Int { get }
+}
+
+extension JSONEncodable {
+    package var expectedBytes: Int { 256 }
 }
 
 /// Values to JSON bytes, straight into one buffer: ASCII, one line, reals in their shortest form that reads back the same.
@@ -21,7 +28,7 @@ package struct JSONWriter: ~Copyable {
 
     /// The bytes of one value.
     package static func bytes(of value: some JSONEncodable) -> [UInt8] {
-        var writer = JSONWriter()
+        var writer = JSONWriter(capacity: value.expectedBytes)
         value.encode(to: &writer)
         return writer.bytes
     }
@@ -109,6 +116,27 @@ package struct JSONWriter: ~Copyable {
         value(name)
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
+    }
+
+    // Generics are not specialised across targets, so what replies mostly consist of has functions of its own.
+
+    package mutating func member(_ name: StaticString, _ value: String) {
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: StaticString, _ value: String?) {
+        if let value { member(name, value) }
+    }
+
+    package mutating func member(_ name: StaticString, _ value: Int) {
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: StaticString, _ value: Bool) {
+        self.name(name)
+        self.value(value)
     }
 
     package mutating func member(_ name: StaticString, _ value: some JSONEncodable) {

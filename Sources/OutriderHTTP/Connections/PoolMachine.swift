@@ -75,6 +75,28 @@ package struct PoolMachine: ~Copyable {
         var waiters: [Waiter] = []
 
         var isEmpty: Bool { busy == 0 && idle.isEmpty && waiters.isEmpty }
+
+        mutating func ask(_ waiter: WaiterID, limit: Int, mostWaiters: Int) -> Ask {
+            if let youngest = idle.popLast() {
+                busy += 1
+                return .lend(youngest.connection)
+            }
+            if busy < max(1, limit) {
+                busy += 1
+                return .open
+            }
+            guard waiters.count < mostWaiters else { return .refuse }
+            waiters.append(Waiter(id: waiter, limit: limit))
+            return .wait
+        }
+
+        /// The waiter who gets the connection that is free now; if there is none, it is idle from now on.
+        mutating func takeBack(_ connection: ConnectionID, now: Double) -> WaiterID? {
+            if !waiters.isEmpty { return waiters.removeFirst().id }
+            busy -= 1
+            idle.append(Idle(connection: connection, since: now))
+            return nil
+        }
     }
 
     private let config: Config
@@ -93,23 +115,16 @@ package struct PoolMachine: ~Copyable {
 
     /// An attempt wants a connection. At most `limit` connections of the key may exist for it to open one.
     package mutating func ask(_ waiter: WaiterID, for key: PoolKey, limit: Int) -> Ask {
-        var place = places.removeValue(forKey: key) ?? Place()
-        defer { places[key] = place }
-        if let youngest = place.idle.popLast() {
-            place.busy += 1
+        let answer = places[key, default: Place()].ask(waiter, limit: limit, mostWaiters: config.waitersPerKey)
+        switch answer {
+        case .lend:
             counts.idle -= 1
             counts.busy += 1
-            return .lend(youngest.connection)
+        case .open: counts.busy += 1
+        case .wait: counts.waiting += 1
+        case .refuse: break
         }
-        if place.busy < max(1, limit) {
-            place.busy += 1
-            counts.busy += 1
-            return .open
-        }
-        guard place.waiters.count < config.waitersPerKey else { return .refuse }
-        place.waiters.append(Waiter(id: waiter, limit: limit))
-        counts.waiting += 1
-        return .wait
+        return answer
     }
 
     package enum TakeBack: Equatable {
@@ -121,18 +136,13 @@ package struct PoolMachine: ~Copyable {
 
     /// A connection has done its work and can carry another attempt.
     package mutating func takeBack(_ connection: ConnectionID, of key: PoolKey, now: Double) -> TakeBack {
-        guard var place = places.removeValue(forKey: key) else { return .evict(connection) }
-        if !place.waiters.isEmpty {
-            let waiter = place.waiters.removeFirst()
+        guard let index = places.index(forKey: key) else { return .evict(connection) }
+        if let waiter = places.values[index].takeBack(connection, now: now) {
             counts.waiting -= 1
-            places[key] = place
-            return .lend(waiter.id)
+            return .lend(waiter)
         }
-        place.busy -= 1
         counts.busy -= 1
-        place.idle.append(Idle(connection: connection, since: now))
         counts.idle += 1
-        places[key] = place
         guard counts.idle > config.idleInAll, let oldest = removeOldest() else { return .keep }
         return .evict(oldest)
     }

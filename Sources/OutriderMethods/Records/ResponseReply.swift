@@ -17,6 +17,13 @@ enum ResponseReply: JSONEncodable {
         case .text(let text): writer.text(text)
         }
     }
+
+    var expectedBytes: Int {
+        switch self {
+        case .shape(let shape): shape.expectedBytes
+        case .text(let text): text.bytes.count
+        }
+    }
 }
 
 extension RequestRecord {

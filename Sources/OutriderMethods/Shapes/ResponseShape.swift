@@ -22,6 +22,11 @@ struct ResponseShape: JSONEncodable {
         writer.object { encodeMembers(to: &$0) }
     }
 
+    var expectedBytes: Int {
+        let fields = showsHeaders ? outcome.head?.fields.list.count ?? 0 : 0
+        return 512 &+ fields &* 80 &+ body.expectedBytes
+    }
+
     private func encodeMembers(to writer: inout JSONWriter) {
         writer.member("ok", failure == nil)
         writer.member("request", request)
@@ -83,6 +88,15 @@ struct ResponseBodyShape: JSONEncodable {
             }
             if isTruncated { writer.member("complete", false) }
             writer.member("note", note)
+        }
+    }
+
+    var expectedBytes: Int {
+        switch content {
+        case .none, .stored, .file: 128
+        case .json(let text): 128 &+ text.bytes.count
+        case .text(let text, _): 128 &+ text.utf8.count &+ text.utf8.count / 8
+        case .base64(let bytes): 128 &+ bytes.count / 3 &* 4
         }
     }
 

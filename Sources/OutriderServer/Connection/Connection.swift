@@ -76,7 +76,7 @@ final class Connection: Peer, Sendable {
     /// Writes what waits, as far as the wire takes it. On the loop: once per tick, and when the wire has room again.
     func flush() {
         var wrote = false
-        while wire.isWritable, let buffer = state.withLock({ $0.gather(ByteBufferAllocator()) }) {
+        while wire.isWritable, let buffer = state.withLock({ $0.gather() }) {
             service.tally.bytesSent.count(buffer.readableBytes)
             wire.write(buffer)
             wrote = true

@@ -50,6 +50,8 @@ struct ConnectionState: ~Copyable {
     private var outboxFull = false
     /// A flush is on its way.
     private var flushing = false
+    /// What was last written, whose memory is used again once the wire has let go of it.
+    private var written = ByteBuffer()
 
     init(limits: ServerLimits) {
         calls = CallMachine(limits: limits.calls)
@@ -117,13 +119,16 @@ struct ConnectionState: ~Copyable {
     }
 
     /// The next bytes to write; nil when there are none.
-    mutating func gather(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
+    mutating func gather() -> ByteBuffer? {
         flushing = false
         guard let first = outbox.next() else { return nil }
         let most = 64 << 10
-        var buffer = allocator.buffer(capacity: max(first.count, min(first.count + outbox.bytes, most)))
+        var buffer = ByteBuffer()
+        swap(&buffer, &written)
+        buffer.clear(minimumCapacity: max(first.count, min(first.count &+ outbox.bytes, most)))
         buffer.write(first)
         while buffer.readableBytes < most, let frame = outbox.next() { buffer.write(frame) }
+        if buffer.capacity <= most &* 2 { written = buffer }
         return buffer
     }
 
