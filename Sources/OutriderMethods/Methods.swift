@@ -21,6 +21,8 @@ package enum Methods {
         table.add(DiagnosticsSleep.self)
         table.add(DiagnosticsStream.self)
 
+        table.add(EvaluateSchema.self)
+
         table.add(RequestBuild.self)
         table.add(RequestCancel.self)
         table.add(RequestCurl.self)

@@ -16,6 +16,7 @@ METHODS = {
     "diagnostics.notify": (("count",), ("interval", "method", "pad")),
     "diagnostics.sleep": (("seconds",), ()),
     "diagnostics.stream": (("bytes",), ("credit", "mode")),
+    "evaluate.schema": (("schema",), ("formats", "value")),
     "initialize": ((), ("processId",)),
     "request.build": (("url",), ("allowGetBody", "body", "bodyTo", "detach", "events", "handles", "headers", "maxInline", "method", "metrics", "query", "serialize", "tag", "timeout")),
     "request.cancel": (("request",), ()),

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// A JSON Schema, compiled once and asked often: draft 2020-12, and what older drafts and OpenAPI 3.0 spell differently.
+///
+/// References stay within the document; nothing is ever fetched. Unknown keywords mean nothing, as the standard has it.
+/// `format` is an assertion only when asked for.
+///
+///     let schema = try JSONSchema(document)
+///     if let fault = schema.faults(in: value).first { … }
+package struct JSONSchema: Sendable {
+    let nodes: SchemaNodes
+    let root: Int
+
+    /// Throws a complaint whose pointer is into the schema.
+    package init(_ schema: JSONValue, formats: Bool = false) throws(JSONComplaint) {
+        var compiler = SchemaCompiler(schema, formats: formats)
+        root = try compiler.compile(at: .root)
+        nodes = compiler.finished
+    }
+
+    private init(nodes: SchemaNodes, root: Int) {
+        self.nodes = nodes
+        self.root = root
+    }
+
+    /// Several schemas that stand in one document, such as the parameters of the operations of an API; what they refer to
+    /// is compiled once for all of them.
+    ///
+    /// A schema that cannot be compiled gives its complaint, and the others stand.
+    package static func all(
+        in document: JSONValue, at pointers: [JSONPointer], formats: Bool = false
+    ) -> [Result<JSONSchema, JSONComplaint>] {
+        var compiler = SchemaCompiler(document, formats: formats)
+        let roots = pointers.map { pointer -> Result<Int, JSONComplaint> in
+            do throws(JSONComplaint) {
+                return .success(try compiler.compile(at: pointer))
+            } catch {
+                return .failure(error)
+            }
+        }
+        let nodes = compiler.finished
+        return roots.map { root in root.map { JSONSchema(nodes: nodes, root: $0) } }
+    }
+
+    /// What is wrong with the value, the most telling first; empty when it fits.
+    package func faults(in value: JSONValue, limits: SchemaLimits = SchemaLimits()) -> [SchemaFault] {
+        var run = SchemaRun(nodes, limits)
+        return run.faults(in: value, root)
+    }
+}
+
+/// How much checking one value may ask of us.
+package struct SchemaLimits: Sendable {
+    /// Faults that are listed.
+    package var faults = 16
+    /// Schemas inside each other, references included.
+    package var depth = 512
+    /// Comparisons and steps of patterns; past them the value counts as not fitting.
+    package var steps = 5_000_000
+
+    package init() {}
+}
+
+/// Where a value does not fit its schema, and why.
+package struct SchemaFault: Error, Sendable, Equatable {
+    /// The value at fault.
+    package var instance: JSONPointer
+    /// The keyword at fault, in the schema's document.
+    package var schema: JSONPointer
+    /// One sentence for a person, naming the value by its place.
+    package var message: String
+}
+
+extension SchemaFault: JSONEncodable {
+    package func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("instancePointer", instance)
+            writer.member("schemaPointer", schema)
+            writer.member("message", message)
+        }
+    }
+}

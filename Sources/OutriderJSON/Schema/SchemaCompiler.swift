@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// A schema document to its compact form.
+///
+/// Each schema is compiled once, wherever it is referred to from; references are followed last, one after the other, so
+/// that a chain of them needs no stack.
+struct SchemaCompiler {
+    let document: JSONValue
+    let dialect: SchemaDialect
+    let formats: Bool
+    private var places: SchemaPlaces
+    private var list: [SchemaNode] = []
+    private var known: [ByteText: Int] = [:]
+    private var waiting: [(node: Int, pointer: JSONPointer)] = []
+    private(set) var hasUnevaluated = false
+
+    /// Enough for the largest public API; a schema of a document counts once.
+    private static let maximumNodes = 500_000
+
+    init(_ document: JSONValue, formats: Bool) {
+        self.document = document
+        self.formats = formats
+        dialect = SchemaDialect(document)
+        places = SchemaPlaces(dialect)
+        places.add(document, at: .root, in: 0)
+    }
+
+    var finished: SchemaNodes {
+        let anchors = places.dynamic.map { anchors in
+            anchors.reduce(into: [ByteText: Int]()) { nodes, anchor in
+                nodes[anchor.key] = known[ByteText(anchor.value.description)]
+            }
+        }
+        return SchemaNodes(
+            list, anchors: anchors, hasUnevaluated: hasUnevaluated, containsEvaluates: dialect.containsEvaluates)
+    }
+
+    /// The schema at that place, and all that it refers to.
+    mutating func compile(at pointer: JSONPointer) throws(JSONComplaint) -> Int {
+        let before = list.count
+        let root = try reserve(pointer)
+        do throws(JSONComplaint) {
+            while let next = waiting.popLast() { try fill(next.node, next.pointer) }
+            for anchors in places.dynamic {
+                for place in anchors.values where known[ByteText(place.description)] == nil { _ = try reserve(place) }
+            }
+            while let next = waiting.popLast() { try fill(next.node, next.pointer) }
+        } catch {
+            // nothing half done may be found by the next one
+            waiting = []
+            list.removeSubrange(before...)
+            known = known.filter { $0.value < before }
+            throw error
+        }
+        return root
+    }
+
+    /// The index that the schema at that place has or is going to have.
+    mutating func reserve(_ pointer: JSONPointer) throws(JSONComplaint) -> Int {
+        let key = ByteText(pointer.description)
+        if let node = known[key] { return node }
+        if list.count >= Self.maximumNodes {
+            throw JSONComplaint("the schema has more than \(Self.maximumNodes) parts", at: pointer)
+        }
+        known[key] = list.count
+        waiting.append((list.count, pointer))
+        list.append(SchemaNode(pointer: pointer, resource: 0))
+        return list.count - 1
+    }
+
+    /// Where a reference leads from a node.
+    func target(of reference: String, from node: SchemaNode) throws(JSONComplaint) -> JSONPointer {
+        if let target = places.target(of: reference, in: node.resource), document[target] != nil { return target }
+        let uri = URIText.split(reference).uri
+        let isOutside = !uri.isEmpty
+        throw JSONComplaint(
+            isOutside
+                ? "refers to \(reference), which is not in this document: no schema is fetched, so put it under $defs with its $id"
+                : "refers to \(reference), which is not in this document")
+    }
+
+    func isDynamic(_ target: JSONPointer, _ anchor: ByteText) -> Bool {
+        places.dynamic.contains { $0[anchor] == target }
+    }
+
+    private mutating func fill(_ index: Int, _ pointer: JSONPointer) throws(JSONComplaint) {
+        guard let value = document[pointer] else { throw JSONComplaint("there is no schema here", at: pointer) }
+        switch value {
+        case .bool(let always): list[index].always = always
+        case .object(let object):
+            // a reference may lead to where no keyword announced a schema
+            if places.resource(at: pointer) == nil { places.add(value, at: pointer, in: enclosing(pointer)) }
+            list[index].resource = places.resource(at: pointer) ?? 0
+            var node = list[index]
+            do throws(JSONComplaint) {
+                var reader = SchemaReader(object, node)
+                try reader.read(&self)
+                node = reader.node
+            } catch {
+                throw JSONComplaint(error.message, at: pointer.appending(error.pointer))
+            }
+            list[index] = node
+        default: throw JSONComplaint("a schema must be an object, true or false, not \(value.typeName)", at: pointer)
+        }
+    }
+
+    private func enclosing(_ pointer: JSONPointer) -> Int {
+        var text = pointer.description[...]
+        while let slash = text.lastIndex(of: "/") {
+            text = text[..<slash]
+            if let place = JSONPointer(written: String(text)), let resource = places.resource(at: place) {
+                return resource
+            }
+        }
+        return 0
+    }
+
+    mutating func needUnevaluated() { hasUnevaluated = true }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Collects what a compiler of schemas needs to know about a document before it can follow references: which parts have an
+/// `$id`, and which anchors there are.
+struct SchemaPlaces {
+    /// The URI of each resource; the document itself is the first.
+    private(set) var bases: [String] = [""]
+    /// For each resource its dynamic anchors, by name.
+    private(set) var dynamic: [[ByteText: JSONPointer]] = [[:]]
+    private var anchors: [[ByteText: JSONPointer]] = [[:]]
+    private var roots: [JSONPointer] = [.root]
+    private var resources: [ByteText: Int] = [ByteText(""): 0]
+    private var byPointer: [ByteText: Int] = [:]
+    private let dialect: SchemaDialect
+
+    init(_ dialect: SchemaDialect) { self.dialect = dialect }
+
+    /// The resource that a schema belongs to, itself included.
+    func resource(at pointer: JSONPointer) -> Int? { byPointer[ByteText(pointer.description)] }
+
+    /// Notes a schema and all schemas in it; the second time does nothing.
+    mutating func add(_ schema: JSONValue, at pointer: JSONPointer, in resource: Int) {
+        guard case .object(let object) = schema, self.resource(at: pointer) == nil else { return }
+        var resource = resource
+        if !(dialect.ignoresBesideReference && object["$ref"] != nil) {
+            for word in dialect.idWords { if let id = object[word]?.string { name(id, pointer, &resource) } }
+            if let anchor = object["$anchor"]?.string { anchors[resource][ByteText(anchor)] = pointer }
+            if let anchor = object["$dynamicAnchor"]?.string {
+                anchors[resource][ByteText(anchor)] = pointer
+                dynamic[resource][ByteText(anchor)] = pointer
+            }
+            if object["$recursiveAnchor"] == .bool(true) { dynamic[resource][SchemaDialect.recursive] = pointer }
+        }
+        byPointer[ByteText(pointer.description)] = resource
+        for (inner, place) in SchemaDialect.schemas(in: object, at: pointer) { add(inner, at: place, in: resource) }
+    }
+
+    private mutating func name(_ id: String, _ pointer: JSONPointer, _ resource: inout Int) {
+        let (uri, fragment) = URIText.split(id)
+        if !uri.isEmpty {
+            let base = URIText.resolve(uri, against: bases[resource])
+            resource = bases.count
+            bases.append(base)
+            dynamic.append([:])
+            anchors.append([:])
+            roots.append(pointer)
+            if resources[ByteText(base)] == nil || resources[ByteText(base)] == 0 {
+                resources[ByteText(base)] = resource
+            }
+        }
+        // until draft 7 this was how an anchor was written
+        if let fragment, !fragment.isEmpty, !fragment.hasPrefix("/") { anchors[resource][ByteText(fragment)] = pointer }
+    }
+
+    /// Where a reference leads; nil if it leads out of the document, or nowhere.
+    func target(of reference: String, in resource: Int) -> JSONPointer? {
+        let (uri, fragment) = URIText.split(reference)
+        var home = resource
+        if !uri.isEmpty {
+            guard let found = resources[ByteText(URIText.resolve(uri, against: bases[resource]))] else { return nil }
+            home = found
+        }
+        guard let fragment, !fragment.isEmpty else { return roots[home] }
+        let name = URIText.decoded(fragment)
+        if name.hasPrefix("/") { return JSONPointer(written: name).map(roots[home].appending) }
+        return anchors[home][ByteText(name)]
+    }
+}

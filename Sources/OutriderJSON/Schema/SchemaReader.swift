@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Reads the keywords of one schema object into rules.
+///
+/// Cheap rules come first, and those that depend on what the others looked at last.
+struct SchemaReader {
+    let object: JSONObject
+    var node: SchemaNode
+
+    init(_ object: JSONObject, _ node: SchemaNode) {
+        self.object = object
+        self.node = node
+    }
+
+    mutating func read(_ compiler: inout SchemaCompiler) throws(JSONComplaint) {
+        if let reference = try text("$ref") {
+            let target = try compiler.followed(reference, from: node, "$ref")
+            node.rules.append(.reference(try compiler.reserve(target), keyword: "$ref"))
+            if compiler.dialect.ignoresBesideReference { return }
+        }
+        node.isNullable = compiler.dialect.knowsNullable && object["nullable"] == .bool(true)
+        try readDynamic(&compiler)
+        try readValues()
+        try readNumbers()
+        try readTexts(compiler.formats)
+        try readArrays(&compiler)
+        try readObjects(&compiler)
+        try readCombined(&compiler)
+        try readUnevaluated(&compiler)
+    }
+
+    // MARK: values
+
+    private mutating func readValues() throws(JSONComplaint) {
+        if let value = object["type"] { node.rules.append(.types(try types(value))) }
+        if let value = object["const"] { node.rules.append(.constant(value)) }
+        if let value = object["enum"] {
+            guard case .array(let values) = value else { throw fault("enum", "must be a list, not \(value.typeName)") }
+            node.rules.append(.choice(values))
+        }
+    }
+
+    private func types(_ value: JSONValue) throws(JSONComplaint) -> SchemaTypes {
+        let names: [JSONValue] = value.array ?? [value]
+        var types: SchemaTypes = []
+        for name in names {
+            guard let type = name.string.flatMap(SchemaTypes.init(name:)) else {
+                let known = SchemaTypes.names.joined(separator: ", ")
+                throw fault("type", "must be one of \(known), or a list of these")
+            }
+            types.insert(type)
+        }
+        return types
+    }
+
+    private mutating func readNumbers() throws(JSONComplaint) {
+        try readBound("minimum", "exclusiveMinimum") { .atLeast($0, exclusive: $1) }
+        try readBound("maximum", "exclusiveMaximum") { .atMost($0, exclusive: $1) }
+        guard let value = object["multipleOf"] else { return }
+        guard let number = SchemaNumber(value), number.isPositive else {
+            throw fault("multipleOf", "must be a number greater than 0")
+        }
+        node.rules.append(.multipleOf(number, written: value))
+    }
+
+    /// `exclusive…` is a number, or was a boolean beside the bound.
+    private mutating func readBound(
+        _ word: String, _ exclusiveWord: String, _ rule: (JSONValue, Bool) -> SchemaRule
+    ) throws(JSONComplaint) {
+        let exclusive = object[exclusiveWord]
+        if let bound = object[word] {
+            if bound.number == nil { throw fault(word, "must be a number, not \(bound.typeName)") }
+            node.rules.append(rule(bound, exclusive == .bool(true)))
+        }
+        switch exclusive {
+        case nil, .bool: return
+        case .integer(let bound): node.rules.append(rule(.integer(bound), true))
+        case .real(let bound): node.rules.append(rule(.real(bound), true))
+        case .some(let other): throw fault(exclusiveWord, "must be a number, not \(other.typeName)")
+        }
+    }
+
+    private mutating func readTexts(_ formats: Bool) throws(JSONComplaint) {
+        if let bounds = try bounds("minLength", "maxLength") {
+            node.rules.append(.length(least: bounds.least, most: bounds.most))
+        }
+        if let pattern = try text("pattern") {
+            node.rules.append(.pattern(try self.pattern(pattern, JSONPointer(member: "pattern")), pattern))
+        }
+        if formats, let format = try text("format").flatMap(SchemaFormat.init(name:)) {
+            node.rules.append(.format(format))
+        }
+    }
+
+    // MARK: containers
+
+    private mutating func readArrays(_ compiler: inout SchemaCompiler) throws(JSONComplaint) {
+        if let bounds = try bounds("minItems", "maxItems") {
+            node.rules.append(.itemCount(least: bounds.least, most: bounds.most))
+        }
+        if object["uniqueItems"] == .bool(true) { node.rules.append(.uniqueItems) }
+        var first: [Int] = []
+        var others: Int?
+        if object["prefixItems"] != nil { first = try schemas("prefixItems", &compiler) }
+        if object["items"]?.array != nil {
+            // until draft 2019-09 a list of schemas stood here
+            first = try schemas("items", &compiler)
+            others = try schema("additionalItems", &compiler)
+        } else {
+            others = try schema("items", &compiler)
+        }
+        if !first.isEmpty || others != nil { node.rules.append(.items(first: first, others: others)) }
+        if let contains = try schema("contains", &compiler) {
+            let bounds = try bounds("minContains", "maxContains")
+            node.rules.append(
+                .contains(contains, least: object["minContains"] == nil ? 1 : bounds?.least ?? 1, most: bounds?.most))
+        }
+    }
+
+    private mutating func readObjects(_ compiler: inout SchemaCompiler) throws(JSONComplaint) {
+        if let bounds = try bounds("minProperties", "maxProperties") {
+            node.rules.append(.memberCount(least: bounds.least, most: bounds.most))
+        }
+        // draft 3 and many documents by hand have a boolean here
+        if let names = try texts(object["required"], JSONPointer(member: "required")), !names.isEmpty {
+            node.rules.append(.required(names))
+        }
+        var members = SchemaMembers()
+        for (name, place) in try named("properties") { members.named[ByteText(name)] = try compiler.reserve(place) }
+        for (name, place) in try named("patternProperties") {
+            let pattern = try pattern(name, JSONPointer(member: name).under(member: "patternProperties"))
+            members.patterns.append((pattern, try compiler.reserve(place)))
+        }
+        members.others = try schema("additionalProperties", &compiler)
+        if !members.named.isEmpty || !members.patterns.isEmpty || members.others != nil {
+            node.rules.append(.members(members))
+        }
+        if let names = try schema("propertyNames", &compiler) { node.rules.append(.names(names)) }
+        for (name, place) in try named("dependentRequired") { try readRequired(name, place) }
+        for (name, place) in try named("dependentSchemas") {
+            node.rules.append(.schemaWith(name, try compiler.reserve(place)))
+        }
+        for (name, place) in try named("dependencies") {
+            if object["dependencies"]?.object?[name]?.array != nil {
+                try readRequired(name, place)
+            } else {
+                node.rules.append(.schemaWith(name, try compiler.reserve(place)))
+            }
+        }
+    }
+
+    private mutating func readRequired(_ name: String, _ place: JSONPointer) throws(JSONComplaint) {
+        let keyword = object["dependentRequired"]?.object?[name] != nil ? "dependentRequired" : "dependencies"
+        let pointer = JSONPointer(member: name).under(member: keyword)
+        let value = object[keyword]?.object?[name]
+        guard let names = try texts(value, pointer) else {
+            throw JSONComplaint("\(name) must be a list of names", at: pointer)
+        }
+        node.rules.append(.requiredWith(name, names))
+    }
+
+    // MARK: combinations
+
+    private mutating func readCombined(_ compiler: inout SchemaCompiler) throws(JSONComplaint) {
+        if object["allOf"] != nil { node.rules.append(.all(try schemas("allOf", &compiler))) }
+        if object["anyOf"] != nil { node.rules.append(.any(try schemas("anyOf", &compiler))) }
+        if object["oneOf"] != nil { node.rules.append(.one(try schemas("oneOf", &compiler))) }
+        if let not = try schema("not", &compiler) { node.rules.append(.not(not)) }
+        if let condition = try schema("if", &compiler) {
+            let then = try schema("then", &compiler)
+            node.rules.append(.condition(condition, then: then, otherwise: try schema("else", &compiler)))
+        }
+    }
+
+    private mutating func readDynamic(_ compiler: inout SchemaCompiler) throws(JSONComplaint) {
+        for word in ["$dynamicRef", "$recursiveRef"] {
+            guard let reference = try text(word) else { continue }
+            let target = try compiler.followed(reference, from: node, word)
+            let fragment = URIText.split(reference).fragment ?? ""
+            let anchor = word == "$recursiveRef" ? SchemaDialect.recursive : ByteText(URIText.decoded(fragment))
+            let index = try compiler.reserve(target)
+            node.rules.append(
+                compiler.isDynamic(target, anchor)
+                    ? .dynamicReference(index, anchor: anchor) : .reference(index, keyword: word))
+        }
+    }
+
+    private mutating func readUnevaluated(_ compiler: inout SchemaCompiler) throws(JSONComplaint) {
+        if let items = try schema("unevaluatedItems", &compiler) { node.rules.append(.unevaluatedItems(items)) }
+        if let members = try schema("unevaluatedProperties", &compiler) {
+            node.rules.append(.unevaluatedMembers(members))
+        }
+        if object["unevaluatedItems"] != nil || object["unevaluatedProperties"] != nil { compiler.needUnevaluated() }
+    }
+}

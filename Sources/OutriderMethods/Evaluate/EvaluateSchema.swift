@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Checks a value against a JSON Schema.
+struct EvaluateSchema: Method {
+    static let name = "evaluate.schema"
+
+    struct Params: JSONDecodable {
+        var schema: JSONSchema
+        var value: JSONValue
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let formats: Bool? = try fields.optional("formats")
+            let document: SchemaParameter? = try fields.optional("schema")
+            value = fields.value("value") ?? .null
+            try fields.finish()
+            schema = try JSONFields.need("schema", document).compiled(formats: formats ?? false, as: "schema")
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var faults: [SchemaFault]
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("valid", faults.isEmpty)
+                writer.member("errors", faults)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        Result(faults: params.schema.faults(in: params.value))
+    }
+}
+
+/// A JSON Schema of the contract: an object, true or false.
+struct SchemaParameter: JSONDecodable {
+    var document: JSONValue
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        switch json {
+        case .object, .bool: document = json
+        case .array(let values) where values.isEmpty: document = .object(JSONObject())
+        default: throw JSONComplaint("must be a JSON Schema: an object, true or false, not \(json.typeName)")
+        }
+    }
+
+    /// Throws a complaint seen from the object that has the schema as that member.
+    func compiled(formats: Bool, as name: String) throws(JSONComplaint) -> JSONSchema {
+        do throws(JSONComplaint) {
+            return try JSONSchema(document, formats: formats)
+        } catch {
+            throw JSONComplaint("\(name) cannot be used: \(error.message)", at: error.pointer.under(member: name))
+        }
+    }
+}
