@@ -18,6 +18,8 @@ package protocol JSONDecodable: SendableMetatype {
 package struct JSONFields: ~Copyable {
     private let object: JSONObject
     private var asked: [StaticString] = []
+    /// The members that nobody has asked for yet, one bit each; of more than 64, nothing is known.
+    private var unasked: UInt64
 
     /// The empty array counts as the empty object, because Lisp and Lua cannot tell them apart.
     package init(_ json: JSONValue) throws(JSONComplaint) {
@@ -26,7 +28,9 @@ package struct JSONFields: ~Copyable {
         case .array(let array) where array.isEmpty: object = JSONObject()
         default: throw JSONComplaint("must be an object, not \(json.typeName)")
         }
-        asked.reserveCapacity(8)
+        asked.reserveCapacity(24)
+        let count = object.members.count
+        unasked = count < 64 ? (1 << UInt64(clamping: count)) &- 1 : .max
     }
 
     /// The value as it stands, or nil if absent or null.
@@ -34,7 +38,8 @@ package struct JSONFields: ~Copyable {
     /// Remembers the name as one that is known.
     package mutating func value(_ name: StaticString) -> JSONValue? {
         asked.append(name)
-        for member in object.members where Self.same(member.name, name) {
+        for (index, member) in object.members.enumerated() where Self.same(member.name, name) {
+            if index < 64 { unasked &= ~(1 << UInt64(clamping: index)) }
             if case .null = member.value { return nil }
             return member.value
         }
@@ -83,6 +88,7 @@ package struct JSONFields: ~Copyable {
     ///
     /// `_meta` is welcome everywhere, and ignored: the libraries of the Model Context Protocol add it.
     package consuming func finish() throws(JSONComplaint) {
+        if unasked == 0, object.members.count <= 64 { return }
         for member in object.members where !asked.contains(where: { Self.same(member.name, $0) }) {
             if member.name == "_meta" { continue }
             throw JSONComplaint(
