@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The fields whose values are never shown.
+/// The names whose values are never shown: of header fields, of parameters in a query or a form, of members in JSON.
 package enum SecretFields {
     package static let mask = "***"
 
@@ -13,7 +13,13 @@ package enum SecretFields {
         return telling.contains { holds(bytes, $0) }
     }
 
+    /// The same for a parameter, whose name is often short: `?key=…&sig=…`.
+    package static func containsParameter(_ name: String) -> Bool {
+        contains(name) || short.contains(name.lowercased())
+    }
+
     private static let standard: Set<String> = ["authorization", "cookie", "proxy-authorization", "set-cookie"]
+    private static let short: Set<String> = ["auth", "key", "pass", "pwd", "sid", "sig"]
 
     private static func holds(_ name: [UInt8], _ word: [UInt8]) -> Bool {
         guard name.count >= word.count else { return false }
@@ -21,8 +27,8 @@ package enum SecretFields {
     }
 
     private static let telling: [[UInt8]] = [
-        "api-key", "apikey", "api_key", "auth-token", "access-token", "authentication", "credential", "passwd",
-        "password",
-        "private-key", "secret", "session-id", "signature", "token", "x-auth",
+        "api-key", "apikey", "api_key", "assertion", "auth-token", "access-token", "authentication", "credential",
+        "passwd", "password", "private-key", "private_key", "secret", "session-id", "session_id", "signature", "token",
+        "x-auth",
     ].map { (word: String) in Array(word.utf8) }
 }

@@ -26,7 +26,7 @@ struct RequestBuild: Method {
                         writer.member("contentType", attempt.fields.first("Content-Type"))
                     }
                 }
-                writer.member("curl", CurlCommand.text(attempt))
+                writer.member("curl", CurlCommand(attempt).text)
             }
         }
 

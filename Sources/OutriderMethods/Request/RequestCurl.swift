@@ -6,20 +6,38 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Shows a request as a curl command line, secrets masked.
+/// Shows a request as a curl command line that sends the same.
 struct RequestCurl: Method {
     static let name = "request.curl"
 
-    struct Result: JSONEncodable {
-        var command: String
+    struct Params: JSONDecodable {
+        var request: Handle<RequestRecord>
+        var redaction: Redaction
 
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("command", command) } }
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let request: Handle<RequestRecord>? = try fields.optional("request")
+            redaction = try fields.optional("secrets") == true ? .none : .masked
+            try fields.finish()
+            self.request = try JSONFields.need("request", request)
+        }
     }
 
-    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> Result {
+    struct Result: JSONEncodable {
+        var command: CurlCommand
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("command", command.text)
+                writer.member("note", command.note)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let record = try call.scope.handles.find(params.request, "request")
         switch record.exchange.request {
-        case .success(let attempt): return Result(command: CurlCommand.text(attempt))
+        case .success(let attempt): return Result(command: CurlCommand(attempt, params.redaction))
         case .failure(let failure):
             throw RPCError(
                 .invalidParams, "the request could not be built: \(failure.message)",

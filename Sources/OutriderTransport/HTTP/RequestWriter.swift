@@ -25,6 +25,8 @@ enum RequestWriter {
         head.writeStaticString(" ")
         head.writeString(attempt.url.target)
         head.writeStaticString(" HTTP/1.1\r\n")
+        // first, as RFC 9110 section 7.2 asks for
+        if !attempt.fields.contains("Host") { writeHost(of: attempt.url, into: &head) }
         var seen = Seen()
         for field in attempt.fields.list where !seen.isOurs(field) {
             guard isToken(field.name), isValue(field.value) else { throw refused("a header") }
@@ -33,7 +35,6 @@ enum RequestWriter {
             head.writeString(field.value)
             head.writeStaticString("\r\n")
         }
-        if !seen.host { writeHost(of: attempt.url, into: &head) }
         if attempt.decodesContent, !seen.acceptEncoding, !seen.range {
             head.writeStaticString("Accept-Encoding: gzip, deflate\r\n")
         }
@@ -46,7 +47,6 @@ enum RequestWriter {
 
     /// What of the fields is written differently, or decides about what is added.
     private struct Seen {
-        var host = false
         var acceptEncoding = false
         var range = false
         var close = false
@@ -54,7 +54,6 @@ enum RequestWriter {
         /// Whether the field is one that only the transport writes.
         mutating func isOurs(_ field: HTTPFields.Field) -> Bool {
             switch field.name.utf8.count {
-            case 4: host = host || HTTPFields.same(field.name, "Host")
             case 5: range = range || HTTPFields.same(field.name, "Range")
             case 10 where HTTPFields.same(field.name, "Connection"):
                 close = close || HTTPFields.same(field.value, "close")

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// How curl is given the body of an attempt: as a word, or by a command whose output it reads.
+struct CurlBody {
+    /// The command whose output is the body; nil if none is needed.
+    private(set) var input: String?
+    private(set) var words: [String] = []
+    /// Bytes on the wire; nil if nobody knows them beforehand.
+    private(set) var size: Int64? = 0
+    private(set) var note: String?
+
+    /// Longer bodies stand in no command: the kernel takes 128 KiB as one word, and nobody reads more.
+    private static let longestWord = 64 << 10
+    private static let longest = 1 << 20
+
+    init(_ attempt: Attempt, _ redaction: Redaction) {
+        switch attempt.body {
+        case .none:
+            // as it is written for methods that expect a body
+            if ["POST", "PUT", "PATCH"].contains(attempt.method) { words = ["--data-raw", "''"] }
+        case .file("-", let size):
+            self.size = size
+            words = ["--data-binary", "@-"]
+            note = "the body of \(size) bytes is not kept: give it on standard input"
+        case .file(let path, let size):
+            self.size = size
+            words = ["--data-binary", ShellText.quoted("@\(path)")]
+        case .bytes(let bytes):
+            let type = attempt.fields.first("Content-Type")
+            take(redaction.body(bytes, contentType: type))
+        }
+    }
+
+    private mutating func take(_ bytes: [UInt8]) {
+        size = Int64(bytes.count)
+        guard bytes.count <= Self.longest else {
+            note = "the body of \(bytes.count) bytes is too long for a command: give it on standard input"
+            words = ["--data-binary", "@-"]
+            return
+        }
+        if bytes.count <= Self.longestWord, let text = String(validating: bytes, as: UTF8.self), Self.isText(text) {
+            words = ["--data-raw", ShellText.quoted(text)]
+            return
+        }
+        input = ShellText.printf(bytes)
+        words = ["--data-binary", "@-"]
+    }
+
+    /// Whether it can be pasted as it is.
+    private static func isText(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A }
+    }
+}

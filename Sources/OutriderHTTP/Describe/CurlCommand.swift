@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// An attempt as a curl command line that sends the same request, for people to read and try.
+///
+/// Nothing in a value can reach the shell. With secrets masked the request is the same but for them.
+package struct CurlCommand: Sendable {
+    /// For any POSIX shell.
+    package let text: String
+    /// What the command does not hold and its user has to give; nil if it is whole.
+    package let note: String?
+
+    package init(_ attempt: Attempt, _ redaction: Redaction = .masked) {
+        let body = CurlBody(attempt, redaction)
+        var words = ["curl"] + Self.method(attempt)
+        for field in attempt.fields.list {
+            words += ["-H", Self.line(field.name, redaction.value(of: field))]
+        }
+        words += Self.corrections(attempt, body)
+        if case .roots(let file) = attempt.trust { words += ["--cacert", ShellText.quoted(file)] }
+        words += body.words
+        words += Self.url(attempt.url, redaction)
+        text = (body.input.map { "\($0) | " } ?? "") + words.joined(separator: " ")
+        note = body.note
+    }
+
+    private static func method(_ attempt: Attempt) -> [String] {
+        if attempt.method == "HEAD", attempt.body == .none { return ["--head"] }
+        return attempt.method == "GET" && attempt.body == .none ? [] : ["-X", ShellText.quoted(attempt.method)]
+    }
+
+    /// curl takes "Name:" as the wish to leave the field out, and "Name;" for an empty one.
+    private static func line(_ name: String, _ value: String) -> String {
+        let isBlank = value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
+        return ShellText.pasted(isBlank ? "\(name);" : "\(name): \(value)")
+    }
+
+    /// What curl would add of itself is left out, what it would leave out is added.
+    private static func corrections(_ attempt: Attempt, _ body: CurlBody) -> [String] {
+        let fields = attempt.fields
+        var words: [String] = []
+        if attempt.decodesContent {
+            let isAdded = !fields.contains("Accept-Encoding") && !fields.contains("Range")
+            if isAdded { words += ["-H", ShellText.quoted("Accept-Encoding: gzip, deflate")] }
+            if isAdded || fields.contains("Accept-Encoding") { words.append("--compressed") }
+        }
+        for name in ["User-Agent", "Accept"] where !fields.contains(name) { words += ["-H", "\(name):"] }
+        if !body.words.isEmpty, !fields.contains("Content-Type") { words += ["-H", "Content-Type:"] }
+        // curl asks before it sends a body of more than 1 MiB
+        if body.size ?? .max > 1_000_000, !body.words.isEmpty, !fields.contains("Expect") {
+            words += ["-H", "Expect:"]
+        }
+        if body.size == nil { words += ["-H", "'Transfer-Encoding: chunked'"] }
+        if attempt.url.isSecure { words.append("--http1.1") }
+        return words
+    }
+
+    private static func url(_ url: HTTPURL, _ redaction: Redaction) -> [String] {
+        let target = redaction.url(url.target)
+        var words: [String] = []
+        if target.utf8.contains("/.".utf8) { words.append("--path-as-is") }
+        let origin: String
+        if let socketPath = url.socketPath {
+            words += ["--unix-socket", ShellText.quoted(socketPath)]
+            origin = "\(url.scheme.rawValue)://localhost"
+        } else {
+            origin = url.origin
+            // curl leaves out the dot at the end of a name
+            if url.host != url.hostName { words += ["-H", ShellText.quoted("Host: \(url.authority)")] }
+        }
+        if (origin + target).utf8.contains(where: { "[]{}".utf8.contains($0) }) { words.append("--globoff") }
+        return words + [ShellText.quoted(origin + target)]
+    }
+}
