@@ -23,9 +23,12 @@ package enum Methods {
 
         table.add(EvaluateSchema.self)
 
+        table.add(HarExport.self)
+
         table.add(RequestBuild.self)
         table.add(RequestCancel.self)
         table.add(RequestCurl.self)
+        table.add(RequestDescribe.self)
         table.add(RequestGet.self)
         table.add(RequestList.self)
         table.add(RequestWait.self)

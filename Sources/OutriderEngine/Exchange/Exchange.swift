@@ -139,10 +139,17 @@ package final class Exchange: Sendable {
     /// Nil until it has ended.
     package var outcome: ExchangeOutcome? { state.withLock { $0.outcome } }
 
-    /// The outcome, once: unless `keepsBody`, what stays behind is without its body.
+    /// A body up to this stays for `request.describe` and `har.export`.
+    private static let shownBodyBytes = 4 << 10
+
+    /// The outcome, once: unless `keepsBody`, what stays behind is without its body, but for a short one.
     package func takeOutcome() -> ExchangeOutcome? {
         state.withLock { state in
-            defer { if !keepsBody, case .memory? = state.outcome?.body { state.outcome?.body = .none } }
+            defer {
+                if !keepsBody, case .memory(let bytes, _)? = state.outcome?.body, bytes.count > Self.shownBodyBytes {
+                    state.outcome?.body = .none
+                }
+            }
             return state.outcome
         }
     }

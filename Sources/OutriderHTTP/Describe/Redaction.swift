@@ -8,8 +8,13 @@ package enum Redaction: Sendable {
     case masked
 
     package func value(of field: HTTPFields.Field) -> String {
-        self == .masked && SecretFields.contains(field.name) ? SecretFields.mask : field.value
+        guard self == .masked else { return field.value }
+        if SecretFields.contains(field.name) { return SecretFields.mask }
+        return Self.urls.contains { HTTPFields.same(field.name, $0) } ? url(field.value) : field.value
     }
+
+    /// Fields that hold a URL, which may hold a secret.
+    private static let urls = ["Location", "Content-Location", "Referer", "Refresh"]
 
     package func fields(_ fields: HTTPFields) -> HTTPFields {
         guard self == .masked else { return fields }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Gives requests as an HTTP Archive, in the result or in a file.
+struct HarExport: Method {
+    static let name = "har.export"
+
+    /// As many as a connection remembers of its calls.
+    static let mostRequests = 256
+    /// A longer body is left out of an archive.
+    static let longestBody = 1 << 20
+
+    struct Params: JSONDecodable {
+        var requests: [Handle<RequestRecord>]?
+        var recent: Int
+        var path: String?
+        var replace: Bool
+        var showsBodies: Bool
+        var redaction: Redaction
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            requests = try fields.optional("requests")
+            recent = try fields.integer("recent", in: 1...mostRequests) ?? mostRequests
+            path = try fields.optional("path")
+            replace = try fields.optional("replace") ?? false
+            showsBodies = try fields.optional("bodies") ?? false
+            redaction = try fields.optional("secrets") == true ? .none : .masked
+            try fields.finish()
+            if let requests, requests.count > mostRequests {
+                throw JSONComplaint("requests may hold at most \(mostRequests)", at: JSONPointer(member: "requests"))
+            }
+        }
+    }
+
+    enum Result: JSONEncodable {
+        case inline(JSONText, entries: Int)
+        case file(String, size: Int, entries: Int)
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                switch self {
+                case .inline(let har, let entries):
+                    writer.member("entries", entries)
+                    writer.member("har", har)
+                case .file(let path, let size, let entries):
+                    writer.member("entries", entries)
+                    writer.member("path", path)
+                    writer.member("size", size)
+                }
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let records = try records(params, call.scope)
+        var entries: [HarEntryShape] = []
+        for record in records {
+            let facts = await record.facts(bodyBytes: params.showsBodies ? longestBody : 0)
+            entries.append(
+                HarEntryShape(
+                    facts: facts, started: record.exchange.created, redaction: params.redaction,
+                    showsBodies: params.showsBodies))
+        }
+        let har = HarShape(version: call.scope.control.version, entries: entries)
+        let bytes = await background { JSONWriter.bytes(of: har) }
+        if let path = params.path {
+            let size = try await save(bytes, to: path, params.replace, call.scope)
+            return .file(path, size: size, entries: entries.count)
+        }
+        if let limit = call.peer.terms.maxMessageBytes, bytes.count > limit - 1024 {
+            throw RPCError(
+                .invalidParams, "the archive of \(bytes.count) bytes is longer than maxMessageBytes: give a path",
+                data: ["pointer": .string("/path")])
+        }
+        return .inline(JSONText(written: bytes), entries: entries.count)
+    }
+
+    /// Those asked for, in their order; else the latest that have ended, oldest first.
+    private static func records(_ params: Params, _ scope: ClientScope) throws(RPCError) -> [RequestRecord] {
+        guard let handles = params.requests else {
+            let ended = scope.handles.all(RequestRecord.self).filter { $0.exchange.outcome != nil }
+            return Array(ended.sorted { $0.exchange.number < $1.exchange.number }.suffix(params.recent))
+        }
+        var records: [RequestRecord] = []
+        for (index, handle) in handles.enumerated() {
+            records.append(try scope.handles.find(handle, "requests/\(index)"))
+        }
+        return records
+    }
+
+    private static func save(
+        _ bytes: [UInt8], to path: String, _ replace: Bool, _ scope: ClientScope
+    ) async throws -> Int {
+        do throws(HTTPFailure) {
+            let engine = scope.service.engine
+            let kept = try await engine.keep(bytes, quota: scope.quota, contentType: "application/json")
+            defer { kept?.release() }
+            try await kept?.save(to: path, replace: replace)
+            return bytes.count
+        } catch {
+            throw RPCError(error)
+        }
+    }
+}

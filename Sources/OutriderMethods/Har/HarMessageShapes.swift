@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+
+/// What was sent, as an archive has it.
+struct HarRequestShape: JSONEncodable {
+    var facts: ExchangeFacts
+    var redaction: Redaction
+    var showsBody: Bool
+
+    func encode(to writer: inout JSONWriter) {
+        let attempt = facts.attempt
+        let url = redaction.url(attempt?.url.description ?? facts.url)
+        let fields = attempt?.wireFields ?? []
+        writer.object { writer in
+            writer.member("method", attempt?.method ?? facts.method)
+            writer.member("url", url)
+            writer.member("httpVersion", "HTTP/1.1")
+            writer.member("cookies", ShownCookie.sent(fields).map { HarCookieShape(cookie: $0, redaction: redaction) })
+            writer.member("headers", FieldsShape(redaction.fields(fields)))
+            writer.member("queryString", QueryPairs.of(url).map { HarPairShape(pair: $0) })
+            if let attempt, attempt.body != .none { encodeBody(attempt, to: &writer) }
+            writer.member("headersSize", -1)
+            writer.member("bodySize", facts.timeline == nil ? -1 : attempt?.body.byteCount ?? 0)
+        }
+    }
+
+    private func encodeBody(_ attempt: Attempt, to writer: inout JSONWriter) {
+        let type = attempt.fields.first("Content-Type") ?? ""
+        writer.member("postData") { writer in
+            writer.member("mimeType", type)
+            switch attempt.body {
+            case .bytes(let bytes) where showsBody:
+                let shown = redaction.body(bytes, contentType: type)
+                if let text = String(validating: shown, as: UTF8.self) {
+                    writer.member("text", text)
+                } else {
+                    writer.member("text", "")
+                    writer.member("comment", "\(bytes.count) bytes that are no text")
+                }
+            case .file(let path, let size) where path != "-":
+                writer.member("text", "")
+                writer.member("comment", "\(size) bytes of \(path)")
+            default:
+                writer.member("text", "")
+                writer.member("comment", "\(attempt.body.byteCount) bytes, not shown")
+            }
+        }
+    }
+}
+
+/// What came, as an archive has it; status 0 if nothing did.
+struct HarResponseShape: JSONEncodable {
+    var facts: ExchangeFacts
+    var redaction: Redaction
+    var showsBody: Bool
+
+    func encode(to writer: inout JSONWriter) {
+        let head = facts.head
+        let fields = head?.fields ?? []
+        writer.object { writer in
+            writer.member("status", head?.status ?? 0)
+            writer.member("statusText", head?.reason ?? "")
+            writer.member("httpVersion", head.map { "HTTP/\($0.version)" } ?? "")
+            writer.member(
+                "cookies", ShownCookie.received(fields).map { HarCookieShape(cookie: $0, redaction: redaction) })
+            writer.member("headers", FieldsShape(redaction.fields(fields)))
+            writer.member("content") { encodeContent(fields.first("Content-Type"), to: &$0) }
+            writer.member("redirectURL", fields.first("Location").map(redaction.url) ?? "")
+            writer.member("headersSize", -1)
+            writer.member("bodySize", fields.contains("Content-Encoding") || head == nil ? -1 : facts.bodySize)
+        }
+    }
+
+    private func encodeContent(_ type: String?, to writer: inout JSONWriter) {
+        writer.member("size", facts.bodySize)
+        writer.member("mimeType", type ?? "x-unknown")
+        guard showsBody, facts.bodySize > 0 else { return }
+        guard let body = facts.body else {
+            writer.member("comment", "the body was not kept")
+            return
+        }
+        let shown = redaction.body(body, contentType: type)
+        if let text = String(validating: shown, as: UTF8.self), !text.utf8.contains(0) {
+            writer.member("text", text)
+        } else {
+            shown.withUnsafeBytes { writer.member("text", base64: $0) }
+            writer.member("encoding", "base64")
+        }
+    }
+}
+
+struct HarPairShape: JSONEncodable {
+    var pair: (name: String, value: String)
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("name", pair.name)
+            writer.member("value", pair.value)
+        }
+    }
+}
+
+struct HarCookieShape: JSONEncodable {
+    var cookie: ShownCookie
+    var redaction: Redaction
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("name", cookie.name)
+            writer.member("value", redaction == .masked ? SecretFields.mask : cookie.value)
+            writer.member("path", cookie.path)
+            writer.member("domain", cookie.domain)
+            if let expires = cookie.expires.flatMap({ HTTPDate.parse($0, now: Int64(WallTime.now.seconds)) }) {
+                writer.member("expires", TimeShape(WallTime(seconds: Int(expires))))
+            }
+            writer.member("httpOnly", cookie.isHTTPOnly)
+            writer.member("secure", cookie.isSecure)
+        }
+    }
+}
+
+extension AttemptBody {
+    fileprivate var byteCount: Int64 {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(_, let size): size
+        }
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+
+/// Exchanges as an HTTP Archive 1.2, which browsers' developer tools and many programs read.
+struct HarShape: JSONEncodable {
+    var version: String
+    var entries: [HarEntryShape]
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("log") { writer in
+                writer.member("version", "1.2")
+                writer.member("creator") { writer in
+                    writer.member("name", "outrider")
+                    writer.member("version", version)
+                }
+                writer.member("entries", entries)
+            }
+        }
+    }
+}
+
+/// One exchange: its last attempt.
+struct HarEntryShape: JSONEncodable {
+    var facts: ExchangeFacts
+    var started: WallTime
+    var redaction: Redaction
+    var showsBodies: Bool
+
+    func encode(to writer: inout JSONWriter) {
+        let timings = HarTimings(facts.timeline)
+        writer.object { writer in
+            writer.member("startedDateTime", TimeShape(started))
+            writer.member("time", timings.total)
+            writer.member("request", HarRequestShape(facts: facts, redaction: redaction, showsBody: showsBodies))
+            writer.member("response", HarResponseShape(facts: facts, redaction: redaction, showsBody: showsBodies))
+            writer.member("cache") { _ in }
+            writer.member("timings", timings)
+            // an address, without its port, of what is no socket in the file system
+            if let remote = facts.timeline?.remote, remote.utf8.first != UInt8(ascii: "/"),
+                let colon = remote.utf8.lastIndex(of: UInt8(ascii: ":"))
+            {
+                writer.member("serverIPAddress", String(remote[..<colon]).filter { $0 != "[" && $0 != "]" })
+                writer.member("connection", String(remote[remote.utf8.index(after: colon)...]))
+            }
+            if let failure = facts.failure { writer.member("comment", failure.message) }
+        }
+    }
+}
+
+/// Milliseconds of each phase; -1 for what did not happen.
+struct HarTimings: JSONEncodable {
+    private let blocked, dns, connect, ssl: Double?
+    private let send, wait, receive: Double
+
+    init(_ timeline: Timeline?) {
+        blocked = timeline?.queue.map(Self.milliseconds)
+        dns = timeline?.resolve.map(Self.milliseconds)
+        ssl = timeline?.tls.map(Self.milliseconds)
+        // the archive counts TLS into connecting, too
+        let connected = timeline?.connect.map(Self.milliseconds)
+        connect = connected.map { $0 + (timeline?.tls.map(Self.milliseconds) ?? 0) } ?? ssl
+        send = timeline?.request.map(Self.milliseconds) ?? 0
+        wait = timeline?.firstByte.map(Self.milliseconds) ?? 0
+        receive = timeline?.response.map(Self.milliseconds) ?? 0
+    }
+
+    /// The sum of all phases that happened, as the archive demands.
+    var total: Double {
+        let parts = [blocked, dns, connect, send, wait, receive].compactMap { $0 }
+        return Self.rounded(parts.reduce(0, +))
+    }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("blocked", blocked ?? -1)
+            writer.member("dns", dns ?? -1)
+            writer.member("connect", connect.map(Self.rounded) ?? -1)
+            writer.member("send", send)
+            writer.member("wait", wait)
+            writer.member("receive", receive)
+            writer.member("ssl", ssl ?? -1)
+        }
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Double { rounded(max(0, duration.seconds) * 1000) }
+
+    /// To microseconds, so that the text stays short.
+    private static func rounded(_ milliseconds: Double) -> Double { (milliseconds * 1000).rounded() / 1000 }
+}

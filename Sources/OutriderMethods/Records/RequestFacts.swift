@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+
+extension RequestRecord {
+    /// What is known of the request now. Its body only as far as asked for, and only if it is all there.
+    func facts(bodyBytes: Int) async -> ExchangeFacts {
+        let snapshot = exchange.snapshot
+        var facts = ExchangeFacts(method: exchange.method, url: exchange.url)
+        if case .success(let attempt) = exchange.request { facts.attempt = attempt }
+        facts.attempts = snapshot.attempts
+        facts.failure = snapshot.failure
+        facts.head = snapshot.head.map(Self.head)
+        facts.bodySize = Int(clamping: snapshot.progress.received)
+        guard let outcome = exchange.outcome else { return facts }
+        facts.head = outcome.head.map(Self.head)
+        facts.failure = outcome.failure
+        facts.bodySize = outcome.bodyBytes
+        facts.timeline = outcome.timelines.last
+        facts.total = outcome.total
+        if outcome.bodyBytes <= bodyBytes { facts.body = await Self.body(of: outcome) }
+        return facts
+    }
+
+    private static func body(of outcome: ExchangeOutcome) async -> [UInt8]? {
+        switch outcome.body {
+        case .none: nil
+        case .memory(let bytes, _): bytes
+        case .kept(let kept): try? await kept.read(at: 0, count: kept.size)
+        }
+    }
+
+    private static func head(_ head: ExchangeHead) -> ResponseHead {
+        let digits = head.version.split(separator: ".").compactMap { Int($0) }
+        let version = digits.count == 2 ? HTTPVersion(digits[0], digits[1]) : .http11
+        return ResponseHead(status: head.status, version: version, fields: head.fields)
+    }
+}

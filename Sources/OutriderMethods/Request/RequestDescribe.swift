@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Shows a request and what came of it as text for people.
+struct RequestDescribe: Method {
+    static let name = "request.describe"
+
+    enum Style: String, Sendable, CaseIterable { case short, debug }
+
+    struct Params: JSONDecodable {
+        var request: Handle<RequestRecord>
+        var style: Style
+        var redaction: Redaction
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let request: Handle<RequestRecord>? = try fields.optional("request")
+            style = try fields.choice("style") ?? .debug
+            redaction = try fields.optional("secrets") == true ? .none : .masked
+            try fields.finish()
+            self.request = try JSONFields.need("request", request)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var text: String
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("text", text) } }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let record = try call.scope.handles.find(params.request, "request")
+        switch params.style {
+        case .short: return Result(text: ExchangeDescription.line(await record.facts(bodyBytes: 0), params.redaction))
+        case .debug:
+            let facts = await record.facts(bodyBytes: ExchangeDescription.longestBody)
+            return Result(text: await background { ExchangeDescription.text(facts, params.redaction) })
+        }
+    }
+}
