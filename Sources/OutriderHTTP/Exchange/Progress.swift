@@ -43,7 +43,10 @@ package struct ProgressLimiter: Sendable {
 
     private static func isEnd(_ progress: Progress, after last: Progress) -> Bool {
         if let total = progress.sentTotal, progress.sent >= total, last.sent < total { return true }
-        if let total = progress.receivedTotal, progress.received >= total, last.received < total { return true }
+        if let total = progress.receivedTotal, progress.received >= total {
+            // a length that was unknown until the end is news, too
+            if last.received < total || last.receivedTotal != total { return true }
+        }
         return false
     }
 }

@@ -40,6 +40,10 @@ import Testing
         #expect(limiter.shouldTell(Self.progress(received: 10, of: 10), now: .milliseconds(1)) == true)
         #expect(limiter.shouldTell(Self.progress(received: 10, of: 10), now: .seconds(1)) == false)
         #expect(limiter.shouldTell(Self.progress(received: 11, of: 10), now: .milliseconds(2)) == false)
+        // of a body whose length was not known before
+        #expect(limiter.shouldTell(Self.progress(received: 12), now: .seconds(3)) == true)
+        #expect(limiter.shouldTell(Self.progress(received: 12, of: 12), now: .seconds(3)) == true)
+        #expect(limiter.shouldTell(Self.progress(received: 12, of: 12), now: .seconds(3)) == false)
     }
 
     @Test func `a clock that goes back says nothing`() {
