@@ -7,18 +7,30 @@ import Synchronization
 import Testing
 
 struct ExchangeTests {
-    @Test func `a small body comes in memory, and the exchange keeps none of it`() async throws {
-        let stage = Stage(.init(chunks: [[1, 2], [3]]))
-        let exchange = await stage.exchange()
+    @Test func `a body comes in memory, and the exchange keeps none of it`() async throws {
+        let stage = Stage(.init(chunks: [[1, 2], [3], [UInt8](repeating: 4, count: 4096)]))
+        let exchange = await stage.exchange(maxInline: 10_000)
         exchange.start()
         #expect(await exchange.reached(.finish))
         let outcome = try #require(exchange.takeOutcome())
         #expect(outcome.failure == nil)
         #expect(outcome.head?.status == 200)
         #expect(outcome.attempts == 1)
-        guard case .memory([1, 2, 3], _) = outcome.body else { throw Wrong() }
+        guard case .memory(let bytes, _) = outcome.body else { throw Wrong() }
+        #expect(bytes.prefix(4) == [1, 2, 3, 4])
         guard case ExchangeOutcome.Body.none? = exchange.outcome?.body else { throw Wrong() }
-        #expect(exchange.outcome?.bodyBytes == 3)
+        #expect(exchange.outcome?.bodyBytes == 4099)
+        #expect(stage.quota.held == (0, 0))
+    }
+
+    @Test func `a body short enough to be shown stays, at no charge`() async throws {
+        let stage = Stage(.init(chunks: [[1, 2], [3]]))
+        let exchange = await stage.exchange()
+        exchange.start()
+        #expect(await exchange.reached(.finish))
+        for outcome in [exchange.takeOutcome(), exchange.outcome] {
+            guard case .memory([1, 2, 3], nil)? = outcome?.body else { throw Wrong() }
+        }
         #expect(stage.quota.held == (0, 0))
     }
 
