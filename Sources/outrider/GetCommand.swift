@@ -15,6 +15,7 @@ struct GetCommand: ParsableCommand {
               outrider get -o page.html https://example.org/
               outrider get -d 'name=wolf' https://example.org/form
               outrider get -X PUT -H 'Content-Type: application/json' -d @data.json https://example.org/api/1
+              outrider get --curl -d 'name=wolf' https://example.org/form
 
             Uses the service of this user if it runs, so that connections stay warm; else one of its own.
 
@@ -49,6 +50,9 @@ struct GetCommand: ParsableCommand {
     @Flag(name: [.customShort("s"), .long], help: "Say nothing about failures.")
     var silent = false
 
+    @Flag(name: .long, help: "Send nothing: write the request as a curl command, secrets masked.")
+    var curl = false
+
     @Option(name: .long, help: "Seconds for the whole request.")
     var timeout: Double?
 
@@ -75,12 +79,17 @@ struct GetCommand: ParsableCommand {
         var service = try service.connect(orPrivate: true)
         // The request has its own deadline, which the service keeps; this one is for a service that does not.
         let deadline = Deadline(after: timeout.map { $0 + 10 })
-        let reply = try service.client.call("data.send", JSONText(written: JSONWriter.bytes(of: params)), by: deadline)
+        let method = curl ? "request.build" : "data.send"
+        let reply = try service.client.call(method, JSONText(written: JSONWriter.bytes(of: params)), by: deadline)
         guard let response = try reply.parsed().object else {
             throw CommandFailure(.brokeProtocol, "the answer is no response")
         }
         if reply.error != nil {
             throw CommandFailure(.error, response["message"]?.string ?? "the call failed")
+        }
+        if let command = response["curl"]?.string {
+            try sink.write(Array((command + "\n").utf8))
+            return try sink.finish()
         }
         try write(response, to: sink, through: &service.client)
     }

@@ -125,3 +125,12 @@ def test_a_terminal_gets_no_binary_data_unless_asked(service, words, shown):
     assert done.returncode == (0 if shown else 1)
     if not shown:
         assert b"image/png" in done.stderr and b"-o" in done.stderr
+
+
+def test_get_shows_the_request_as_a_command(get):
+    done = get("--curl", "-H", "Authorization: Bearer s3cr3t", "-d", "it's", "http://127.0.0.1:1/")
+    assert done.returncode == 0 and done.stderr == b""
+    command = done.stdout.decode()
+    assert command.startswith("curl -X POST ") and "s3cr3t" not in command and command.count("\n") == 1
+    assert command.endswith("--data-raw 'it'\\''s' 'http://127.0.0.1:1/'\n")
+    refused(get("--curl", "http://127.0.0.1:99999/"), 1, "port")
