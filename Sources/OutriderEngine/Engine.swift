@@ -22,7 +22,7 @@ package final class Engine: Sendable {
         self.fields = fields
         surroundings = Surroundings(
             transport: transport, workspace: Workspace(in: settings.temporaryDirectory), counters: EngineCounters(),
-            executors: LoopExecutors(group))
+            executors: LoopExecutors(group), mostAttempts: settings.mostAttempts)
     }
 
     package var counts: EngineCounts { surroundings.counters.counts }
@@ -32,7 +32,8 @@ package final class Engine: Sendable {
 
     /// Makes an exchange, ready to start. What cannot be built ends with that failure once it is started.
     package func exchange(
-        _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil
+        _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
+        advisor: (any ExchangeAdvisor)? = nil
     ) async -> Exchange {
         let request: Result<Attempt, HTTPFailure>
         do throws(HTTPFailure) {
@@ -40,7 +41,8 @@ package final class Engine: Sendable {
         } catch {
             request = .failure(error)
         }
-        return Exchange(spec, request, in: surroundings, quota: quota, keepsBody: keepsBody, observer: observer)
+        return Exchange(
+            spec, request, in: surroundings, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor)
     }
 
     /// What would be sent.

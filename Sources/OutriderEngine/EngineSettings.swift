@@ -11,6 +11,8 @@ package struct EngineSettings: Sendable {
     package var caFile: String?
     /// Default 6, as URLSession has it.
     package var connectionsPerHost = 6
+    /// Attempts of one request, whatever its retriers say. Default 100.
+    package var mostAttempts = 100
     /// Default of a request's `maxInline`, in bytes. Default 1 MiB.
     package var maxInline = 1 << 20
     /// Where bodies that are too large for memory go: a directory of our own is made in it. Nil for $TMPDIR or /tmp.

@@ -64,6 +64,7 @@ extension HTTPFailure.Kind {
         case .limitExceeded: FailureCode(1411, "sessionTaskFailed", "responseTooLarge")
         case .offline: FailureCode(1412, "sessionTaskFailed", "offline")
         case .unsupportedScheme: FailureCode(1413, "sessionTaskFailed", "unsupportedScheme")
+        case .redirectRefused: FailureCode(1414, "sessionTaskFailed", "redirectRefused")
         case .settingAnchorCertificatesFailed:
             FailureCode(1504, "serverTrustEvaluationFailed", "settingAnchorCertificatesFailed")
         case .trustEvaluationFailed: FailureCode(1506, "serverTrustEvaluationFailed", "trustEvaluationFailed")

@@ -16,12 +16,26 @@ package protocol Transport: Sendable {
 
 /// Hears how an attempt goes on, on the transport's event loop; must return quickly.
 package protocol AttemptObserver: Sendable {
-    /// The attempt has a connection and its head is being written.
-    func sending()
+    /// The attempt has a connection and its head is about to be written; held, it is written when it goes on.
+    func sending(_ control: any AttemptControl)
     /// So many body bytes of the request have been taken by the kernel, in all.
     func bodySent(_ bytes: Int64)
     /// A 1xx answer other than 101.
     func informational(status: Int, fields: HTTPFields)
+    /// The attempt ended without an answer; what is known of its times.
+    func gaveUp(_ timeline: Timeline)
+}
+
+extension AttemptObserver {
+    package func gaveUp(_ timeline: Timeline) {}
+}
+
+/// Holds up an attempt that is under way: it writes and reads nothing, and its timeouts stand still.
+///
+/// May be called from anywhere; takes effect on the transport's event loop.
+package protocol AttemptControl: AnyObject, Sendable {
+    func hold()
+    func release()
 }
 
 /// The head of an answer, with the body still to come.

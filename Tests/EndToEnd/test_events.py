@@ -21,7 +21,7 @@ def test_events_of_a_call_precede_its_reply(wire, server):
     assert all(one["params"]["call"] == number and one["params"]["tag"] == "mine" for one in events)
     assert {one["params"]["request"] for one in events} == {reply["result"]["request"]}
     names = [one["params"].get("state", one["method"]) for one in events]
-    assert names == ["created", "sent", "responded", "event.response", "event.progress", "finished"]
+    assert names == ["created", "resumed", "sent", "responded", "event.response", "event.progress", "finished"]
     with pytest.raises(TimeoutError):
         wire.receive(0.2)
 

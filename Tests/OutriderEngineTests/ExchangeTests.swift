@@ -40,7 +40,8 @@ struct ExchangeTests {
         _ = await stage.outcome(observer: listener)
         #expect(
             listener.events == [
-                "created", "sent", "responded", "response 200 1", "download 2/?", "download 3/?", "download 3/3",
+                "created", "resumed", "sent", "responded", "response 200 1", "download 2/?", "download 3/?",
+                "download 3/3",
                 "finished", "well",
             ])
     }

@@ -21,7 +21,7 @@ struct CannedTransport: Transport {
     var failure: HTTPFailure?
 
     func send(_ attempt: Attempt, observer: any AttemptObserver) async throws(HTTPFailure) -> AttemptResponse {
-        observer.sending()
+        observer.sending(NoControl())
         return AttemptResponse(
             status: status, reason: "", version: "1.1", fields: [HTTPFields.Field("Content-Type", contentType)],
             body: CannedBody(bytes: body, failure: failure))
@@ -81,4 +81,10 @@ struct RequestStage {
     func error(_ method: String, _ params: JSONObject) async -> RPCError? {
         await #expect(throws: RPCError.self) { _ = try await call(method, params) }
     }
+}
+
+/// Nothing to hold up.
+final class NoControl: AttemptControl {
+    func hold() {}
+    func release() {}
 }

@@ -56,9 +56,9 @@ struct RequestTests {
         }
         #expect(
             events.map { $0.1["state"]?.string ?? $0.0 } == [
-                "created", "sent", "responded", "event.response", "event.progress", "finished",
+                "created", "resumed", "sent", "responded", "event.response", "event.progress", "finished",
             ])
-        #expect(events.map { $0.1["seq"]?.integer } == [0, 1, 2, 3, 4, 5])
+        #expect(events.map { $0.1["seq"]?.integer } == [0, 1, 2, 3, 4, 5, 6])
         #expect(events.allSatisfy { $0.1["call"] == .integer(1) && $0.1["tag"] == .string("mine") })
     }
 

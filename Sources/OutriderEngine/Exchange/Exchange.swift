@@ -17,6 +17,11 @@ package final class Exchange: Sendable {
     package struct Snapshot: Sendable {
         package var phase = RequestPhase.created
         package var attempts = 0
+        package var retries = 0
+        package var redirects: [RedirectHop] = []
+        /// What was sent before the request that `request` shows: earlier attempts, and redirects within them.
+        package var earlier: [SentRequest] = []
+        package var timelines: [Timeline] = []
         package var head: ExchangeHead?
         package var failure: HTTPFailure?
         package var progress = Progress()
@@ -24,15 +29,21 @@ package final class Exchange: Sendable {
 
     struct Waiter {
         var milestone: Milestone
-        var continuation: CheckedContinuation<Bool, Never>
+        var continuation: UnsafeContinuation<Bool, Never>
     }
 
     struct State {
         var snapshot = Snapshot()
+        /// What was sent last, or will be.
         var request: Result<Attempt, HTTPFailure>
+        /// As it was asked for, where that is something else.
+        var built: Result<Attempt, HTTPFailure>?
         var observer: (any ExchangeObserver)?
+        var advisor: (any ExchangeAdvisor)?
         var task: Task<Void, Never>?
         var isStarted = false
+        /// Whether its observer has heard of it.
+        var isIntroduced = false
         /// Why it is to end early.
         var cancellation: HTTPFailure?
         /// How it ends is settled; its observer may still be hearing of it.
@@ -42,6 +53,18 @@ package final class Exchange: Sendable {
         var nextWaiter = 0
         var whenEnded: (@Sendable () -> Void)?
         var watchdog: Postponed?
+        /// What carries the attempt now.
+        var control: (any AttemptControl)?
+        /// What became of it while it was suspended, to be told when it goes on.
+        var untold: [RequestPhase] = []
+        /// How many of these had been told before.
+        var told = 0
+        /// The runner, where it waits for the end of a suspension.
+        var gate: UnsafeContinuation<Void, Never>?
+        /// The runner, where it waits for the next attempt.
+        var sleeper: UnsafeContinuation<Void, Never>?
+        /// The time it waits for came first.
+        var isAwake = false
         /// When the head of the request was written.
         var uploadBegan: ContinuousClock.Instant?
         var uploadLimiter: ProgressLimiter?
@@ -56,21 +79,23 @@ package final class Exchange: Sendable {
     package let keepsBody: Bool
     package let url: String
     package let method: String
+    let plan: SharedPlan?
     let surroundings: Surroundings
     package let quota: BodyQuota
     let state: Mutex<State>
 
     init(
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in surroundings: Surroundings, quota: BodyQuota,
-        keepsBody: Bool, observer: (any ExchangeObserver)?
+        keepsBody: Bool, observer: (any ExchangeObserver)?, advisor: (any ExchangeAdvisor)?
     ) {
         destination = spec.destination
         maxInline = spec.maxInline
         self.keepsBody = keepsBody
+        plan = spec.shared
         self.surroundings = surroundings
         self.quota = quota
         number = surroundings.counters.next()
-        var state = State(request: request, observer: observer)
+        var state = State(request: request, observer: observer, advisor: advisor)
         state.uploadLimiter = observer?.progressInterval.map { ProgressLimiter(interval: .seconds($0)) }
         switch request {
         case .success(let attempt):
@@ -88,15 +113,22 @@ package final class Exchange: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Sends it. Once is enough; more does nothing.
+    /// Sends it, unless it was suspended before. Once is enough; more does nothing.
     package func start() {
         let begins = state.withLock { state in
-            defer { state.isStarted = true }
-            return !state.isStarted
+            guard !state.isStarted, state.snapshot.phase != .suspended || state.cancellation != nil else {
+                return false
+            }
+            state.isStarted = true
+            if state.snapshot.phase.mayBecome(.resumed) { state.snapshot.phase = .resumed }
+            return true
         }
-        guard begins else { return }
+        if begins { run() }
+    }
+
+    func run() {
         surroundings.counters.began()
-        let task = Task(executorPreference: surroundings.executors.current) {
+        let task = Task.immediate(executorPreference: surroundings.executors.current) {
             var runner = ExchangeRunner(self)
             await runner.run()
         }
@@ -175,7 +207,7 @@ package final class Exchange: Sendable {
             return state.nextWaiter
         }
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
                 let answer = state.withLock { state -> Bool? in
                     if state.outcome != nil { return true }
                     if milestone == .response, state.snapshot.head != nil { return true }

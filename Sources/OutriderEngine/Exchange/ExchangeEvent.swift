@@ -8,6 +8,10 @@ package enum ExchangeEvent: Sendable {
     case state(RequestPhase, at: WallTime)
     /// The head of an answer; the attempt is counted from 1.
     case response(ExchangeHead, url: String, attempt: Int)
+    /// A redirect is followed.
+    case redirect(RedirectHop, attempt: Int)
+    /// That attempt is given up, and the request sent again after so many seconds; nil for an answer that is not liked.
+    case retry(attempt: Int, delay: Double, HTTPFailure?)
     case progress(ExchangeProgress)
     /// The last one.
     case finish(ExchangeOutcome)

@@ -24,7 +24,9 @@ package struct ExchangeOutcome: Sendable {
     package var isTruncated: Bool
     package var failure: HTTPFailure?
     package var attempts: Int
-    /// One per attempt that got far enough to have one.
+    /// Those of the last attempt, in order.
+    package var redirects: [RedirectHop] = []
+    /// One per sending that got far enough to have one: attempts, and redirects within them.
     package var timelines: [Timeline]
     /// From start to end, in seconds.
     package var total: Double

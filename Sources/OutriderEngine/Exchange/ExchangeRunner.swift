@@ -7,31 +7,55 @@ import OutriderTransport
 
 /// Carries one exchange to its end: asks the machine, does it, tells the machine.
 struct ExchangeRunner: ~Copyable {
-    private let exchange: Exchange
-    private let observer: (any ExchangeObserver)?
-    private let began = ContinuousClock.now
-    private var answer: AttemptResponse?
+    let exchange: Exchange
+    let observer: (any ExchangeObserver)?
+    let began = ContinuousClock.now
+    /// What is being sent; nil where it could not be built.
+    var attempt: Attempt?
+    /// When the attempt began, if that was not when the exchange did.
+    var attemptBegan: ContinuousClock.Instant?
+    var answer: AttemptResponse?
+    var hops: [RedirectHop] = []
     private var timelines: [Timeline] = []
     private var sink: BodySink
+    /// The body, once somebody looked at it before the end.
+    private var body: ExchangeOutcome.Body?
     private var limiter: ProgressLimiter?
+    private let isNew: Bool
+    /// The body was begun, and did not arrive whole.
+    private var isTruncated = false
 
     init(_ exchange: Exchange) {
         self.exchange = exchange
-        observer = exchange.observer
+        (observer, isNew) = exchange.introduce()
         limiter = observer?.progressInterval.map { ProgressLimiter(interval: .seconds($0)) }
-        sink = BodySink(
+        sink = Self.sink(for: exchange)
+    }
+
+    private static func sink(for exchange: Exchange) -> BodySink {
+        BodySink(
             exchange.destination, maxInline: exchange.maxInline,
             store: BodyStore(quota: exchange.quota, workspace: exchange.surroundings.workspace))
     }
 
     mutating func run() async {
-        await observer?.heard(.state(.created, at: exchange.created))
-        var machine = ExchangeMachine(exchange.request)
+        if let observer {
+            if isNew { await observer.heard(.state(.created, at: exchange.created)) }
+            await observer.heard(.state(.resumed, at: .now))
+        }
+        var machine = makeMachine()
         var step = machine.start()
         while true {
             switch step {
-            case .send(let attempt): step = await send(attempt, &machine)
+            case .adapt: step = await adapt(&machine)
+            case .send: step = await send(&machine)
+            case .judge: step = await judge(&machine)
             case .receive: step = await receive(&machine)
+            case .review: step = await review(&machine)
+            case .ask(let failure): step = await ask(about: failure, &machine)
+            case .wait(let seconds):
+                await exchange.sleep(seconds)
+                step = await goOn(&machine)
             case .finish(let failure):
                 await finish(failure, attempts: machine.attempts)
                 return
@@ -39,19 +63,34 @@ struct ExchangeRunner: ~Copyable {
         }
     }
 
-    private mutating func send(_ attempt: Attempt, _ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
-        exchange.began(attempt: machine.attempts)
+    private mutating func makeMachine() -> ExchangeMachine {
+        let steps = exchange.plan?.plan.steps ?? []
+        let most = exchange.surroundings.mostAttempts
+        switch exchange.request {
+        case .success(let attempt):
+            self.attempt = attempt
+            if steps.contains(.retry) { exchange.surroundings.budgets.attempted(attempt.url.origin) }
+            return ExchangeMachine(steps, mostAttempts: most)
+        case .failure(let failure):
+            return ExchangeMachine(steps, unbuilt: failure, mostAttempts: most)
+        }
+    }
+
+    private mutating func send(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
+        guard let attempt else { return machine.failed(.unbuilt) }
         if observer != nil { exchange.watch(attempt.timeouts.total) }
         do throws(HTTPFailure) {
-            // cancelled before it was started: the task may not know it yet
-            if let failure = exchange.cancellation { throw failure }
+            while try !exchange.begin(attempt: machine.attempts) { await exchange.untilResumed() }
             let answer = try await exchange.surroundings.transport.send(attempt, observer: exchange)
+            if RedirectPolicy.redirects(answer.status), try await follow(answer, attempt, machine.attempts) {
+                return machine.redirected()
+            }
             self.answer = answer
             let head = ExchangeHead(status: answer.status, version: answer.version, fields: answer.fields)
-            exchange.answered(head, expecting: answer.body.expectedBytes)
+            while !exchange.answered(head, expecting: answer.body.expectedBytes) { await exchange.untilResumed() }
             if let observer {
                 await observer.heard(.state(.responded, at: .now))
-                await observer.heard(.response(head, url: exchange.url, attempt: machine.attempts))
+                await observer.heard(.response(head, url: url, attempt: machine.attempts))
             }
             return machine.answered()
         } catch {
@@ -60,21 +99,61 @@ struct ExchangeRunner: ~Copyable {
     }
 
     private mutating func receive(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
-        guard let body = answer?.body else { return machine.ended() }
+        guard let body = answer?.body else { return machine.received() }
         do throws(HTTPFailure) {
             sink.expect(body.expectedBytes)
             while let chunk = try await body.next() {
                 try await sink.take(chunk)
-                let progress = exchange.received(Int64(sink.size))
+                let (progress, goesOn) = exchange.received(Int64(sink.size))
                 if limiter != nil { await report(progress, isLast: false) }
+                if !goesOn { await exchange.untilResumed() }
             }
             timelines.append(body.timeline)
-            return machine.ended()
+            return machine.received()
         } catch {
-            body.abandon()
-            timelines.append(body.timeline)
+            giveUp()
             return machine.failed(error)
         }
+    }
+
+    /// The rest of the body is not wanted.
+    mutating func giveUp() {
+        guard let body = answer?.body else { return }
+        isTruncated = true
+        body.abandon()
+        timelines.append(body.timeline)
+    }
+
+    /// The times of an answer that is not the last.
+    mutating func note(_ timeline: Timeline) {
+        timelines.append(timeline)
+        exchange.note(timelines)
+    }
+
+    /// Where it is now: the request's URL, unless something led elsewhere.
+    var url: String {
+        guard let attempt, exchange.plan != nil || !hops.isEmpty else { return exchange.url }
+        return attempt.url.description
+    }
+
+    /// Everything that has come, for somebody to look at before the end.
+    mutating func wholeBody() async throws(HTTPFailure) -> ExchangeOutcome.Body {
+        if let body { return body }
+        let contentType = answer?.fields.first("Content-Type")
+        let whole = try await sink.finish(keeping: exchange.keepsBody, contentType: contentType)
+        body = whole
+        return whole
+    }
+
+    /// Begins again: nothing of what came stays.
+    mutating func forgetAnswer() {
+        if case .kept(let kept) = body { kept.release() }
+        body = nil
+        answer = nil
+        hops = []
+        isTruncated = false
+        sink = Self.sink(for: exchange)
+        exchange.note(timelines)
     }
 
     /// Tells progress if it is time for it; the last in any case, unless it would be told twice.
@@ -98,24 +177,28 @@ struct ExchangeRunner: ~Copyable {
         var failure = failure
         var body = ExchangeOutcome.Body.none
         let size = sink.size
-        let contentType = answer?.fields.first("Content-Type")
         if answer != nil {
             do throws(HTTPFailure) {
-                body = try await sink.finish(keeping: exchange.keepsBody, contentType: contentType)
+                body = try await wholeBody()
             } catch {
+                isTruncated = true
                 failure = failure ?? error
             }
         }
         if limiter != nil, size > 0, failure == nil {
-            await report(exchange.received(Int64(size)), isLast: true)
+            await report(exchange.received(Int64(size)).0, isLast: true)
         }
         let outcome = ExchangeOutcome(
-            url: exchange.url, method: exchange.method,
+            url: url, method: attempt?.method ?? exchange.method,
             head: answer.map { ExchangeHead(status: $0.status, version: $0.version, fields: $0.fields) },
-            body: body, bodyBytes: size, isTruncated: answer != nil && failure != nil, failure: failure,
-            attempts: attempts, timelines: timelines, total: (ContinuousClock.now - began).seconds)
+            body: body, bodyBytes: size, isTruncated: isTruncated, failure: failure, attempts: attempts,
+            redirects: hops, timelines: timelines, total: (ContinuousClock.now - began).seconds)
         await exchange.end(outcome, observer)
     }
+}
+
+extension HTTPFailure {
+    static var unbuilt: HTTPFailure { HTTPFailure(.createURLRequestFailed, "the request could not be built") }
 }
 
 extension Duration {

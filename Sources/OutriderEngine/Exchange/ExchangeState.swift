@@ -2,47 +2,121 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 package import OutriderHTTP
-import OutriderTransport
+package import OutriderTransport
 import Synchronization
 
 /// What the runner and the transport tell an exchange.
 extension Exchange {
     /// A listener that does not take its events may hold up the exchange, but not for ever, and with it a connection
-    /// that others wait for.
-    func watch(_ seconds: Double) {
-        let watchdog = surroundings.executors.later(seconds: seconds + 5) { [weak self] in
-            self?.end(
-                with: HTTPFailure(
-                    .timedOut, "the client did not take the events of the request in time", phase: .total,
-                    sent: .maybeSent))
+    /// that others wait for. Nil while nothing of it is due.
+    func watch(_ seconds: Double?) {
+        let watchdog = seconds.map { seconds in
+            surroundings.executors.later(seconds: seconds + 5) { [weak self] in
+                self?.end(
+                    with: HTTPFailure(
+                        .timedOut, "the client did not take the events of the request in time", phase: .total,
+                        sent: .maybeSent))
+            }
         }
-        state.withLock { $0.watchdog = watchdog }
+        let old = state.withLock { state in
+            defer { state.watchdog = watchdog }
+            return state.watchdog
+        }
+        old?.cancel()
     }
 
     /// Why it is to end early; nil if it is not.
     var cancellation: HTTPFailure? { state.withLock { $0.cancellation } }
 
-    var observer: (any ExchangeObserver)? { state.withLock { $0.observer } }
-
-    func began(attempt: Int) {
-        state.withLock { $0.snapshot.attempts = attempt }
+    /// The observer, and whether it has not heard of the exchange yet.
+    func introduce() -> ((any ExchangeObserver)?, isNew: Bool) {
+        state.withLock { state in
+            defer { state.isIntroduced = true }
+            return (state.observer, !state.isIntroduced)
+        }
     }
 
-    func answered(_ head: ExchangeHead, expecting bytes: Int64?) {
-        let waiters = state.withLock { state in
-            if state.cancellation == nil { state.snapshot.phase = .responded }
+    var advisor: (any ExchangeAdvisor)? { state.withLock { $0.advisor } }
+
+    /// The next sending begins: throws if it must not, false if it must wait for the end of a suspension.
+    func begin(attempt: Int) throws(HTTPFailure) -> Bool {
+        let (cancellation, isHeld) = state.withLock { state in
+            state.snapshot.attempts = attempt
+            return (state.cancellation, state.snapshot.phase == .suspended)
+        }
+        if let cancellation { throw cancellation }
+        return !isHeld
+    }
+
+    /// A head arrived. False if nobody may hear of it before the end of a suspension.
+    func answered(_ head: ExchangeHead, expecting bytes: Int64?) -> Bool {
+        let waiters = state.withLock { state -> [Waiter]? in
+            if state.snapshot.phase == .suspended, state.cancellation == nil { return nil }
+            if state.cancellation == nil { _ = state.become(.responded) }
             state.snapshot.head = head
             state.snapshot.progress.receivedTotal = bytes
             return state.takeWaiters { $0 == .response }
         }
+        guard let waiters else { return false }
         for waiter in waiters { waiter.continuation.resume(returning: true) }
+        return true
     }
 
-    /// So many bytes of the body have come. Returns all progress so far.
-    func received(_ bytes: Int64) -> Progress {
+    /// So many bytes of the body have come. Returns all progress so far, and whether more may be read.
+    func received(_ bytes: Int64) -> (Progress, goesOn: Bool) {
         state.withLock { state in
             state.snapshot.progress.received = bytes
-            return state.snapshot.progress
+            return (state.snapshot.progress, state.snapshot.phase != .suspended)
+        }
+    }
+
+    /// Whether the phase may be told now.
+    func become(_ phase: RequestPhase) -> Bool { state.withLock { $0.become(phase) } }
+
+    /// Its timeouts stand still while somebody is asked.
+    func hold() { state.withLock { $0.control }?.hold() }
+
+    func release() {
+        state.withLock { state in state.snapshot.phase == .suspended ? nil : state.control }?.release()
+    }
+
+    /// The request as it was asked for.
+    var built: Result<Attempt, HTTPFailure> { state.withLock { $0.built ?? $0.request } }
+
+    var totalTimeout: Double? {
+        if case .success(let attempt) = built { attempt.timeouts.total } else { nil }
+    }
+
+    /// What is sent now is something else than was asked for.
+    func sends(_ attempt: Attempt) {
+        state.withLock { state in
+            if state.built == nil { state.built = state.request }
+            state.request = .success(attempt)
+        }
+    }
+
+    /// The sending is over, and another one follows.
+    func note(_ sent: SentRequest, hop: RedirectHop?) {
+        state.withLock { state in
+            state.snapshot.earlier.append(sent)
+            if let hop { state.snapshot.redirects.append(hop) }
+        }
+    }
+
+    func note(_ timelines: [Timeline]) {
+        state.withLock { $0.snapshot.timelines = timelines }
+    }
+
+    /// Begins anew, with nothing of what an earlier attempt brought.
+    func retries(_ count: Int) {
+        state.withLock { state in
+            state.snapshot.retries = count
+            state.snapshot.redirects = []
+            state.snapshot.head = nil
+            state.snapshot.progress.sent = 0
+            state.snapshot.progress.received = 0
+            state.snapshot.progress.receivedTotal = nil
+            state.control = nil
         }
     }
 
@@ -69,6 +143,10 @@ extension Exchange {
             state.outcome = outcome
             state.task = nil
             state.observer = nil
+            state.advisor = nil
+            state.control = nil
+            state.snapshot.timelines = outcome.timelines
+            state.built = nil
             if case .success(let attempt) = state.request { state.request = .success(attempt.withoutLongBody) }
             defer { (state.whenEnded, state.watchdog) = (nil, nil) }
             return (state.takeWaiters { _ in true }, state.whenEnded, state.watchdog)
@@ -80,12 +158,15 @@ extension Exchange {
 }
 
 extension Exchange: AttemptObserver {
-    package func sending() {
-        let observer = state.withLock { state -> (any ExchangeObserver)? in
-            if state.cancellation == nil { state.snapshot.phase = .sent }
+    package func sending(_ control: any AttemptControl) {
+        let (observer, isHeld) = state.withLock { state -> ((any ExchangeObserver)?, Bool) in
+            state.control = control
+            let isHeld = state.snapshot.phase == .suspended
+            if state.cancellation == nil, !state.become(.sent) { return (nil, isHeld) }
             if state.observer != nil { state.uploadBegan = .now }
-            return state.observer
+            return (state.observer, isHeld)
         }
+        if isHeld { control.hold() }
         observer?.glimpsed(.state(.sent, at: .now))
     }
 
@@ -108,6 +189,17 @@ extension Exchange: AttemptObserver {
 }
 
 extension Exchange.State {
+    /// Changes the phase if it may be changed. False if there is nothing to tell now.
+    mutating func become(_ phase: RequestPhase) -> Bool {
+        if snapshot.phase == .suspended, phase != .resumed, !phase.isFinal {
+            untold.append(phase)
+            return false
+        }
+        guard snapshot.phase.mayBecome(phase) else { return false }
+        snapshot.phase = phase
+        return true
+    }
+
     mutating func takeWaiters(_ isTaken: (Exchange.Milestone) -> Bool) -> [Exchange.Waiter] {
         if waiters.isEmpty { return [] }
         let taken = waiters.filter { isTaken($0.value.milestone) }

@@ -44,3 +44,12 @@ package enum Trust: Sendable, Hashable {
     /// The certificates in a PEM file, and no others.
     case roots(file: String)
 }
+
+extension AttemptBody {
+    /// Whether it can be sent once more.
+    package var isReplayable: Bool {
+        switch self {
+        case .none, .bytes, .file: true
+        }
+    }
+}

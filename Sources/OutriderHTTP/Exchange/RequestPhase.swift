@@ -3,17 +3,23 @@
 
 /// Where a request is, as its owner sees it.
 ///
-///     created ──▶ sent ──▶ responded ──▶ finished
-///        ▲  │       │          │
-///        │  └─▶ retrying ◀─────┘          cancelled: from everywhere but the ends
+///     created ─▶ resumed ─▶ adapted ─▶ sent ─▶ responded ─▶ finished
+///                              ▲        ▲          │
+///                              └────────┴ retrying ◀        suspended, cancelled: from everywhere but the ends
 ///
 package enum RequestPhase: String, Sendable, CaseIterable {
-    /// Until the head of the first attempt is written.
+    /// Until it is started.
     case created
-    /// Until the head of the answer arrives.
+    /// Under way, for the first time or again after it was suspended.
+    case resumed
+    /// Changed by adapters, ready to be sent.
+    case adapted
+    /// Its head has been written.
     case sent
-    /// Until the body of the answer ended.
+    /// The head of the answer has arrived.
     case responded
+    /// Held up by its owner: nothing is sent or read.
+    case suspended
     /// Between an attempt and the next.
     case retrying
     case cancelled
@@ -27,9 +33,14 @@ package enum RequestPhase: String, Sendable, CaseIterable {
         switch (self, next) {
         case (.cancelled, _), (.finished, _): false
         case (_, .cancelled), (_, .finished): true
-        case (.created, .sent), (.created, .retrying), (.sent, .responded), (.sent, .retrying): true
-        // a redirect sends again without having failed
-        case (.responded, .retrying), (.responded, .sent), (.retrying, .sent): true
+        case (.created, .resumed), (.created, .suspended): true
+        case (.created, _), (_, .created): false
+        case (.suspended, .resumed): true
+        case (.suspended, _): false
+        case (_, .suspended), (_, .retrying): self != next
+        case (_, .resumed): false
+        case (.resumed, _): true
+        case (.adapted, .sent), (.sent, .responded), (.retrying, .adapted), (.retrying, .sent): true
         default: false
         }
     }

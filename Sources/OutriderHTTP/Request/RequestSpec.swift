@@ -22,8 +22,16 @@ package struct RequestSpec: Sendable {
     package var tag: String?
     /// Permit a body in a GET or HEAD request.
     package var allowGetBody = false
+    /// What is to happen around the sending; nil for nothing but the sending.
+    package var shared: SharedPlan?
 
     package init(url: String) { self.url = url }
+
+    /// The same, to be read and changed.
+    package var plan: ExchangePlan {
+        get { shared?.plan ?? ExchangePlan() }
+        set { shared = SharedPlan(newValue) }
+    }
 }
 
 /// Where the body of an answer goes.

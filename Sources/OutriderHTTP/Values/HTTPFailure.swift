@@ -68,7 +68,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         // the network
         case sessionTaskFailed, nameNotFound, connectionRefused, unreachable, connectionLost, timedOut
         case tlsHandshakeFailed, tooManyRedirects, malformedResponse, proxyFailed, bodyUnreadable, limitExceeded
-        case offline, unsupportedScheme
+        case offline, unsupportedScheme, redirectRefused
         // trust
         case trustEvaluationFailed, hostValidationFailed, settingAnchorCertificatesFailed
         // validation of the answer

@@ -19,6 +19,8 @@ struct RequestEventShape: JSONEncodable {
     enum Content: Sendable {
         case state(RequestPhase, WallTime)
         case response(ExchangeHead, String, Int)
+        case redirect(RedirectHop, Int)
+        case retry(Int, Double, HTTPFailure?)
         case progress(ExchangeProgress)
         case finish(ResponseReply)
     }
@@ -43,6 +45,16 @@ struct RequestEventShape: JSONEncodable {
                 writer.member("headers", FieldsShape(head.fields))
                 writer.member("url", url)
                 writer.member("attempt", attempt)
+            case .redirect(let hop, let attempt):
+                writer.member("status", hop.status)
+                writer.member("from", hop.from)
+                writer.member("to", hop.to)
+                if !hop.dropped.isEmpty { writer.member("dropped", hop.dropped) }
+                writer.member("attempt", attempt)
+            case .retry(let attempt, let delay, let failure):
+                writer.member("attempt", attempt)
+                writer.member("delay", delay)
+                if let failure { writer.member("error", FailureShape(failure)) }
             case .progress(let progress): Self.encode(progress, to: &writer)
             case .finish(let reply): writer.member("response", reply)
             }

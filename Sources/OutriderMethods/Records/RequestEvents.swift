@@ -61,6 +61,10 @@ final class RequestEvents: ExchangeObserver {
             return kinds.contains(.state) ? make("event.state", .state(phase, time)) : nil
         case .response(let head, let url, let attempt):
             return kinds.contains(.response) ? make("event.response", .response(head, url, attempt)) : nil
+        case .redirect(let hop, let attempt):
+            return kinds.contains(.redirect) ? make("event.redirect", .redirect(hop, attempt)) : nil
+        case .retry(let attempt, let delay, let failure):
+            return kinds.contains(.retry) ? make("event.retry", .retry(attempt, delay, failure)) : nil
         case .progress(let progress): return make("event.progress", .progress(progress))
         case .finish(let outcome):
             guard kinds.contains(.finish), let finish = finish.withLock({ $0 }), let reply = await finish(outcome)

@@ -73,7 +73,9 @@ struct EventKinds: OptionSet, JSONDecodable {
     static let response = EventKinds(rawValue: 2)
     static let progress = EventKinds(rawValue: 4)
     static let finish = EventKinds(rawValue: 8)
-    static let all: EventKinds = [.state, .response, .progress, .finish]
+    static let redirect = EventKinds(rawValue: 16)
+    static let retry = EventKinds(rawValue: 32)
+    static let all: EventKinds = [.state, .response, .progress, .finish, .redirect, .retry]
 
     init(json: JSONValue) throws(JSONComplaint) {
         if case .bool(let flag) = json {
@@ -90,8 +92,10 @@ struct EventKinds: OptionSet, JSONDecodable {
             case "response": insert(.response)
             case "progress": insert(.progress)
             case "finish": insert(.finish)
+            case "redirect": insert(.redirect)
+            case "retry": insert(.retry)
             default:
-                throw JSONComplaint("events must hold state, response, progress and finish only")
+                throw JSONComplaint("events must hold state, response, redirect, retry, progress and finish only")
                     .under(index: index)
             }
         }

@@ -8,7 +8,8 @@ import OutriderHTTP
 struct AttemptClock {
     private let timeouts: Timeouts
     private let began = NIODeadline.now()
-    private let totalEnd: NIODeadline
+    private var totalEnd: NIODeadline
+    private var frozenAt: NIODeadline?
     private(set) var phase = HTTPFailure.Phase.queue
     private var phaseEnd = NIODeadline.distantFuture
     private var phaseSeconds = 0.0
@@ -21,7 +22,19 @@ struct AttemptClock {
         totalEnd = began + .seconds(timeouts.total)
     }
 
-    var deadline: NIODeadline { min(totalEnd, phaseEnd) }
+    var deadline: NIODeadline { frozenAt == nil ? min(totalEnd, phaseEnd) : .distantFuture }
+
+    /// No time passes for the deadlines until `thaw`.
+    mutating func freeze() { frozenAt = frozenAt ?? .now() }
+
+    mutating func thaw() {
+        guard let frozenAt else { return }
+        let now = NIODeadline.now()
+        totalEnd = totalEnd + (now - frozenAt)
+        // a phase that began in the meantime has its whole time
+        if phaseEnd != .distantFuture { phaseEnd = phaseEnd + (now - max(frozenAt, phaseBegan)) }
+        self.frozenAt = nil
+    }
 
     /// The current phase ends, another begins: its length is written down, its deadline set.
     mutating func enter(_ next: HTTPFailure.Phase) {

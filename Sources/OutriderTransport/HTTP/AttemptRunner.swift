@@ -38,6 +38,9 @@ final class AttemptRunner: @unchecked Sendable {
     private var sent = HTTPFailure.Sent.notSent
     private var body: BodyQueue
     private var isReadPaused = false
+    private var isHeld = false
+    /// A connection that is here, and is not written to before the end of a hold.
+    private var heldConnection: HTTP1Connection?
     /// What those may see who are not on the loop.
     private let published = Mutex(Published())
     var deadlineIndex = 0
@@ -77,7 +80,7 @@ final class AttemptRunner: @unchecked Sendable {
         switch body.next() {
         case .piece(let piece):
             clock.decoded(piece.readableBytes)
-            if isReadPaused, body.hasRoom { readMore() }
+            if isReadPaused, !isHeld, body.hasRoom { readMore() }
             return .success(piece)
         case .end:
             publish()
@@ -124,7 +127,8 @@ final class AttemptRunner: @unchecked Sendable {
     }
 
     private func readMore() {
-        isReadPaused = false
+        isReadPaused = isHeld
+        if isHeld { return }
         connection?.readMore()
     }
 
@@ -138,6 +142,7 @@ final class AttemptRunner: @unchecked Sendable {
         if failure.sent == .notSent { failure.sent = sent }
         clock.end()
         publish()
+        if waiting != nil { observer.gaveUp(clock.snapshot) }
         pool.deadlines.forget(self)
         if let ticket { pool.cancel(ticket, of: key) }
         ticket = nil
@@ -155,6 +160,7 @@ final class AttemptRunner: @unchecked Sendable {
         writer = nil
         if close { connection?.close() }
         connection = nil
+        heldConnection = nil
     }
 
     private func resume(_ result: Result<AttemptResponse, HTTPFailure>) {
@@ -195,9 +201,13 @@ extension AttemptRunner: PoolWaiter {
         stage = .sending
         self.connection = connection
         clock.enter(.request)
+        observer.sending(self)
+        if isHeld { heldConnection = connection } else { write(to: connection) }
+    }
+
+    private func write(to connection: HTTP1Connection) {
         do throws(HTTPFailure) {
             let bytes = try RequestWriter.head(attempt)
-            observer.sending()
             sent = .maybeSent
             // it died just now: as if it had been lent and then died
             guard connection.begin(self, method: attempt.method, bytes: bytes) else {
@@ -247,7 +257,7 @@ extension AttemptRunner: PoolWaiter {
 
 extension AttemptRunner: ConnectionUser {
     func wantsMore() -> Bool {
-        isReadPaused = stage != .sending && !body.hasRoom
+        isReadPaused = isHeld || (stage != .sending && !body.hasRoom)
         return !isReadPaused
     }
 
@@ -335,6 +345,33 @@ extension AttemptRunner: Timed {
 
     func deadlinePassed(_ now: NIODeadline) {
         end(clock.failure(now, host: host, limit: attempt.connectionsPerHost))
+    }
+}
+
+// MARK: holding
+
+extension AttemptRunner: AttemptControl {
+    func hold() {
+        guard pool.loop.inEventLoop else { return pool.loop.execute { self.hold() } }
+        guard stage != .done, !isHeld else { return }
+        isHeld = true
+        clock.freeze()
+        writer?.hold()
+    }
+
+    func release() {
+        guard pool.loop.inEventLoop else { return pool.loop.execute { self.release() } }
+        guard isHeld else { return }
+        isHeld = false
+        clock.thaw()
+        guard stage != .done else { return }
+        pool.deadlines.movedUp(self)
+        if let connection = heldConnection {
+            heldConnection = nil
+            return write(to: connection)
+        }
+        writer?.release()
+        if isReadPaused, stage == .sending || body.hasRoom { readMore() }
     }
 }
 

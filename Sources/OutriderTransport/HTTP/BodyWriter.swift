@@ -33,6 +33,7 @@ final class BodyWriter: @unchecked Sendable {
     private var acknowledged: Int64 = 0
     private var isReading = false
     private var isFilling = false
+    private var isHeld = false
 
     /// Nil if nothing of the body is left to be written.
     init?(_ body: AttemptBody, to connection: HTTP1Connection, files: NIOThreadPool) {
@@ -60,6 +61,14 @@ final class BodyWriter: @unchecked Sendable {
         fill()
     }
 
+    /// Nothing more is written until `release`; what is on its way arrives.
+    func hold() { isHeld = true }
+
+    func release() {
+        isHeld = false
+        if tell != nil { fill() }
+    }
+
     /// Nothing more is written or told.
     func stop() {
         tell = nil
@@ -69,11 +78,13 @@ final class BodyWriter: @unchecked Sendable {
     /// Sends until enough is on its way. A write may end before it returns and call this again: then the loop that runs
     /// already goes on. After some pieces others get their turn on the event loop.
     private func fill() {
-        guard !isFilling else { return }
+        guard !isFilling, !isHeld else { return }
         isFilling = true
         defer { isFilling = false }
         var turn = 8
-        while tell != nil, !isReading, taken < size, taken - acknowledged <= Int64(Self.aheadBytes - Self.pieceBytes) {
+        while tell != nil, !isReading, !isHeld, taken < size,
+            taken - acknowledged <= Int64(Self.aheadBytes - Self.pieceBytes)
+        {
             guard turn > 0 else { return connection.channel.eventLoop.assumeIsolated().execute { self.fill() } }
             turn -= 1
             switch source {

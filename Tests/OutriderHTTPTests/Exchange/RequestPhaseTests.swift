@@ -6,10 +6,13 @@ import Testing
 
 @Suite struct RequestPhaseTests {
     private static let allowed: [RequestPhase: Set<RequestPhase>] = [
-        .created: [.sent, .retrying, .cancelled, .finished],
-        .sent: [.responded, .retrying, .cancelled, .finished],
-        .responded: [.sent, .retrying, .cancelled, .finished],
-        .retrying: [.sent, .cancelled, .finished],
+        .created: [.resumed, .suspended, .cancelled, .finished],
+        .resumed: [.adapted, .sent, .responded, .retrying, .suspended, .cancelled, .finished],
+        .adapted: [.sent, .retrying, .suspended, .cancelled, .finished],
+        .sent: [.responded, .retrying, .suspended, .cancelled, .finished],
+        .responded: [.retrying, .suspended, .cancelled, .finished],
+        .suspended: [.resumed, .cancelled, .finished],
+        .retrying: [.adapted, .sent, .suspended, .cancelled, .finished],
         .cancelled: [],
         .finished: [],
     ]

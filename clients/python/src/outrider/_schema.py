@@ -55,7 +55,9 @@ EVENTS = (
     "event.finish",
     "event.notice",
     "event.progress",
+    "event.redirect",
     "event.response",
+    "event.retry",
     "event.state",
 )
 
@@ -114,6 +116,7 @@ ERRORS = {
     1411: ("sessionTaskFailed", "responseTooLarge"),
     1412: ("sessionTaskFailed", "offline"),
     1413: ("sessionTaskFailed", "unsupportedScheme"),
+    1414: ("sessionTaskFailed", "redirectRefused"),
     1504: ("serverTrustEvaluationFailed", "settingAnchorCertificatesFailed"),
     1506: ("serverTrustEvaluationFailed", "trustEvaluationFailed"),
     1508: ("serverTrustEvaluationFailed", "hostValidationFailed"),

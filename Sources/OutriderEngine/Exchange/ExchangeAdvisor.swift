@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+
+/// Where an exchange is when somebody is asked about it.
+package struct ExchangeMoment: Sendable {
+    /// The attempt, counted from 1; while one is being made, that one.
+    package var attempt: Int
+    /// How many retries there have been.
+    package var retries: Int
+    /// Redirects followed in this attempt.
+    package var redirects: [RedirectHop]
+    /// What was sent, or is about to be.
+    package var request: Attempt
+    /// Of the answer, if one arrived.
+    package var head: ExchangeHead?
+}
+
+/// How the engine asks a client's code, one question at a time. An exchange without one asks nobody, at no cost.
+///
+/// Each question waits for its answer, within a limit that is the advisor's business; when the exchange is cancelled, the
+/// asking task is. What is thrown ends the attempt as that failure.
+package protocol ExchangeAdvisor: AnyObject, Sendable {
+    /// For `Adaptation.callback`: the attempt as it shall be sent.
+    func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt
+
+    /// For `RedirectPolicy.callback`: the attempt that shall go on, changed or not; nil leaves the redirect as the answer.
+    func redirect(
+        _ name: String, _ hop: RedirectHop, next: Attempt, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> Attempt?
+
+    /// For `asksAboutHead`: throws what is wrong with the head; the body is not read then.
+    func judge(_ moment: ExchangeMoment) async throws(HTTPFailure)
+
+    /// For `asksAboutAnswer`: throws what is wrong with the answer, or with bringing it into its shape.
+    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure)
+
+    /// For `Retrier.callback`: what is to become of an attempt that failed so.
+    func retry(_ name: String, _ failure: HTTPFailure, _ moment: ExchangeMoment) async throws(HTTPFailure)
+        -> RetryVerdict
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// The parts of an exchange that only some have: adapters, redirects, judging, retriers.
+extension ExchangeRunner {
+    /// Makes the attempt from the request, with all adapters from the first.
+    mutating func adapt(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
+        do throws(HTTPFailure) {
+            if let failure = exchange.cancellation { throw failure }
+            var attempt = try exchange.built.get()
+            for adaptation in exchange.plan?.plan.adaptations ?? [] {
+                guard let name = adaptation.callback else {
+                    try adaptation.apply(to: &attempt)
+                    continue
+                }
+                let moment = moment(attempt, machine, isNext: true)
+                if let advisor = exchange.advisor { attempt = try await advisor.adapt(name, moment) }
+            }
+            self.attempt = attempt
+            exchange.sends(attempt)
+            if exchange.become(.adapted) { await observer?.heard(.state(.adapted, at: .now)) }
+            return machine.adapted()
+        } catch {
+            return machine.failed(error)
+        }
+    }
+
+    /// Goes where the answer leads, if it does and may.
+    mutating func follow(
+        _ answer: AttemptResponse, _ attempt: Attempt, _ number: Int
+    ) async throws(HTTPFailure) -> Bool {
+        let policy = exchange.plan?.plan.redirect ?? .follow
+        let found: (attempt: Attempt, hop: RedirectHop)?
+        do throws(HTTPFailure) {
+            found = try policy.next(after: answer.status, answer.fields, to: attempt, hops: hops.count)
+        } catch {
+            // the answer is kept, without its body
+            self.answer = answer
+            giveUp()
+            throw error
+        }
+        guard var (next, hop) = found else { return false }
+        if let name = policy.callback, let advisor = exchange.advisor {
+            let moment = ExchangeMoment(
+                attempt: number, retries: exchange.snapshot.retries, redirects: hops, request: attempt,
+                head: ExchangeHead(status: answer.status, version: answer.version, fields: answer.fields))
+            exchange.hold()
+            defer { exchange.release() }
+            guard let changed = try await advisor.redirect(name, hop, next: next, moment) else { return false }
+            next = changed
+            hop.to = next.url.description
+        }
+        await drain(answer.body)
+        note(answer.body.timeline)
+        next.timeouts.total = try remaining(of: attempt.timeouts.total)
+        hops.append(hop)
+        exchange.note(
+            SentRequest(attempt: number, method: attempt.method, url: hop.from, status: answer.status), hop: hop)
+        exchange.sends(next)
+        self.attempt = next
+        await observer?.heard(.redirect(hop, attempt: number))
+        return true
+    }
+
+    /// A short body is read, so that its connection can be used again; of a long one, or a slow one, no more is taken.
+    private func drain(_ body: any AttemptResponseBody) async {
+        let most = 16 << 10
+        guard (body.expectedBytes ?? 0) <= Int64(most) else { return body.abandon() }
+        let patience = exchange.surroundings.executors.later(seconds: 1) { body.abandon() }
+        var taken = 0
+        do throws(HTTPFailure) {
+            while taken <= most, let chunk = try await body.next() { taken &+= chunk.readableBytes }
+        } catch {
+            // it was worth no more than its connection
+        }
+        patience.cancel()
+        if taken > most { body.abandon() }
+    }
+
+    /// Redirects share the time of their attempt.
+    private func remaining(of total: Double) throws(HTTPFailure) -> Double {
+        let since = attemptBegan ?? began
+        let left = (exchange.totalTimeout ?? total) - (ContinuousClock.now - since).seconds
+        guard left > 0 else {
+            throw HTTPFailure(.timedOut, "the redirects took more than the request may", phase: .total, sent: .sent)
+        }
+        return left
+    }
+
+    mutating func judge(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
+        guard let advisor = exchange.advisor, let attempt else { return machine.judged() }
+        exchange.hold()
+        defer { exchange.release() }
+        do throws(HTTPFailure) {
+            try await advisor.judge(moment(attempt, machine))
+            return machine.judged()
+        } catch {
+            giveUp()
+            return machine.failed(error)
+        }
+    }
+
+    mutating func review(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
+        guard let advisor = exchange.advisor, let attempt else { return machine.reviewed() }
+        do throws(HTTPFailure) {
+            try await advisor.review(try await wholeBody(), moment(attempt, machine))
+            return machine.reviewed()
+        } catch {
+            return machine.failed(error)
+        }
+    }
+
+    // MARK: retries
+
+    mutating func ask(about failure: HTTPFailure?, _ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
+        if let cancellation = exchange.cancellation { return machine.failed(cancellation) }
+        var verdict = await verdict(on: failure, machine)
+        if let cancellation = exchange.cancellation { return machine.failed(cancellation) }
+        if case .retry = verdict { verdict = permitted(verdict, machine) }
+        guard case .retry(let seconds) = verdict else { return machine.decided(verdict) }
+        let delay = seconds.isFinite ? min(max(seconds, 0), 86400) : 86400
+        if let attempt {
+            let sent = SentRequest(
+                attempt: machine.attempts, method: attempt.method, url: attempt.url.description,
+                status: answer?.status)
+            if machine.attempts > 0 { exchange.note(sent, hop: nil) }
+        }
+        forgetAnswer()
+        exchange.retries(machine.retries + 1)
+        if observer != nil { exchange.watch(nil) }
+        if exchange.become(.retrying) { await observer?.heard(.state(.retrying, at: .now)) }
+        await observer?.heard(.retry(attempt: machine.attempts, delay: delay, failure))
+        let step = machine.decided(.retry(after: delay))
+        if case .wait = step { return step }
+        return await restart(step, &machine)
+    }
+
+    /// After the delay.
+    mutating func goOn(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
+        if let cancellation = exchange.cancellation { return machine.failed(cancellation) }
+        return await restart(machine.waited(), &machine)
+    }
+
+    /// Each attempt begins with the request as it was asked for.
+    private mutating func restart(
+        _ step: ExchangeMachine.Step, _ machine: inout ExchangeMachine
+    ) async -> ExchangeMachine.Step {
+        await exchange.untilResumed()
+        if let cancellation = exchange.cancellation { return machine.failed(cancellation) }
+        attemptBegan = .now
+        if case .success(let built) = exchange.built {
+            attempt = built
+            exchange.sends(built)
+        }
+        return step
+    }
+
+    private func verdict(on failure: HTTPFailure?, _ machine: borrowing ExchangeMachine) async -> RetryVerdict {
+        let question = RetryQuestion(
+            method: attempt?.method ?? exchange.method, failure: failure, status: answer?.status,
+            fields: answer?.fields ?? [], retries: machine.retries, elapsed: (ContinuousClock.now - began).seconds,
+            now: Int64(WallTime.now.seconds), chance: Double.random(in: 0...1))
+        for retrier in exchange.plan?.plan.retriers ?? [] {
+            let verdict: RetryVerdict
+            if let ruled = retrier.verdict(question) {
+                verdict = ruled
+            } else if case .callback(let name) = retrier, let failure, let attempt, let advisor = exchange.advisor {
+                do throws(HTTPFailure) {
+                    verdict = try await advisor.retry(name, failure, moment(attempt, machine))
+                } catch {
+                    verdict = .fail(error)
+                }
+            } else {
+                continue
+            }
+            switch verdict {
+            case .doNotRetry: continue
+            case .retry: return verdict
+            case .fail(let reason): return .fail(.retryFailed(reason, original: failure))
+            }
+        }
+        return .doNotRetry
+    }
+
+    /// A body that cannot be sent twice, or an origin that had too many retries, leaves things as they are.
+    private func permitted(_ verdict: RetryVerdict, _ machine: borrowing ExchangeMachine) -> RetryVerdict {
+        guard let attempt, machine.attempts > 0 else { return verdict }
+        guard attempt.body.isReplayable else {
+            return .fail(
+                HTTPFailure(.bodyUnreadable, "the request cannot be repeated: its body can be read only once"))
+        }
+        return exchange.surroundings.budgets.retry(attempt.url.origin) ? verdict : .doNotRetry
+    }
+
+    private func moment(
+        _ attempt: Attempt, _ machine: borrowing ExchangeMachine, isNext: Bool = false
+    ) -> ExchangeMoment {
+        ExchangeMoment(
+            attempt: machine.attempts + (isNext ? 1 : 0), retries: machine.retries, redirects: hops, request: attempt,
+            head: answer.map { ExchangeHead(status: $0.status, version: $0.version, fields: $0.fields) })
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderTransport
+import Synchronization
+
+/// Holding an exchange up, and waiting between its attempts.
+extension Exchange {
+    /// Stops reading and writing until `resume`; its timeouts stand still. Nothing happens to what has ended.
+    package func suspend() {
+        let (control, observer, isNew) = state.withLock { state in
+            let before = state.snapshot.phase
+            guard state.cancellation == nil, !state.isEnding, state.become(.suspended) else {
+                return (nil, nil, false) as ((any AttemptControl)?, (any ExchangeObserver)?, Bool)
+            }
+            state.untold = before == .created || before == .resumed ? [] : [before]
+            state.told = state.untold.count
+            defer { state.isIntroduced = true }
+            return (state.control, state.observer, !state.isIntroduced)
+        }
+        control?.hold()
+        guard let observer else { return }
+        if isNew { observer.glimpsed(.state(.created, at: created)) }
+        observer.glimpsed(.state(.suspended, at: .now))
+    }
+
+    /// Goes on after `suspend`, or starts what was not started.
+    package func resume() {
+        enum Way { case nothing, start, goOn([RequestPhase]) }
+        let (way, control, gate, observer) = state.withLock { state in
+            let phase = state.snapshot.phase
+            guard state.cancellation == nil, !state.isEnding, phase == .suspended || !state.isStarted else {
+                return (Way.nothing, nil, nil, nil)
+                    as (Way, (any AttemptControl)?, UnsafeContinuation<Void, Never>?, (any ExchangeObserver)?)
+            }
+            _ = state.become(.resumed)
+            guard state.isStarted else {
+                state.isStarted = true
+                return (.start, nil, nil, nil)
+            }
+            // what it had become before comes first, and is not told again
+            for phase in state.untold { _ = state.become(phase) }
+            let news = Array(state.untold.dropFirst(state.told))
+            state.untold = []
+            defer { state.gate = nil }
+            return (.goOn(news), state.control, state.gate, state.observer)
+        }
+        switch way {
+        case .nothing: return
+        case .start: run()
+        case .goOn(let news):
+            if let observer {
+                observer.glimpsed(.state(.resumed, at: .now))
+                for phase in news { observer.glimpsed(.state(phase, at: .now)) }
+            }
+            control?.release()
+            gate?.resume()
+        }
+    }
+
+    /// Waits until it is not suspended, or cancelled.
+    func untilResumed() async {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+                let waits = state.withLock { state in
+                    guard state.snapshot.phase == .suspended, state.cancellation == nil else { return false }
+                    state.gate = continuation
+                    return true
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { state in
+                defer { state.gate = nil }
+                return state.gate
+            }?.resume()
+        }
+    }
+
+    /// Waits so many seconds, or until it is cancelled.
+    func sleep(_ seconds: Double) async {
+        let alarm = surroundings.executors.later(seconds: min(max(seconds, 0), 86400)) { [weak self] in self?.wake() }
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+                let waits = state.withLock { state in
+                    guard !state.isAwake, state.cancellation == nil else { return false }
+                    state.sleeper = continuation
+                    return true
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            wake()
+        }
+        alarm.cancel()
+        state.withLock { $0.isAwake = false }
+    }
+
+    private func wake() {
+        state.withLock { state in
+            state.isAwake = true
+            defer { state.sleeper = nil }
+            return state.sleeper
+        }?.resume()
+    }
+}

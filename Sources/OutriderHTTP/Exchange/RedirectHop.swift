@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// One redirect that was followed.
+package struct RedirectHop: Sendable, Equatable {
+    /// The status that redirected: 301, 302, 303, 307 or 308.
+    package var status: Int
+    package var from: String
+    package var to: String
+    /// Names of the fields that were left behind because the origin changed, as they were written.
+    package var dropped: [String]
+
+    package init(status: Int, from: String, to: String, dropped: [String] = []) {
+        self.status = status
+        self.from = from
+        self.to = to
+        self.dropped = dropped
+    }
+}

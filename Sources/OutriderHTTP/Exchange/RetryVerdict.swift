@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import OutriderJSON
+
+/// What is to become of an attempt that did not go well.
+package enum RetryVerdict: Sendable, Equatable {
+    /// Send it again after so many seconds; 0 for at once.
+    case retry(after: Double)
+    /// Leave it as it is: the next one may be asked.
+    case doNotRetry
+    /// Leave it, for this reason: nobody else is asked, and the exchange ends with it.
+    case fail(HTTPFailure)
+}
+
+extension HTTPFailure {
+    /// A retrier that answered with an error instead of a verdict, and what it was asked about.
+    package static func retryFailed(_ reason: HTTPFailure, original: HTTPFailure?) -> HTTPFailure {
+        guard reason.kind != .requestRetryFailed else { return reason }
+        var details = [FailureDetail.retryError(.string(reason.message))]
+        if let original { details.append(.originalError(original)) }
+        return HTTPFailure(
+            .requestRetryFailed, "the retrier answered with an error: \(reason.message)",
+            sent: original?.sent ?? .sent, underlying: reason.underlying, details: details)
+    }
+}

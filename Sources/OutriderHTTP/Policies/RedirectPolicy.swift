@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Whether an answer that leads elsewhere is followed, and what goes along (RFC 9110 section 15.4, and the fetch standard
+/// where that leaves a choice).
+///
+/// To another origin (scheme, host, port, or socket) go only the fields that say what is accepted, those that describe the
+/// body, and those that the caller marked; what was left behind once never comes back.
+package struct RedirectPolicy: Sendable, Equatable {
+    /// Whether it is followed at all; otherwise it is the answer.
+    package var follows = true
+    /// Redirects of one attempt. Default 20, as in the fetch standard.
+    package var limit = 20
+    /// Names of fields that go along to another origin.
+    package var keepHeaders: [String] = []
+    /// Whether a body goes along to another origin, where method and body are kept.
+    package var keepsBody = false
+    /// The client's code to ask about each redirect.
+    package var callback: String?
+
+    package init() {}
+
+    package static var follow: RedirectPolicy { RedirectPolicy() }
+
+    package static var none: RedirectPolicy {
+        var policy = RedirectPolicy()
+        policy.follows = false
+        return policy
+    }
+
+    /// Whether a status can lead elsewhere at all.
+    package static func redirects(_ status: Int) -> Bool {
+        switch status {
+        case 301, 302, 303, 307, 308: true
+        default: false
+        }
+    }
+
+    /// The attempt that goes on elsewhere, and the way there; nil if the answer leads nowhere.
+    ///
+    /// Throws `tooManyRedirects`, `redirectRefused`, `unsupportedScheme`, or `bodyUnreadable` for a body that cannot be
+    /// sent twice.
+    ///
+    /// - Parameter hops: how many redirects there have been.
+    package func next(
+        after status: Int, _ fields: HTTPFields, to attempt: Attempt, hops: Int
+    ) throws(HTTPFailure) -> (attempt: Attempt, hop: RedirectHop)? {
+        guard follows, Self.redirects(status), let location = try Self.location(fields) else { return nil }
+        guard hops < limit else { throw Self.tooMany(limit, attempt.url) }
+        let target = try Self.target(location, from: attempt.url)
+        var next = attempt
+        next.url = target
+        Self.changeMethod(of: &next, for: status)
+        guard next.body.isReplayable else {
+            throw HTTPFailure(
+                .bodyUnreadable, "the redirect wants the body again, which cannot be sent twice", sent: .sent)
+        }
+        let dropped = target.isSameOrigin(as: attempt.url) ? [] : try leaveBehind(&next)
+        let hop = RedirectHop(
+            status: status, from: attempt.url.description, to: target.description, dropped: dropped)
+        return (next, hop)
+    }
+
+    /// 303 asks for another thing than was sent; 301 and 302 do so after a POST.
+    private static func changeMethod(of attempt: inout Attempt, for status: Int) {
+        switch (status, attempt.method) {
+        case (303, "GET"), (303, "HEAD"): return
+        case (303, _), (301, "POST"), (302, "POST"): break
+        default: return
+        }
+        attempt.method = "GET"
+        attempt.body = .none
+        attempt.fields.list.removeAll { field in Self.bodyFields.contains { HTTPFields.same($0, field.name) } }
+    }
+
+    private func leaveBehind(_ attempt: inout Attempt) throws(HTTPFailure) -> [String] {
+        if attempt.body != .none, !keepsBody {
+            throw Self.refused(
+                "would send the body from another origin to \(attempt.url.origin): say redirect.keepBody if it may")
+        }
+        var dropped: [String] = []
+        attempt.fields.list.removeAll { field in
+            if stays(field.name, hasBody: attempt.body != .none) { return false }
+            dropped.append(field.name)
+            return true
+        }
+        return dropped
+    }
+
+    private func stays(_ name: String, hasBody: Bool) -> Bool {
+        func isIn(_ names: [String]) -> Bool { names.contains { HTTPFields.same($0, name) } }
+        return isIn(Self.harmlessFields) || isIn(keepHeaders) || (hasBody && isIn(Self.bodyFields))
+    }
+
+    /// What is accepted, which part is wanted, and who asks.
+    private static let harmlessFields = [
+        "Accept", "Accept-Encoding", "Accept-Language", "Range", "If-Range", "User-Agent",
+    ]
+
+    private static let bodyFields = [
+        "Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Content-Disposition",
+        "Content-Digest", "Content-MD5", "Digest", "Repr-Digest", "Expect",
+    ]
+
+    // MARK: where to
+
+    private static func location(_ fields: HTTPFields) throws(HTTPFailure) -> String? {
+        let values = fields.all("Location")
+        guard let first = values.first, !FieldRules.trimmed(first[...]).isEmpty else { return nil }
+        guard values.allSatisfy({ $0 == first }) else { throw refused("leads to several places at once") }
+        return first
+    }
+
+    private static func target(_ location: String, from url: HTTPURL) throws(HTTPFailure) -> HTTPURL {
+        let target: HTTPURL
+        do throws(HTTPFailure) {
+            target = try url.resolve(reference: location)
+        } catch {
+            guard error.kind != .unsupportedScheme else {
+                throw HTTPFailure(
+                    .unsupportedScheme, "the redirect leads to a scheme that is not followed: \(error.message)",
+                    sent: .sent)
+            }
+            throw refused("cannot be followed: \(error.message)")
+        }
+        if url.isSecure, !target.isSecure {
+            throw refused("would change https to http: request the https address of \(target.authority)")
+        }
+        if target.scheme != .http, target.scheme != .https {
+            throw HTTPFailure(
+                .unsupportedScheme, "the redirect leads to \(target.scheme.rawValue), which is not followed",
+                sent: .sent)
+        }
+        if target.socketPath != url.socketPath {
+            throw refused(
+                target.socketPath == nil
+                    ? "leads from a Unix socket to the network" : "leads from the network to a Unix socket")
+        }
+        if target.isMetadata, !target.isSameOrigin(as: url) {
+            throw refused("leads to \(target.host), where clouds keep the secrets of machines")
+        }
+        return target
+    }
+
+    private static func tooMany(_ limit: Int, _ url: HTTPURL) -> HTTPFailure {
+        HTTPFailure(
+            .tooManyRedirects, "more than \(limit) redirects; the last came from \(url.origin)", sent: .sent)
+    }
+
+    private static func refused(_ why: String) -> HTTPFailure {
+        HTTPFailure(.redirectRefused, "the redirect \(why)", sent: .sent)
+    }
+}
+
+extension HTTPURL {
+    /// Scheme, host and port (RFC 6454 section 5); the socket for a Unix socket.
+    package func isSameOrigin(as other: HTTPURL) -> Bool {
+        scheme == other.scheme && port == other.port && hostName == other.hostName && socketPath == other.socketPath
+    }
+
+    /// Link-local addresses, under which machines of clouds find their credentials.
+    fileprivate var isMetadata: Bool {
+        let name = hostName
+        return name.hasPrefix("169.254.") || name == "fd00:ec2::254" || name.hasPrefix("::ffff:a9fe:")
+            || name.hasPrefix("::ffff:169.254.")
+    }
+}

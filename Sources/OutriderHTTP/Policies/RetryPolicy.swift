@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What a policy is asked: how the attempt ended, and what came before.
+package struct RetryQuestion: Sendable {
+    package var method: String
+    /// Nil where an answer arrived and is acceptable so far.
+    package var failure: HTTPFailure?
+    /// Of the answer, if one arrived.
+    package var status: Int?
+    package var fields: HTTPFields = []
+    /// How many retries there have been.
+    package var retries: Int
+    /// Since the exchange began, in seconds.
+    package var elapsed: Double
+    /// Seconds since 1970.
+    package var now: Int64
+    /// At random from 0 to 1.
+    package var chance: Double
+
+    package init(
+        method: String, failure: HTTPFailure? = nil, status: Int? = nil, fields: HTTPFields = [], retries: Int = 0,
+        elapsed: Double = 0, now: Int64 = 0, chance: Double = 0
+    ) {
+        self.method = method
+        self.failure = failure
+        self.status = status
+        self.fields = fields
+        self.retries = retries
+        self.elapsed = elapsed
+        self.now = now
+        self.chance = chance
+    }
+}
+
+/// Whether an attempt that did not go well is worth repeating, and when.
+///
+/// The defaults are those of Alamofire's RetryPolicy: two retries after 0.5 and 1 seconds, of methods that may be repeated
+/// (RFC 9110 section 9.2.2), for statuses that pass and for failures of the network.
+package struct RetryPolicy: Sendable, Equatable {
+    /// Retries, not attempts. Default 2.
+    package var limit = 2
+    package var backoff = Backoff()
+    package var methods: Set<String> = ["DELETE", "GET", "HEAD", "OPTIONS", "PUT", "TRACE"]
+    /// They count whatever kind of failure comes with them.
+    package var statuses: Set<Int> = [408, 500, 502, 503, 504]
+    package var kinds = Self.networkKinds
+    /// Whether answers with one of the statuses are repeated although nobody calls them a failure.
+    package var repeatsAnswers = false
+    /// Whether methods that are not listed are repeated, too, if the request had provably not been sent.
+    package var repeatsUnsent = false
+    /// Whether the server's Retry-After is kept to where it is longer than the delay.
+    package var respectsRetryAfter = true
+    /// A server that asks for more patience than this, in seconds, is not asked again. Default 60.
+    package var longestRetryAfter = 60.0
+    /// No retry begins later than so many seconds after the exchange began; nil for no such limit.
+    package var deadline: Double?
+
+    package init() {}
+
+    /// The failures of a network that may pass.
+    package static let networkKinds: Set<HTTPFailure.Kind> = [
+        .nameNotFound, .connectionRefused, .unreachable, .connectionLost, .timedOut, .tlsHandshakeFailed, .offline,
+    ]
+
+    /// Only for connections that were lost, whatever the status.
+    package static var connectionLost: RetryPolicy {
+        var policy = RetryPolicy()
+        policy.statuses = []
+        policy.kinds = [.connectionLost]
+        return policy
+    }
+
+    package func verdict(_ question: RetryQuestion) -> RetryVerdict {
+        guard question.retries < limit, isRepeatable(question), isWorthwhile(question) else { return .doNotRetry }
+        var delay = backoff.delay(after: question.retries, chance: question.chance)
+        if respectsRetryAfter, let asked = RetryAfter.seconds(question.fields, now: question.now) {
+            guard asked <= longestRetryAfter else { return .doNotRetry }
+            delay = max(delay, asked)
+        }
+        if let deadline, question.elapsed + delay > deadline { return .doNotRetry }
+        return .retry(after: delay)
+    }
+
+    private func isRepeatable(_ question: RetryQuestion) -> Bool {
+        if methods.contains(question.method) { return true }
+        return repeatsUnsent && question.status == nil && question.failure?.sent == .notSent
+    }
+
+    private func isWorthwhile(_ question: RetryQuestion) -> Bool {
+        let hasStatus = question.status.map(statuses.contains) ?? false
+        guard let failure = question.failure else { return hasStatus && repeatsAnswers }
+        return hasStatus || kinds.contains(failure.kind)
+    }
+}
