@@ -21,16 +21,22 @@ package enum Methods {
         table.add(DiagnosticsSleep.self)
         table.add(DiagnosticsStream.self)
 
+        table.add(EvaluateRetry.self)
         table.add(EvaluateSchema.self)
 
         table.add(HarExport.self)
 
+        table.add(RequestAdopt.self)
         table.add(RequestBuild.self)
         table.add(RequestCancel.self)
         table.add(RequestCurl.self)
         table.add(RequestDescribe.self)
+        table.add(RequestDetach.self)
+        table.add(RequestForget.self)
         table.add(RequestGet.self)
         table.add(RequestList.self)
+        table.add(RequestResume.self)
+        table.add(RequestSuspend.self)
         table.add(RequestWait.self)
 
         table.add(ResponseRead.self)

@@ -9,4 +9,11 @@ package struct SentRequest: Sendable {
     package var url: String
     /// Of its answer, if one came.
     package var status: Int?
+
+    package init(attempt: Int, method: String, url: String, status: Int?) {
+        self.attempt = attempt
+        self.method = method
+        self.url = url
+        self.status = status
+    }
 }

@@ -195,5 +195,7 @@ package struct ExchangeMachine: ~Copyable {
 
 extension HTTPFailure.Kind {
     /// Ends the exchange for good: somebody wanted it to.
-    package var isEnd: Bool { self == .explicitlyCancelled || self == .sessionInvalidated }
+    package var isEnd: Bool {
+        self == .explicitlyCancelled || self == .sessionDeinitialized || self == .sessionInvalidated
+    }
 }

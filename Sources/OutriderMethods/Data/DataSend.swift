@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderEngine
+import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
@@ -10,6 +11,11 @@ struct DataSend: Method {
     static let name = "data.send"
 
     static func call(_ params: RequestParameters, _ call: Call<ClientScope>) async throws -> ResponseReply {
+        if params.spec.shared?.plan.startsImmediately == false {
+            throw RPCError(
+                .invalidParams, "startImmediately goes with data.start: nobody could resume what this call waits for",
+                data: ["pointer": .string("/startImmediately")])
+        }
         let scope = call.scope
         let record = try await RequestRecord.make(params, call, isOfCall: true)
         let exchange = record.exchange

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderEngine
+import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
@@ -22,6 +23,7 @@ struct DataStart: Method {
         record.events?.finish { [weak record] outcome in
             await record?.reply(outcome, engine: engine, terms: peer.terms)
         }
+        if params.spec.shared?.plan.startsImmediately == false { return Result(request: record.handle) }
         // with listeners, not before the reply that names the handle; without, at once
         if record.events == nil {
             record.exchange.start()

@@ -23,6 +23,7 @@ struct RequestInfoShape: JSONEncodable {
             writer.member("url", record.exchange.url)
             writer.member("tag", record.tag)
             writer.member("attempts", snapshot.attempts)
+            writer.member("retries", snapshot.retries)
             writer.member("created", TimeShape(record.exchange.created))
             writer.member("detached", record.isDetached)
             writer.member("progress") { writer in
@@ -37,7 +38,35 @@ struct RequestInfoShape: JSONEncodable {
                     writer.member("headers", FieldsShape(head.fields))
                 }
             }
+            encodeHistory(to: &writer)
             if let failure = snapshot.failure { writer.member("error", FailureShape(failure)) }
+        }
+    }
+    /// What was sent so far, and how long it took.
+    private func encodeHistory(to writer: inout JSONWriter) {
+        if !snapshot.redirects.isEmpty { writer.member("redirects", snapshot.redirects.map(RedirectShape.init)) }
+        if snapshot.attempts > 0, case .success(let last) = record.exchange.request {
+            writer.name("requests")
+            writer.array { writer in
+                for sent in snapshot.earlier { Self.encode(sent, to: &writer) }
+                guard snapshot.phase != .retrying else { return }
+                let current = SentRequest(
+                    attempt: snapshot.attempts, method: last.method, url: last.url.description,
+                    status: snapshot.head?.status)
+                Self.encode(current, to: &writer)
+            }
+        }
+        guard !snapshot.timelines.isEmpty else { return }
+        writer.member(
+            "metrics", snapshot.timelines.map { TimelineShape(timeline: $0, version: snapshot.head?.version) })
+    }
+
+    private static func encode(_ sent: SentRequest, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("attempt", sent.attempt)
+            writer.member("method", sent.method)
+            writer.member("url", sent.url)
+            writer.member("status", sent.status)
         }
     }
 }

@@ -17,13 +17,17 @@ final class RequestRecord: Holdable {
     let tag: String?
     let showsMetrics: Bool
     let showsHandle: Bool
-    let isDetached: Bool
     /// Whether the call that made it waits for its end.
     let isOfCall: Bool
-    /// Where its kept body goes.
-    let owner: HandleTable
     let events: RequestEvents?
-    private let kept = Mutex<StoredResponse?>(nil)
+    private let holding: Mutex<Holding>
+
+    private struct Holding {
+        /// Where its kept body goes.
+        var owner: HandleTable
+        var isDetached: Bool
+        var kept: StoredResponse?
+    }
 
     private init(
         _ params: RequestParameters, _ handle: Handle<RequestRecord>, _ exchange: Exchange, owner: HandleTable,
@@ -31,14 +35,13 @@ final class RequestRecord: Holdable {
     ) {
         self.handle = handle
         self.exchange = exchange
-        self.owner = owner
+        holding = Mutex(Holding(owner: owner, isDetached: params.isDetached))
         self.isOfCall = isOfCall
         self.events = events
         serialize = params.spec.serialize
         tag = params.spec.tag
         showsMetrics = params.spec.metrics
         showsHandle = params.showsHandle
-        isDetached = params.isDetached
     }
 
     /// Makes the request, not yet started, and puts it under its handle. Throws `tooMany` and `clientGone`.
@@ -79,19 +82,49 @@ final class RequestRecord: Holdable {
         }
     }
 
+    var isDetached: Bool { holding.withLock { $0.isDetached } }
+
+    private var owner: HandleTable { holding.withLock { $0.owner } }
+
+    /// Another table, and so another connection or none, owns it from now on. Throws `tooMany`, and changes nothing.
+    func move(to owner: HandleTable, _ engine: Engine) throws(RPCError) {
+        let (old, kept) = holding.withLock { ($0.owner, $0.kept) }
+        guard old !== owner else { return }
+        try owner.keep(self, as: handle)
+        if let kept { try? kept.move(from: old, to: owner) }
+        old.forget(handle.name, of: .request)
+        holding.withLock { holding in
+            holding.owner = owner
+            holding.isDetached = owner.isForDetached
+        }
+        if isOfCall { forget(after: engine.settings.keepSeconds, engine) }
+    }
+
+    /// Ends it, and drops all that is kept of it.
+    func forget() {
+        exchange.cancel()
+        let (owner, kept) = holding.withLock { ($0.owner, $0.kept) }
+        owner.forget(handle.name, of: .request)
+        if let kept {
+            owner.forget(kept.handle.name, of: .response)
+            kept.close()
+        }
+        exchange.dropBody()
+    }
+
     var isAwaited: Bool { exchange.isAwaited || (isOfCall && exchange.outcome == nil) }
 
     func close() { exchange.cancel() }
 
     /// The handle under which the body is kept; made when first asked for. Throws `tooMany` and `clientGone`.
     func stored(_ body: KeptBody, in engine: Engine) throws(RPCError) -> StoredResponse {
-        let (stored, isFresh) = kept.withLock { kept in
-            if let kept { return (kept, false) }
+        let (stored, owner) = holding.withLock { holding -> (StoredResponse, HandleTable?) in
+            if let kept = holding.kept { return (kept, nil) }
             let fresh = StoredResponse(body)
-            kept = fresh
-            return (fresh, true)
+            holding.kept = fresh
+            return (fresh, holding.owner)
         }
-        if isFresh { try stored.keep(in: owner, engine) }
+        if let owner { try stored.keep(in: owner, engine) }
         return stored
     }
 }

@@ -11,7 +11,12 @@ final class StoredResponse: Holdable {
 
     let handle = Handle<StoredResponse>()
     let body: KeptBody
-    private let expiry = Mutex<Postponed?>(nil)
+    private let state = Mutex(State())
+
+    private struct State {
+        weak var owner: HandleTable?
+        var expiry: Postponed?
+    }
 
     init(_ body: KeptBody) { self.body = body }
 
@@ -19,11 +24,18 @@ final class StoredResponse: Holdable {
     var isAwaited: Bool { true }
 
     func close() {
-        expiry.withLock { expiry in
-            defer { expiry = nil }
-            return expiry
+        state.withLock { state in
+            defer { state.expiry = nil }
+            return state.expiry
         }?.cancel()
         body.release()
+    }
+
+    /// Another table owns it from now on.
+    func move(from old: HandleTable, to owner: HandleTable) throws(RPCError) {
+        try owner.keep(self, as: handle)
+        old.forget(handle.name, of: Self.kind)
+        state.withLock { $0.owner = owner }
     }
 
     /// Puts it under its handle, and begins to count the minutes. When that cannot be, the body is given back at once.
@@ -34,10 +46,11 @@ final class StoredResponse: Holdable {
             body.release()
             throw error
         }
-        let later = engine.later(seconds: engine.settings.keepSeconds) { [weak self, weak owner, handle] in
-            owner?.remove(handle)
-            self?.close()
+        let later = engine.later(seconds: engine.settings.keepSeconds) { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.owner }?.remove(handle)
+            close()
         }
-        expiry.withLock { $0 = later }
+        state.withLock { $0 = State(owner: owner, expiry: later) }
     }
 }

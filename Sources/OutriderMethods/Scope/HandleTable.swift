@@ -24,6 +24,9 @@ package final class HandleTable: Sendable {
         self.detached = detached
     }
 
+    /// Whether it is the one for what was detached.
+    var isForDetached: Bool { detached == nil }
+
     /// Keeps the thing under the handle. Throws `tooMany` when the connection has as many as it may have, and
     /// `clientGone` when it has left; the thing is not closed then.
     package func keep<Thing: Holdable>(_ thing: Thing, as handle: Handle<Thing>) throws(RPCError) {

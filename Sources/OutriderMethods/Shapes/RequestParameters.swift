@@ -29,6 +29,7 @@ struct RequestParameters: JSONDecodable {
         if let destination: BodyDestination = try fields.choice("bodyTo") { spec.destination = destination }
         maxInline = try fields.integer("maxInline", in: 0...8_388_608)
         if let serialize: SerializeParameter = try fields.optional("serialize") { spec.serialize = serialize.spec }
+        try readPlan(&fields)
         if let events: EventKinds = try fields.optional("events") { self.events = events }
         spec.metrics = try fields.optional("metrics") ?? false
         spec.tag = try fields.optional("tag")
@@ -37,6 +38,19 @@ struct RequestParameters: JSONDecodable {
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
         try fields.finish()
         _ = try JSONFields.need("url", url)
+    }
+
+    /// What is to happen around the sending; most say nothing of it.
+    private mutating func readPlan(_ fields: inout JSONFields) throws(JSONComplaint) {
+        let redirect: RedirectParameter? = try fields.optional("redirect")
+        let retry: RetryParameter? = try fields.optional("retry")
+        let startsImmediately: Bool? = try fields.optional("startImmediately")
+        guard redirect != nil || retry != nil || startsImmediately == false else { return }
+        var plan = spec.plan
+        if let redirect { plan.redirect = redirect.policy }
+        if let retry { plan.retriers = retry.retriers }
+        plan.startsImmediately = startsImmediately ?? true
+        spec.plan = plan
     }
 
     /// With the defaults of the service for all that was not said.

@@ -41,16 +41,7 @@ struct ResponseShape: JSONEncodable {
         writer.member("body", body)
         if let failure { writer.member("error", FailureShape(failure)) }
         writer.member("attempts", outcome.attempts)
-        writer.name("redirects")
-        writer.array { writer in
-            for hop in outcome.redirects {
-                writer.object { writer in
-                    writer.member("status", hop.status)
-                    writer.member("url", hop.to)
-                    if !hop.dropped.isEmpty { writer.member("dropped", hop.dropped) }
-                }
-            }
-        }
+        writer.member("redirects", outcome.redirects.map(RedirectShape.init))
         writer.member("cache", "bypass")
         if showsMetrics { writer.member("metrics", MetricsShape(outcome)) }
         guard let timeline = outcome.timelines.last else { return }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Shows what a retry policy says, without sending anything.
+struct EvaluateRetry: Method {
+    static let name = "evaluate.retry"
+
+    struct Params: JSONDecodable {
+        var retriers: [Retrier]
+        var question: RetryQuestion
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            retriers = try fields.optional("retry", as: RetryParameter.self)?.retriers ?? [.policy(RetryPolicy())]
+            question = RetryQuestion(method: "GET", chance: 1)
+            if let method: String = try fields.optional("method") { question.method = method }
+            question.status = try fields.integer("status", in: 100...999)
+            if let headers: FieldsParameter = try fields.optional("headers") { question.fields = headers.fields }
+            question.retries = try fields.integer("retries", in: 0...1_000_000) ?? 0
+            question.elapsed = try fields.number("elapsed", in: 0...1_000_000_000) ?? 0
+            let word: String? = try fields.optional("error")
+            let isUnsent: Bool = try fields.optional("unsent") ?? false
+            try fields.finish()
+            if retriers.contains(where: { $0.isCallback }) {
+                throw JSONComplaint(
+                    "callback asks the client's code, which is not done here: leave it out",
+                    at: JSONPointer(member: "callback").under(member: "retry"))
+            }
+            guard let word else { return }
+            guard let kind = RetryWords.kinds[word] else {
+                let known = RetryWords.kinds.keys.sorted().joined(separator: ", ")
+                throw JSONComplaint("error must be one of \(known)", at: JSONPointer(member: "error"))
+            }
+            question.failure = HTTPFailure(kind, "supposed", sent: isUnsent ? .notSent : .maybeSent)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var verdict: RetryVerdict
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                if case .retry(let delay) = verdict {
+                    writer.member("retry", true)
+                    writer.member("delay", delay)
+                } else {
+                    writer.member("retry", false)
+                }
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        var question = params.question
+        question.now = Int64(WallTime.now.seconds)
+        for retrier in params.retriers {
+            if let verdict = retrier.verdict(question), verdict != .doNotRetry { return Result(verdict: verdict) }
+        }
+        return Result(verdict: .doNotRetry)
+    }
+}
+
+extension Retrier {
+    fileprivate var isCallback: Bool {
+        if case .callback = self { true } else { false }
+    }
+}

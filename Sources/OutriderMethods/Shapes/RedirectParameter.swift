@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+
+/// Whether redirects are followed: "follow", "none", or how.
+struct RedirectParameter: JSONDecodable {
+    var policy: RedirectPolicy
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        policy = .follow
+        if case .string(let word) = json {
+            switch word {
+            case "follow": return
+            case "none": policy = .none
+            default: throw JSONComplaint("must be \"follow\", \"none\" or an object")
+            }
+            return
+        }
+        guard json.object != nil || json.array?.isEmpty == true else {
+            throw JSONComplaint("must be \"follow\", \"none\" or an object, not \(json.typeName)")
+        }
+        var fields = try JSONFields(json)
+        if let limit = try fields.integer("max", in: 0...100) { policy.limit = limit }
+        policy.keepHeaders = try fields.optional("keepHeaders") ?? []
+        policy.keepsBody = try fields.optional("keepBody") ?? false
+        policy.callback = try fields.optional("callback")
+        try fields.finish()
+    }
+}

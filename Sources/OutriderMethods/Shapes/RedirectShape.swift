@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+
+/// A redirect that was followed.
+struct RedirectShape: JSONEncodable {
+    var hop: RedirectHop
+
+    init(_ hop: RedirectHop) { self.hop = hop }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("status", hop.status)
+            writer.member("url", hop.to)
+            if !hop.dropped.isEmpty { writer.member("dropped", hop.dropped) }
+        }
+    }
+}
