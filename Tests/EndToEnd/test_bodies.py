@@ -43,6 +43,7 @@ def test_what_is_far_too_long_does_not_fill_the_memory(wire, server, tmp_path):
 
 
 def test_a_body_in_a_file_is_private_and_goes_with_its_owner(listening, server, tmp_path):
+    """[B4] [G2] [W7]"""
     with contract.Wire(listening) as wire:
         kept = [get(wire, server.url("/bytes/100000"), bodyTo="file")["body"] for _ in range(2)]
         path = pathlib.Path(kept[0]["path"])
@@ -66,6 +67,7 @@ def test_a_truncated_body_is_kept_as_far_as_it_came(wire, server):
 
 
 def test_a_discarded_body_is_counted(wire, server):
+    """[G10]"""
     body = get(wire, server.url("/bytes/50000000"), bodyTo="discard")["body"]
     assert (body["kind"], body["size"]) == ("none", 50000000)
     assert memory(wire) < 100 << 20

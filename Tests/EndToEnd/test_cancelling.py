@@ -26,6 +26,7 @@ def test_a_cancelled_call_ends_its_request(wire, server, path):
 
 @pytest.mark.parametrize("path", PHASES)
 def test_a_cancelled_request_answers_its_call(wire, server, path):
+    """[F6] [F8]"""
     server.gone.clear()
     seen = server.arrived.count(path)
     number = wire.start("data.send", {"url": server.url(path), "events": ["state"], "bodyTo": "discard"})
@@ -73,6 +74,7 @@ def test_half_close_answers_what_was_asked(listening, server):
 
 
 def test_a_detached_request_outlives_its_client(listening, server):
+    """[A5] [F3]"""
     with contract.Wire(listening) as wire:
         handle = result(wire.call("data.start", {"url": server.url("/drip/20"), "detach": True}))["request"]
     with contract.Wire(listening) as other:
@@ -83,6 +85,7 @@ def test_a_detached_request_outlives_its_client(listening, server):
 
 
 def test_handles_are_private(listening, server):
+    """[F20]"""
     with contract.Wire(listening) as wire, contract.Wire(listening) as other:
         handle = result(wire.call("data.start", {"url": server.url("/fine")}))["request"]
         for method in ("request.get", "request.cancel", "request.curl", "request.wait"):

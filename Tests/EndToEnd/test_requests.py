@@ -39,6 +39,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("path", FAILURES)
 def test_a_bad_answer_is_a_failure_that_keeps_what_came(wire, server, path):
+    """[AB3] [AB7] [G1]"""
     codes, text = FAILURES[path]
     answer = get(wire, server.url(path), timeout=5)
     assert not answer["ok"]
@@ -67,6 +68,7 @@ def test_a_bad_answer_is_a_failure_that_keeps_what_came(wire, server, path):
     ],
 )
 def test_a_stall_ends_in_time_and_says_where(wire, server, path, limit, phase):
+    """[AB3] [AB4] [B2]"""
     began = time.monotonic()
     answer = get(wire, server.url(path), timeout=limit)
     assert time.monotonic() - began < 3
@@ -130,6 +132,7 @@ BAD_URLS = {
 
 @pytest.mark.parametrize("url", BAD_URLS)
 def test_a_bad_url_is_refused_unsent(wire, url):
+    """[B8] [B9] [B15]"""
     answer = get(wire, url)
     assert answer["error"]["code"] == BAD_URLS[url] and answer["error"]["pointer"] == "/url", answer
     assert answer["attempts"] == 0 and answer["error"]["message"]
@@ -192,6 +195,7 @@ def test_wrong_parameters_are_named(wire, params, pointer):
 
 
 def test_nobody_listens(wire):
+    """[AB3] [AB4]"""
     answer = get(wire, "http://127.0.0.1:1/")
     assert answer["error"]["code"] == 1402 and answer["error"]["retryable"] is True
     assert "127.0.0.1" in answer["error"]["message"]

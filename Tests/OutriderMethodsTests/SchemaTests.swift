@@ -40,7 +40,7 @@ struct SchemaTests {
         #expect(Features.names.map(\.description).sorted() == described.members.map(\.name).sorted())
     }
 
-    @Test func `the failures that can be given are those of the contract, by number, kind and reason`() throws {
+    @Test func `the failures that can be given are those of the contract, by number, kind and reason [AB1] [AB2]`() throws {
         let described = try Self.list("x-outrider-failures").map { failure in
             "\(failure["code"]?.integer ?? 0) \(failure["kind"]?.string ?? "") \(failure["reason"]?.string ?? "-")"
         }
@@ -51,7 +51,7 @@ struct SchemaTests {
         #expect(known.sorted() == described.sorted())
     }
 
-    @Test func `failures that are usually worth repeating are those of the contract`() throws {
+    @Test func `failures that are usually worth repeating are those of the contract [AB4]`() throws {
         let described = try Self.list("x-outrider-failures")
         for kind in HTTPFailure.Kind.allCases {
             let failure = described.first { $0["code"]?.integer == Int64(kind.failureCode.code) }

@@ -41,7 +41,7 @@ struct ServerTests {
         #expect(error?.data == ["pointer": .string("/require/1"), "feature": .string("timeTravel")])
     }
 
-    @Test func `info tells about the connection`() async throws {
+    @Test func `info tells about the connection [A17]`() async throws {
         let info = try await call("server.info")
         #expect(info["version"] == .string("1.2.3"))
         #expect(info["framing"] == .string("line"))

@@ -24,7 +24,7 @@ struct StreamTests {
         return error?.code
     }
 
-    @Test func `a push stream sends its bytes, then its end, then is gone`() async throws {
+    @Test func `a push stream sends its bytes, then its end, then is gone [W5]`() async throws {
         let stream = try await open(["bytes": .integer(3), "mode": .string("push"), "credit": .integer(10)])
         let events = await peer.events(2).map { "\($0.name) \(String(decoding: $0.params.bytes, as: UTF8.self))" }
         let name = stream.string ?? ""
