@@ -63,6 +63,13 @@ def test_the_description_of_a_json_response(wire, origin):
     assert rest[-1] == "[Result]: success"
 
 
+def test_the_description_of_a_redirected_request(wire, origin):
+    lines = describe(wire, get(wire, origin + "/redirect/2?token=x")["request"]).splitlines()
+    assert lines[0] == f"[Request]: GET {origin}/json"
+    at = lines.index("[Redirects]:")
+    assert lines[at + 1 : at + 3] == [f"    302 {origin}/redirect/2?token=***", f"    302 {origin}/redirect/1"]
+
+
 @pytest.mark.parametrize(
     ("path", "shown"),
     [("/bytes/5", "    [Body]: 5 bytes"), ("/bytes/1", "    [Body]: 1 byte"), ("/status/204", "    [Body]: None")],
@@ -121,8 +128,9 @@ def test_an_archive_of_the_latest(wire, origin):
         get(wire, origin + path)
     entries = export(wire)
     assert [entry["request"]["url"][len(origin) :] for entry in entries] == [
-        "/json", "/status/404", "/gzip", "/redirect/1", "/headers",
-    ][: len(entries)]  # fmt: skip
+        "/json", "/status/404", "/gzip", "/json", "/headers",
+    ]  # fmt: skip
+    assert entries[3]["_redirects"] == [{"status": 302, "url": origin + "/redirect/1"}]
     assert [entry["response"]["status"] for entry in entries][:3] == [200, 404, 200]
     assert entries[0]["serverIPAddress"] == "127.0.0.1" and entries[0]["connection"] == origin.rsplit(":")[-1]
     assert all("text" not in entry["response"]["content"] for entry in entries)

@@ -18,6 +18,10 @@ package enum ExchangeDescription {
         lines += response(facts, redaction)
         if let total = facts.total { lines.append("[Network Duration]: \(seconds(total))") }
         if let timeline = facts.timeline { lines.append("[Timings]: \(timings(timeline))") }
+        if !facts.redirects.isEmpty {
+            lines.append("[Redirects]:")
+            lines += facts.redirects.map { "    \($0.status) \(redaction.url($0.from))" }
+        }
         if facts.attempts > 1 { lines.append("[Attempts]: \(facts.attempts)") }
         lines.append("[Result]: \(result(facts))")
         return lines.joined(separator: "\n")

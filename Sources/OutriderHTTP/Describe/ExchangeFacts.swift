@@ -15,6 +15,8 @@ package struct ExchangeFacts: Sendable {
     package var bodySize: Int
     package var failure: HTTPFailure?
     package var attempts: Int
+    /// Those that the last attempt followed.
+    package var redirects: [RedirectHop] = []
     /// Of the last sending; nil if it did not get so far.
     package var timeline: Timeline?
     /// From start to end, in seconds; nil while it runs.

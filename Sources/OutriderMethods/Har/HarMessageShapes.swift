@@ -93,6 +93,19 @@ struct HarResponseShape: JSONEncodable {
     }
 }
 
+/// A redirect that led to the entry's request.
+struct HarRedirectShape: JSONEncodable {
+    var hop: RedirectHop
+    var redaction: Redaction
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("status", hop.status)
+            writer.member("url", redaction.url(hop.from))
+        }
+    }
+}
+
 struct HarPairShape: JSONEncodable {
     var pair: (name: String, value: String)
 

@@ -48,6 +48,10 @@ struct HarEntryShape: JSONEncodable {
                 writer.member("connection", String(remote[remote.utf8.index(after: colon)...]))
             }
             if let failure = facts.failure { writer.member("comment", failure.message) }
+            // the format leaves names that begin so to programs
+            if !facts.redirects.isEmpty {
+                writer.member("_redirects", facts.redirects.map { HarRedirectShape(hop: $0, redaction: redaction) })
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ extension RequestRecord {
         var facts = ExchangeFacts(method: exchange.method, url: exchange.url)
         if case .success(let attempt) = exchange.request { facts.attempt = attempt }
         facts.attempts = snapshot.attempts
+        facts.redirects = snapshot.redirects
         facts.failure = snapshot.failure
         facts.head = snapshot.head.map(Self.head)
         facts.bodySize = Int(clamping: snapshot.progress.received)
