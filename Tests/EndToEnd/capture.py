@@ -13,6 +13,8 @@ import threading
 from typing import NamedTuple
 
 SECONDS = 10
+# no answer at all, for as long as the client waits
+HELD = b""
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nok"
 
 
@@ -66,9 +68,13 @@ class Capture:
         with connection:
             connection.settimeout(SECONDS)
             try:
-                with connection.makefile("rb") as stream:
-                    self.requests.put(read(stream))
+                # the beginning of a TLS handshake, which gets what no client of TLS expects
+                if connection.recv(1, socket.MSG_PEEK) != b"\x16":
+                    with connection.makefile("rb") as stream:
+                        self.requests.put(read(stream))
                 connection.sendall(self.answer)
+                while self.answer == HELD and connection.recv(1):
+                    pass
             except (OSError, ValueError):
                 return
 

@@ -88,6 +88,12 @@ def test_a_text_in_a_field_arrives_as_it_is(line, capture, name):
     ]
 
 
+def test_without_cookies_there_is_no_cookie_field(line, capture):
+    """[3.S.8]"""
+    sent, told = both(line, capture, {"url": capture.url()}, ["sh"])
+    assert sent.first("Cookie") is None and "ookie" not in told["command"]
+
+
 def test_a_field_with_json_is_shown_once(line, capture):
     """[3.S.3]"""
     both(line, capture, {"url": capture.url(), "headers": {"X-Custom-Header": '{"key": "value"}'}})
