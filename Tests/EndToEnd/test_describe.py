@@ -34,7 +34,7 @@ def describe(wire, handle, **more):
 
 
 def export(wire, **params):
-    archive = result(wire.call("har.export", params))
+    archive = result(wire.call("har.export", params, 60))
     assert not list(har.faults(archive["har"])), list(har.faults(archive["har"]))
     assert archive["entries"] == len(archive["har"]["log"]["entries"])
     return archive["har"]["log"]["entries"]
@@ -192,7 +192,19 @@ def test_bytes_in_an_archive_are_base64(wire, origin):
     contents = [entry["response"]["content"] for entry in export(wire, bodies=True)]
     for content, size in zip(contents, (300, 70000)):
         assert content["encoding"] == "base64" and len(base64.b64decode(content["text"])) == size == content["size"]
-    assert contents[2]["comment"] == "the body was not kept" and contents[2]["size"] == 5000
+    assert contents[2]["comment"] == "the body is not kept, or too long to be here" and contents[2]["size"] == 5000
+
+
+def test_an_archive_in_a_result_has_a_limit(wire, origin):
+    """4 MiB of bodies; the others are counted, and left out."""
+    handles = []
+    for _ in range(6):
+        params = {"url": origin + "/bytes/1000000", "bodyTo": "stored"}
+        handles.append(result(wire.call("data.start", params))["request"])
+        assert result(wire.call("request.wait", {"request": handles[-1]}))["ok"]
+    contents = [entry["response"]["content"] for entry in export(wire, requests=handles, bodies=True)]
+    assert ["text" in content for content in contents] == [True] * 4 + [False] * 2
+    assert all(content["size"] == 1_000_000 for content in contents)
 
 
 def test_failures_are_in_an_archive(wire):

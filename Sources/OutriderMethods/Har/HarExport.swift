@@ -14,6 +14,8 @@ struct HarExport: Method {
     static let mostRequests = 256
     /// A longer body is left out of an archive.
     static let longestBody = 1 << 20
+    /// Once an archive holds so many bytes of bodies, the others are left out: one in a result is a single message.
+    static let mostBodies = (inResult: 4 << 20, inFile: 64 << 20)
 
     struct Params: JSONDecodable {
         var requests: [Handle<RequestRecord>]?
@@ -60,8 +62,11 @@ struct HarExport: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let records = try records(params, call.scope)
         var entries: [HarEntryShape] = []
+        var room = params.path == nil ? mostBodies.inResult : mostBodies.inFile
+        if !params.showsBodies { room = 0 }
         for record in records {
-            let facts = await record.facts(bodyBytes: params.showsBodies ? longestBody : 0)
+            let facts = await record.facts(bodyBytes: min(longestBody, room))
+            room -= facts.body?.count ?? 0
             entries.append(
                 HarEntryShape(
                     facts: facts, started: record.exchange.created, redaction: params.redaction,

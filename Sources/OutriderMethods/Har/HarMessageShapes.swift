@@ -80,7 +80,7 @@ struct HarResponseShape: JSONEncodable {
         writer.member("mimeType", type ?? "x-unknown")
         guard showsBody, facts.bodySize > 0 else { return }
         guard let body = facts.body else {
-            writer.member("comment", "the body was not kept")
+            writer.member("comment", "the body is not kept, or too long to be here")
             return
         }
         let shown = redaction.body(body, contentType: type)
