@@ -47,6 +47,7 @@ extension JSONValue: JSONEncodable {
         case .bool(let flag): writer.value(flag)
         case .integer(let number): writer.value(number)
         case .real(let number): writer.value(number)
+        case .written(let text): writer.text(JSONText(written: Array(text.utf8)))
         case .string(let text): writer.value(text)
         case .array(let array): array.encode(to: &writer)
         case .object(let object): object.encode(to: &writer)

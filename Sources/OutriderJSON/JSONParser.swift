@@ -5,8 +5,8 @@ import CJansson
 
 /// JSON bytes to a JSONValue: our own scan first, then jansson builds the tree, which is copied and freed at once.
 ///
-/// Strict: UTF-8 only, duplicate names refused, integers outside Int64 and reals outside Double refused, U+0000 allowed in
-/// strings but not in names.
+/// Strict: UTF-8 only, duplicate names refused, numbers beyond the range of a Double refused, U+0000 allowed in strings but
+/// not in names.
 package enum JSONParser {
     /// jansson's hash seed must exist before two threads can want it.
     private static let seeded: Void = json_object_seed(0)
@@ -20,12 +20,12 @@ package enum JSONParser {
     package static func parse(
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()
     ) throws(JSONFailure) -> JSONValue {
-        let long = try JSONScanner.scan(bytes, limits: limits)
-        if long.isEmpty { return try build(bytes) }
-        var cut = LongStrings(of: bytes, at: long)
-        let skeleton = cut.skeleton()
+        let cuts = try JSONScanner.scan(bytes, limits: limits)
+        if cuts.isEmpty { return try build(bytes) }
+        var cutouts = Cutouts(of: bytes, at: cuts)
+        let skeleton = cutouts.skeleton()
         return try skeleton.withUnsafeBufferPointer { skeleton throws(JSONFailure) in
-            try build(skeleton, putBack: cut)
+            try build(skeleton, putBack: cutouts)
         }
     }
 
@@ -33,7 +33,7 @@ package enum JSONParser {
     ///
     /// The bytes must have passed JSONScanner, whose depth limit keeps the recursion here shallow.
     static func build(
-        _ bytes: UnsafeBufferPointer<UInt8>, putBack long: LongStrings? = nil
+        _ bytes: UnsafeBufferPointer<UInt8>, putBack cutouts: Cutouts? = nil
     ) throws(JSONFailure) -> JSONValue {
         _ = seeded
         var error = json_error_t()
@@ -42,7 +42,7 @@ package enum JSONParser {
         guard let tree = json_loadb(start, bytes.count, flags, &error) else {
             // safe: Int is wider than C's int
             let place = Int(error.position).clamped(to: 0...bytes.count)
-            let offset = long?.offset(of: place) ?? place
+            let offset = cutouts?.offset(of: place) ?? place
             throw JSONFailure(
                 reason: "\(reason(error)) at byte \(offset)",
                 offset: offset,
@@ -50,7 +50,7 @@ package enum JSONParser {
             )
         }
         defer { json_decref(tree) }
-        return Builder(long: long).value(tree)
+        return Builder(cutouts: cutouts).value(tree)
     }
 
     private static func reason(_ error: json_error_t) -> String {
@@ -63,13 +63,13 @@ package enum JSONParser {
 
 /// Copies jansson's tree into ours.
 private struct Builder {
-    let long: LongStrings?
+    let cutouts: Cutouts?
 
     func value(_ node: UnsafeMutablePointer<json_t>) -> JSONValue {
         switch node.pointee.type {
         case JSON_OBJECT: .object(object(node))
         case JSON_ARRAY: .array(array(node))
-        case JSON_STRING: .string(text(json_string_value(node), json_string_length(node)))
+        case JSON_STRING: text(json_string_value(node), json_string_length(node))
         case JSON_INTEGER: .integer(json_integer_value(node))
         case JSON_REAL: .real(json_real_value(node))
         case JSON_TRUE: .bool(true)
@@ -78,9 +78,9 @@ private struct Builder {
         }
     }
 
-    private func text(_ start: UnsafePointer<CChar>?, _ length: Int) -> String {
-        if let start, start.pointee == 0, let text = long?.text(for: start, length) { return text }
-        return string(start, length)
+    private func text(_ start: UnsafePointer<CChar>?, _ length: Int) -> JSONValue {
+        if let start, start.pointee == 0, let value = cutouts?.value(for: start, length) { return value }
+        return .string(string(start, length))
     }
 
     private func string(_ start: UnsafePointer<CChar>?, _ length: Int) -> String {

@@ -27,44 +27,50 @@ package struct JSONLimits: Sendable {
 
 /// Reads a JSON text (RFC 8259) from end to end without building anything: grammar, UTF-8, surrogates and limits.
 ///
-/// Responsible for: everything that must be refused before jansson may allocate. Not responsible for: duplicate names
-/// and the range of numbers, which only matter where a tree is built.
+/// Responsible for: everything that must be refused before jansson may allocate. Not responsible for: duplicate names,
+/// which only matter where a tree is built.
 package struct JSONScanner {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let start: UnsafePointer<UInt8>
     private let limits: JSONLimits
     private var position = 0
     private var tokens = 0
-    /// Contents of long values without escapes, which can be copied as they stand.
-    private var long: [Range<Int>] = []
+    /// What need not pass through jansson, or would not come through it unchanged; collected where a tree is wanted.
+    private var cuts: [Range<Int>] = []
+    private let collects: Bool
     /// One entry for each open container: members so far, or -1 for an array.
     private var open: [Int] = []
 
-    private init(_ bytes: UnsafeBufferPointer<UInt8>, _ start: UnsafePointer<UInt8>, _ limits: JSONLimits) {
+    private init(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ start: UnsafePointer<UInt8>, _ limits: JSONLimits, collects: Bool
+    ) {
         self.bytes = bytes
         self.start = start
         self.limits = limits
+        self.collects = collects
     }
 
     /// Throws at the first fault; returns when the bytes are exactly one JSON text.
     package static func check(
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()
     ) throws(JSONFailure) {
-        _ = try scan(bytes, limits: limits)
+        _ = try scan(bytes, limits: limits, collects: false)
     }
 
     /// String values from this length on, in bytes, are found by the scan and need not pass through jansson.
     static let longString = 4096
 
-    /// As check; gives the ranges between the quotes of long string values that hold no escape, in order.
+    /// As check, but refuses numbers beyond the range of a Double. Gives, in order, the ranges of what Cutouts takes
+    /// out: what stands between the quotes of long string values without escapes, and numbers whose written form would be
+    /// lost.
     static func scan(
-        _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits
+        _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits, collects: Bool = true
     ) throws(JSONFailure) -> [Range<Int>] {
         guard let start = bytes.baseAddress else { throw JSONFailure(reason: "the text is empty", offset: 0) }
-        var scanner = JSONScanner(bytes, start, limits)
+        var scanner = JSONScanner(bytes, start, limits, collects: collects)
         do {
             try scanner.text()
-            return scanner.long
+            return scanner.cuts
         } catch {
             var failure = error
             failure.pointer = JSONLocator.pointer(at: failure.offset, in: bytes)
@@ -206,23 +212,50 @@ package struct JSONScanner {
     }
 
     private mutating func number() throws(JSONFailure) {
+        let first = position
         if peek() == UInt8(ascii: "-") { position += 1 }
+        let whole = position
         if peek() == UInt8(ascii: "0") { position += 1 } else { try digits() }
+        let point = position
         if peek() == UInt8(ascii: ".") {
             position += 1
             try digits()
         }
+        let end = position
         if peek() | 0x20 == UInt8(ascii: "e") {
             position += 1
             if peek() == UInt8(ascii: "+") || peek() == UInt8(ascii: "-") { position += 1 }
             try digits()
         }
+        guard collects, end < position || !isPlain(first, whole, point) else { return }
+        try cutNumber(first)
+    }
+
+    /// Whether a number without exponent certainly reads back as it is written: Int64 holds every integer of 18 digits,
+    /// Double every decimal of 15, and what is not very small is written without exponent.
+    private func isPlain(_ first: Int, _ whole: Int, _ point: Int) -> Bool {
+        let isZero = bytes[whole] == UInt8(ascii: "0")
+        if point == position { return point - whole <= 18 && !(isZero && first < whole) }
+        let fraction = position - point - 1
+        guard point - whole + fraction <= 15 else { return false }
+        if fraction == 1 { return true }
+        return bytes[position - 1] != UInt8(ascii: "0") && (!isZero || fraction <= 4)
+    }
+
+    /// Takes the number that begins there out, unless it reads back as it is written after all.
+    private mutating func cutNumber(_ first: Int) throws(JSONFailure) {
+        let text = String(decoding: bytes[first..<position], as: UTF8.self)
+        if text == Int64(text)?.description { return }
+        guard let number = Double(text), number.isFinite else {
+            throw fault("the number is beyond the range of a double", at: first)
+        }
+        if text != number.description { cuts.append(first..<position) }
     }
 
     private mutating func stringValue() throws(JSONFailure) {
         let first = position + 1
         let plain = try string()
-        if plain, position - first > Self.longString { long.append(first..<position - 1) }
+        if plain, collects, position - first > Self.longString { cuts.append(first..<position - 1) }
     }
 
     /// Returns whether the string holds no escape.

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// One JSON value (RFC 8259), as a client wrote it: integers and reals stay different, objects keep their order.
+/// One JSON value (RFC 8259), as a client wrote it: integers and reals stay different, numbers keep their written form,
+/// objects keep their order.
 package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
-    /// A number without fraction or exponent. Numbers outside Int64 are refused by the parser, never rounded.
+    /// A number without fraction or exponent.
     case integer(Int64)
-    /// A number with a fraction or an exponent; always finite.
+    /// A number with a fraction; always finite.
     case real(Double)
+    /// A number that neither of them would give back as it was written: `1.10`, `1e3`, 18446744073709551615. In the
+    /// grammar of JSON, and within the range of a Double.
+    case written(String)
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
@@ -19,7 +23,7 @@ package enum JSONValue: Sendable, Equatable {
         case .null: "null"
         case .bool: "a boolean"
         case .integer: "an integer"
-        case .real: "a number"
+        case .real, .written: "a number"
         case .string: "a string"
         case .array: "an array"
         case .object: "an object"
@@ -35,17 +39,34 @@ package enum JSONValue: Sendable, Equatable {
         switch self {
         case .integer(let number): number
         case .real(let number): Int64(exactly: number)
+        case .written(let text): Self.integer(text)
         default: nil
         }
     }
 
-    /// The value as a number of either kind.
+    /// Digits alone are an integer of any size; they are never rounded into one.
+    private static func integer(_ text: String) -> Int64? {
+        if let number = Int64(text) { return number }
+        guard text.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }) else {
+            return nil
+        }
+        return Double(text).flatMap { Int64(exactly: $0) }
+    }
+
+    /// The value as a number of any kind, to the precision of a Double.
     package var number: Double? {
         switch self {
         case .integer(let number): Double(number)
         case .real(let number): number
+        case .written(let text): Double(text)
         default: nil
         }
+    }
+
+    /// The value as it is, but for a written number: that as an integer or real, rounded where it must be.
+    package var rounded: JSONValue {
+        guard case .written(let text) = self else { return self }
+        return integer.map { .integer($0) } ?? Double(text).map { .real($0) } ?? .null
     }
 
     package var object: JSONObject? {

@@ -27,19 +27,51 @@ import Testing
     }
 
     @Test(arguments: [
-        ("9223372036854775807", JSONValue.integer(.max)), ("-9223372036854775808", .integer(.min)), ("-0", .integer(0)),
-        ("9007199254740993", .integer(9_007_199_254_740_993)), ("1.0", .real(1)), ("1e2", .real(100)),
-        ("1.7976931348623157e308", .real(.greatestFiniteMagnitude)), ("5e-324", .real(.leastNonzeroMagnitude)),
-        ("0.1", .real(0.1)),
-        ("123456789.123456789e-7", .real(12.3456789123456789)),
+        ("9223372036854775807", JSONValue.integer(.max)), ("-9223372036854775808", .integer(.min)), ("0", .integer(0)),
+        ("9007199254740993", .integer(9_007_199_254_740_993)), ("1.0", .real(1)), ("0.0001", .real(0.0001)),
+        ("1.7976931348623157e+308", .real(.greatestFiniteMagnitude)), ("5e-324", .real(.leastNonzeroMagnitude)),
+        ("0.1", .real(0.1)), ("0.30000000000000004", .real(0.1 + 0.2)), ("123456789012345.0", .real(123456789012345)),
     ])
     func `numbers are exact`(text: String, value: JSONValue) throws {
         #expect(try parsed(text) == value)
     }
 
-    @Test(arguments: [
-        "9223372036854775808", "-9223372036854775809", "1e400", "-1e400", String(repeating: "9", count: 400),
-    ])
+    @Test(
+        arguments: [
+            ("9223372036854775808", nil, 9_223_372_036_854_775_808),
+            ("-9223372036854775809", nil, -9.2233720368547758e18),
+            ("18446744073709551615", nil, 1.8446744073709552e19), ("-0", 0, 0), ("1e2", 100, 100), ("1E2", 100, 100),
+            ("1.10", nil, 1.1), ("1.00", 1, 1), ("0.00001", nil, 0.00001), ("1e-5", nil, 0.00001),
+            ("123456789.123456789e-7", nil, 12.3456789123456789), ("0.1000000000000000055", nil, 0.1),
+            ("1.7976931348623157e308", nil, .greatestFiniteMagnitude), ("1000000000000000000000.5", nil, 1e21),
+        ] as [(String, Int64?, Double)])
+    func `numbers that would read back otherwise keep their written form`(
+        text: String, integer: Int64?, number: Double
+    ) throws {
+        let value = try parsed("{\"a\":[\"\",\(text)]}").object?["a"]?.array?.last
+        #expect(value == .written(text))
+        #expect(value?.number == number)
+        #expect(value?.integer == integer)
+        #expect(try written(parsed("[\(text),\"\(text)\",\(text)]")) == "[\(text),\"\(text)\",\(text)]")
+        #expect(try parsed(text) == .written(text))
+    }
+
+    @Test func `every number is written as it was read`() throws {
+        var random = SeededRandom(seed: 20)
+        for _ in 0..<20_000 {
+            var text = Bool.random(using: &random) ? "-" : ""
+            let whole = UInt64.random(in: .min ... .max, using: &random) >> UInt64.random(in: 0...64, using: &random)
+            text += String(whole)
+            if Bool.random(using: &random) {
+                let count = Int.random(in: 1...20, using: &random)
+                text += "." + (0..<count).map { _ in String(Int.random(in: 0...9, using: &random)) }.joined()
+            }
+            if Int.random(in: 0..<4, using: &random) == 0 { text += "e\(Int.random(in: -40...40, using: &random))" }
+            #expect(try written(parsed(text)) == text)
+        }
+    }
+
+    @Test(arguments: ["1e400", "-1e400", String(repeating: "9", count: 400)])
     func `numbers that do not fit are refused, not rounded`(number: String) {
         let failure = #expect(throws: JSONFailure.self) { try parsed("{\"a\":[0,\(number)]}") }
         #expect(failure?.pointer.description == "/a/1", "\(failure?.reason ?? "")")

@@ -38,7 +38,7 @@ struct SchemaEqual: Hashable {
         switch value {
         case .null: hasher.combine(0)
         case .bool(let flag): hasher.combine(flag)
-        case .integer, .real: hasher.combine(SchemaNumber(value))
+        case .integer, .real, .written: hasher.combine(SchemaNumber(value))
         case .string(let text): hasher.combine(ByteText(text))
         case .array(let values):
             hasher.combine(values.count)

@@ -39,7 +39,7 @@ enum SchemaFormat: String, Sendable {
 
     /// Formats of texts let everything pass that is no text, those of numbers what is no number.
     func fits(_ value: JSONValue) -> Bool {
-        switch (self, value) {
+        switch (self, value.rounded) {
         case (.int32, .integer(let number)): Int32(exactly: number) != nil
         case (.int32, .real(let number)): Int32(exactly: number) != nil
         case (.int64, .real(let number)): Int64(exactly: number) != nil

@@ -13,7 +13,7 @@ struct SchemaNumber: Sendable, Hashable {
 
     /// Nil for what is no number.
     init?(_ value: JSONValue) {
-        switch value {
+        switch value.rounded {
         case .integer(let number): self.init(number < 0, number.magnitude, 0)
         case .real(let number): self.init(number)
         default: return nil
@@ -91,7 +91,7 @@ struct SchemaNumber: Sendable, Hashable {
     ///
     /// Nil unless both are numbers. Exact: no integer is rounded.
     static func order(_ one: JSONValue, _ other: JSONValue) -> Int? {
-        switch (one, other) {
+        switch (one.rounded, other.rounded) {
         case (.integer(let one), .integer(let other)): one < other ? -1 : one == other ? 0 : 1
         case (.real(let one), .real(let other)): one < other ? -1 : one == other ? 0 : 1
         case (.integer(let one), .real(let other)): order(one, other)

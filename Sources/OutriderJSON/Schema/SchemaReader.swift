@@ -73,7 +73,7 @@ struct SchemaReader {
             if bound.number == nil { throw fault(word, "must be a number, not \(bound.typeName)") }
             node.rules.append(rule(bound, exclusive == .bool(true)))
         }
-        switch exclusive {
+        switch exclusive?.rounded {
         case nil, .bool: return
         case .integer(let bound): node.rules.append(rule(.integer(bound), true))
         case .real(let bound): node.rules.append(rule(.real(bound), true))

@@ -175,11 +175,9 @@ extension RequestID {
                     data: ["pointer": .string("/id"), "limit": .integer(Int64(limits.idCharacters))])
             }
             self = .string(text)
-        case .integer(let number): self = .integer(number)
-        case .real(let number):
-            guard let number = Int64(exactly: number) else { throw Self.notAnID }
+        default:
+            guard let number = json.integer else { throw Self.notAnID }
             self = .integer(number)
-        default: throw Self.notAnID
         }
     }
 
