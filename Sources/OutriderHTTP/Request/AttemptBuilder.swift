@@ -5,13 +5,50 @@ internal import OutriderJSON
 
 /// Turns what was asked for into what goes on the wire, refusing what must not.
 package enum AttemptBuilder {
-    /// The attempt for a spec. Fields of the caller stand first, in the caller's order; then a Content-Type if the body
-    /// implies one and the caller gave none; then those of the defaults that the caller did not give.
+    /// The attempt for a spec. Fields of the caller stand first, in the caller's order; then Authorization in its short
+    /// form; then a Content-Type if the body implies one; then the defaults; of each only what the caller did not give.
     ///
     /// Throws `invalidURL`, `unsupportedScheme`, `createURLRequestFailed` (method, fields), `bodyDataInGETRequest`,
-    /// `parameterEncoderFailed` or `createUploadableFailed`, each with a pointer to the parameter at fault.
+    /// `parameterEncodingFailed`, `parameterEncoderFailed` or `createUploadableFailed`, each with a pointer to the
+    /// parameter at fault.
+    ///
+    /// - Parameter encoded: the parameters, where somebody else has encoded them.
     package static func build(
-        _ spec: RequestSpec, defaults: HTTPFields, fileSize: Int64? = nil
+        _ spec: RequestSpec, defaults: HTTPFields, fileSize: Int64? = nil, encoded: EncodedParameters? = nil
+    ) throws(HTTPFailure) -> Attempt {
+        guard let parameters = spec.parameters else {
+            return try build(spec, defaults, fileSize, bodyAt: "/body")
+        }
+        let ready: EncodedParameters
+        if let encoded { ready = encoded } else { ready = try encode(parameters, of: spec) }
+        switch ready {
+        case .nothing: return try build(spec, defaults, fileSize, bodyAt: "/body")
+        case .query(let text):
+            var attempt = try build(spec, defaults, fileSize, bodyAt: "/body")
+            attempt.url.append(query: text)
+            return attempt
+        case .body(let bytes, let contentType):
+            guard spec.body.isNone else {
+                throw HTTPFailure(
+                    .createURLRequestFailed,
+                    "parameters and body cannot both be the body: send the parameters as queryString",
+                    pointer: "/parameters")
+            }
+            var whole = spec
+            whole.body = BodySpec(.bytes(bytes), contentType: contentType)
+            return try build(whole, defaults, fileSize, bodyAt: "/parameters")
+        }
+    }
+
+    private static func encode(
+        _ parameters: ParameterSpec, of spec: RequestSpec
+    ) throws(HTTPFailure) -> EncodedParameters {
+        try EncodedParameters.encode(
+            parameters, method: spec.method, hasBody: !spec.body.isNone, at: JSONPointer(member: "parameters"))
+    }
+
+    private static func build(
+        _ spec: RequestSpec, _ defaults: HTTPFields, _ fileSize: Int64?, bodyAt pointer: String
     ) throws(HTTPFailure) -> Attempt {
         if let fault = FieldRules.fault(inMethod: spec.method) {
             throw HTTPFailure(.createURLRequestFailed, fault, pointer: "/method")
@@ -19,7 +56,7 @@ package enum AttemptBuilder {
         var url = try HTTPURL(parsing: spec.url)
         url.append(query: try QueryEncoding().encode(spec.query, at: "/query"))
         try check(spec.fields)
-        try checkBody(spec)
+        try checkBody(spec, at: pointer)
         if let label = spec.serialize.encoding, Charset(label: label) == nil {
             throw HTTPFailure(
                 .createURLRequestFailed, "the charset \(FieldRules.shown(label)) is not known: use utf-8",
@@ -56,15 +93,15 @@ package enum AttemptBuilder {
         JSONPointer(member: name).under(member: "headers").description
     }
 
-    private static func checkBody(_ spec: RequestSpec) throws(HTTPFailure) {
+    private static func checkBody(_ spec: RequestSpec, at pointer: String) throws(HTTPFailure) {
         guard !spec.body.isNone else { return }
         if spec.method == "GET" || spec.method == "HEAD", !spec.allowGetBody {
             throw HTTPFailure(
                 .bodyDataInGETRequest, "a \(spec.method) request carries no body: use POST, or say allowGetBody",
-                pointer: "/body")
+                pointer: pointer)
         }
         if spec.method == "TRACE" {
-            throw HTTPFailure(.createURLRequestFailed, "a TRACE request never carries a body", pointer: "/body")
+            throw HTTPFailure(.createURLRequestFailed, "a TRACE request never carries a body", pointer: pointer)
         }
         if let type = spec.body.contentType, FieldRules.fault(inField: "Content-Type", type) != nil {
             throw HTTPFailure(
@@ -75,6 +112,9 @@ package enum AttemptBuilder {
 
     private static func fields(of spec: RequestSpec, _ defaults: HTTPFields) throws(HTTPFailure) -> HTTPFields {
         var fields = spec.fields
+        if let authorization = spec.authorization, !fields.contains("Authorization") {
+            fields.add("Authorization", try authorization.fieldValue())
+        }
         if let type = spec.body.impliedContentType, !fields.contains("Content-Type") {
             fields.add("Content-Type", type)
         }

@@ -8,9 +8,13 @@ package struct RequestSpec: Sendable {
     package var url: String
     package var method = "GET"
     package var fields: HTTPFields = []
-    /// Names and values in order, to be appended to the URL's query; see QueryEncoding.
+    /// Names and values in order, to be appended to the URL's query; names may repeat. See QueryEncoding.
     package var query = JSONObject()
+    /// What goes behind it or into the body, as its encoding says.
+    package var parameters: ParameterSpec?
     package var body = BodySpec.none
+    /// Becomes the Authorization field, where there is none.
+    package var authorization: Authorization?
     package var timeouts = Timeouts()
     package var trust = Trust.system
     package var destination = BodyDestination.inline

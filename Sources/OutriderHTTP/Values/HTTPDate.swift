@@ -32,8 +32,8 @@ package enum HTTPDate {
     private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
     fileprivate static let shortDays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-    fileprivate static let longDays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
-    fileprivate static let months = [
+    static let longDays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+    static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 }
@@ -77,6 +77,9 @@ struct CivilTime: Equatable {
         // safe: years have four digits
         return Int64(days * 86_400 + hour * 3600 + minute * 60 + second)
     }
+
+    /// 1 for the first of January.
+    var dayOfYear: Int { (1..<month).reduce(day) { $0 + Self.days(in: $1, of: year) } }
 
     /// 0 for Sunday.
     var weekday: Int {

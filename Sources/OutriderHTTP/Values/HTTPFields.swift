@@ -12,6 +12,13 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
             self.name = name
             self.value = value
         }
+
+        /// A line as a person writes it, "Name: value"; nil without a colon.
+        package init?(line: String) {
+            guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+            name = String(line[..<colon])
+            value = String(FieldRules.trimmed(line[line.utf8.index(after: colon)...]))
+        }
     }
 
     package var list: [Field]
@@ -32,6 +39,19 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
             defer { kept = -1 }
             return kept < 0
         }
+    }
+
+    /// Each name once: in the place of its first field, with the spelling and the value of its last.
+    package func unique() -> HTTPFields {
+        var fields = HTTPFields()
+        for field in list { fields.set(field.name, field.value) }
+        return fields
+    }
+
+    /// By name without case; fields of one name keep their order.
+    package func sorted() -> HTTPFields {
+        let keyed = list.enumerated().map { (key: $1.name.lowercased(), offset: $0, field: $1) }
+        return HTTPFields(keyed.sorted { ($0.key, $0.offset) < ($1.key, $1.offset) }.map(\.field))
     }
 
     package mutating func remove(_ name: String) { list.removeAll { Self.same($0.name, name) } }

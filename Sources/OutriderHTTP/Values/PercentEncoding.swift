@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// Which bytes stay as they are and which become `%XX`.
-struct PercentEncoding: Sendable {
+package struct PercentEncoding: Sendable {
     /// The two halves of ASCII: bit n for byte n and for byte 64 + n.
     private var low: UInt64 = 0
     private var high: UInt64 = 0
@@ -35,7 +35,7 @@ struct PercentEncoding: Sendable {
         return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
     }
 
-    func escape(_ text: some StringProtocol) -> String {
+    package func escape(_ text: some StringProtocol) -> String {
         if text.utf8.allSatisfy(keeps) { return String(text) }
         var escaped: [UInt8] = []
         escaped.reserveCapacity(text.utf8.count &+ text.utf8.count / 2)
@@ -44,6 +44,15 @@ struct PercentEncoding: Sendable {
     }
 
     func append(_ bytes: ArraySlice<UInt8>, to escaped: inout [UInt8]) {
+        bytes.withUnsafeBufferPointer { append($0, to: &escaped) }
+    }
+
+    func append(_ text: String, to escaped: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { append($0, to: &escaped) }
+    }
+
+    private func append(_ bytes: UnsafeBufferPointer<UInt8>, to escaped: inout [UInt8]) {
         if bytes.allSatisfy(keeps) { return escaped.append(contentsOf: bytes) }
         for byte in bytes {
             if keeps(byte) {

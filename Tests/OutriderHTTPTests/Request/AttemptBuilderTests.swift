@@ -27,7 +27,7 @@ import Testing
         #expect(attempt.body == .none)
     }
 
-    @Test func `the caller's fields stand first, in order, and replace defaults`() throws {
+    @Test func `the caller's fields stand first, in order, and replace defaults [D8]`() throws {
         let attempt = try Self.build { spec in
             spec.fields = [.init("X-B", "1"), .init("accept", "a/b"), .init("X-A", "2"), .init("x-b", "3")]
         }

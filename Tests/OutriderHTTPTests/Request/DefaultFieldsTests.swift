@@ -19,14 +19,14 @@ import Testing
         #expect(DefaultFields.languages(language: nil, lcAll: "", lcMessages: "it", lang: "en") == ["it"])
     }
 
-    @Test func `six languages at most are offered, in falling preference`() {
+    @Test func `six languages at most are offered, in falling preference [D6]`() {
         let value = DefaultFields.acceptLanguage(["a", "b", "c", "d", "e", "f", "g"])
         #expect(value == "a;q=1.0, b;q=0.9, c;q=0.8, d;q=0.7, e;q=0.6, f;q=0.5")
         #expect(DefaultFields.acceptLanguage([]) == nil)
         #expect(!DefaultFields.make(version: "1").contains("Accept-Language"))
     }
 
-    @Test func `the defaults may all be sent`() {
+    @Test func `the defaults may all be sent [D5] [D7]`() {
         for field in DefaultFields.make(version: "1.2.3", languages: ["en"]).list {
             #expect(FieldRules.fault(inField: field.name, field.value) == nil)
         }

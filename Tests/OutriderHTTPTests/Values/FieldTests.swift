@@ -23,6 +23,30 @@ import Testing
         #expect(fields.list == [.init("A", "6"), .init("b", "2"), .init("c", "5")])
     }
 
+    @Test
+    func `three spellings are one field when they replace each other [D1] [3.C.1] [3.C.5]`() {
+        let fields: HTTPFields = [.init("key", "1"), .init("b", "2"), .init("Key", "3"), .init("KEY", "4")]
+        #expect(fields.unique().list == [.init("KEY", "4"), .init("b", "2")])
+        var other: HTTPFields = [.init("c", "a")]
+        other.set("C", "c")
+        #expect(other.list == [.init("C", "c")])
+    }
+
+    @Test
+    func `a sorted copy leaves the original in its order [D3] [3.C.2] [3.C.3]`() {
+        let fields: HTTPFields = [.init("c", "1"), .init("A", "2"), .init("b", "3"), .init("a", "4")]
+        #expect(fields.sorted().list.map(\.value) == ["2", "4", "3", "1"])
+        #expect(fields.list.map(\.name) == ["c", "A", "b", "a"])
+    }
+
+    @Test(arguments: [
+        ("a:b", "a", "b"), ("a:  b \t", "a", "b"), ("a: b: c", "a", "b: c"), ("a:", "a", ""), (":b", "", "b"),
+    ])
+    func `a line is a name and a value [D2] [3.C.6]`(line: String, name: String, value: String) {
+        #expect(HTTPFields.Field(line: line) == .init(name, value))
+        #expect(HTTPFields.Field(line: "no colon") == nil)
+    }
+
     @Test(arguments: ["GET", "POST", "PURGE", "M-SEARCH", "get", "x!#$%&'*+-.^_`|~9", "OPTIONS"])
     func `a method is a token`(method: String) {
         #expect(FieldRules.fault(inMethod: method) == nil)

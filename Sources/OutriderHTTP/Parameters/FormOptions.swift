@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// How names and values become `name=value&name=value`. The defaults are those of Alamofire's encoder for forms.
+package struct FormOptions: Sendable {
+    package enum Arrays: Sendable, Equatable {
+        /// `a[]=1&a[]=2`
+        case brackets
+        /// `a=1&a=2`
+        case noBrackets
+        /// `a[0]=1&a[1]=2`
+        case indexInBrackets
+        /// The name of each element; `{key}` is the list's name, `{index}` counts from 0, `{number}` from 1.
+        case template(KeyTemplate)
+    }
+
+    package enum Bools: String, Sendable, CaseIterable {
+        /// `1` and `0`
+        case numeric
+        /// `true` and `false`
+        case literal
+    }
+
+    package enum KeyPaths: Sendable, Equatable {
+        /// `parent[child]`
+        case brackets
+        /// `parent.child`
+        case dots
+        /// What follows the parent's name; `{key}` is the child's.
+        case template(KeyTemplate)
+    }
+
+    package enum Nulls: Sendable, Equatable {
+        /// left out
+        case dropKey
+        /// `a=`
+        case dropValue
+        /// `a=null`
+        case null
+        /// `a=` and this
+        case text(String)
+    }
+
+    package enum Numbers: String, Sendable, CaseIterable {
+        /// As they are written: `1.0` stays `1.0`.
+        case written
+        /// Without exponent and needless fraction: `1.0` becomes `1`.
+        case plain
+    }
+
+    package enum Spaces: String, Sendable, CaseIterable {
+        /// `%20`
+        case percent
+        /// `+`
+        case plus
+    }
+
+    /// Of a body that is a form.
+    package static let contentType = "application/x-www-form-urlencoded; charset=utf-8"
+
+    package var arrays = Arrays.brackets
+    package var bools = Bools.numeric
+    package var keys = KeyStyle.default
+    package var keyPaths = KeyPaths.brackets
+    package var nulls = Nulls.dropKey
+    package var numbers = Numbers.written
+    package var values = ValueStyle()
+    /// Order the encoded members of each object by their bytes. Nil: those of an object, but not a list of names and
+    /// values, whose order is meant. The elements of a list always keep theirs.
+    package var sorts: Bool?
+    package private(set) var escaping = PercentEncoding.query
+
+    package init() {}
+
+    /// Which characters stay as they are, besides ASCII letters and digits; but for those that would change what a form
+    /// means, which are always escaped. Nil for RFC 3986's unreserved ones, `/` and `?`.
+    package mutating func escape(allowing characters: String?, spaces: Spaces) {
+        if characters == nil, spaces == .percent {
+            escaping = .query
+            return
+        }
+        let safe = (characters ?? "-._~/?").unicodeScalars.filter { scalar in
+            scalar.value > 0x20 && scalar.value < 0x7F && !"%&+=#".unicodeScalars.contains(scalar)
+        }
+        escaping = PercentEncoding(keeping: String(String.UnicodeScalarView(safe)), spaceIsPlus: spaces == .plus)
+    }
+
+    /// The query of a URL: in the order given, a list repeats its name.
+    package static var query: FormOptions {
+        var options = FormOptions()
+        options.arrays = .noBrackets
+        options.sorts = false
+        return options
+    }
+
+    /// A form as browsers send it (WHATWG URL section 5.2): as a query, but a space is `+` and only letters, digits and
+    /// `*-._` stay as they are.
+    package static var browser: FormOptions {
+        var options = query
+        options.escaping = .form
+        return options
+    }
+}
+
+/// A name made of another: `{key}.{number}`.
+package struct KeyTemplate: Sendable, Equatable {
+    private enum Piece: Sendable, Equatable {
+        case text([UInt8])
+        case key, index, number
+    }
+
+    private var pieces: [Piece] = []
+
+    /// Braces around anything but `key`, `index` and `number` stand for themselves.
+    package init(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        var plain: [UInt8] = []
+        while !rest.isEmpty {
+            let found = Self.words.first { rest.starts(with: $0.0) }
+            guard let (word, piece) = found else {
+                plain.append(rest.removeFirst())
+                continue
+            }
+            if !plain.isEmpty { pieces.append(.text(plain)) }
+            plain = []
+            pieces.append(piece)
+            rest = rest.dropFirst(word.count)
+        }
+        if !plain.isEmpty { pieces.append(.text(plain)) }
+    }
+
+    private static let words: [([UInt8], Piece)] = [
+        (Array("{key}".utf8), .key), (Array("{index}".utf8), .index), (Array("{number}".utf8), .number),
+    ]
+
+    func name(key: some Collection<UInt8>, index: Int = 0) -> [UInt8] {
+        var name: [UInt8] = []
+        for piece in pieces {
+            switch piece {
+            case .text(let text): name += text
+            case .key: name += key
+            case .index: name += String(index).utf8
+            case .number: name += String(index &+ 1).utf8
+            }
+        }
+        return name
+    }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// Names and values as the text of a query or a form.
+///
+/// Names inside each other are put together first, and then escaped. What encodes to nothing (an empty list or object, a
+/// null that is dropped) leaves no `&` behind.
+package struct FormWriter {
+    private let options: FormOptions
+    private var out: [UInt8] = []
+    /// The name so far, not escaped.
+    private var key: [UInt8] = []
+
+    private init(_ options: FormOptions) { self.options = options }
+
+    /// The text; empty where there is nothing to write. Complaints point into the values.
+    package static func text(of values: FormValues, _ options: FormOptions) throws(JSONComplaint) -> String {
+        String(decoding: try bytes(of: values, options), as: UTF8.self)
+    }
+
+    package static func bytes(of values: FormValues, _ options: FormOptions) throws(JSONComplaint) -> [UInt8] {
+        var writer = FormWriter(options)
+        writer.out.reserveCapacity(values.members.count &* 16)
+        try writer.write(values.members, sorted: options.sorts ?? !values.isList, isRoot: true, values.isList)
+        return writer.out
+    }
+
+    /// The pairs, escaped, that one value under a name becomes.
+    package static func components(
+        of value: JSONValue, under name: String, _ options: FormOptions
+    ) throws(JSONComplaint) -> [(name: String, value: String)] {
+        let text = try bytes(of: FormValues([JSONObject.Member(name, value)]), options)
+        return text.split(separator: UInt8(ascii: "&")).map { pair in
+            let name = pair.prefix { $0 != UInt8(ascii: "=") }
+            return (
+                String(decoding: name, as: UTF8.self),
+                String(decoding: pair[name.endIndex...].dropFirst(), as: UTF8.self)
+            )
+        }
+    }
+
+    /// The depth of the recursion is bounded by the limits of the JSON parser.
+    private mutating func write(
+        _ members: [JSONObject.Member], sorted: Bool, isRoot: Bool = false, _ isList: Bool = false
+    ) throws(JSONComplaint) {
+        let length = key.count
+        var segments: [Range<Int>] = []
+        for (index, member) in members.enumerated() {
+            let start = out.count
+            if isRoot { key.append(contentsOf: member.name.utf8) } else { appendKeyPath(member.name) }
+            do throws(JSONComplaint) {
+                try write(member.value)
+            } catch {
+                throw isList ? error.under(member: "value").under(index: index) : error.under(member: member.name)
+            }
+            key.removeLast(key.count - length)
+            guard sorted, out.count > start else { continue }
+            segments.append((out[start] == UInt8(ascii: "&") ? start + 1 : start)..<out.count)
+        }
+        if segments.count > 1 { sort(segments) }
+    }
+
+    private mutating func appendKeyPath(_ name: String) {
+        switch options.keyPaths {
+        case .brackets:
+            key.append(UInt8(ascii: "["))
+            key.append(contentsOf: name.utf8)
+            key.append(UInt8(ascii: "]"))
+        case .dots:
+            key.append(UInt8(ascii: "."))
+            key.append(contentsOf: name.utf8)
+        case .template(let template): key += template.name(key: name.utf8)
+        }
+    }
+
+    private mutating func write(_ value: JSONValue) throws(JSONComplaint) {
+        switch value {
+        case .string(let text): append(text)
+        case .integer(let number): append(number.description)
+        case .real(let number): append(number: number.description)
+        case .written(let text): append(number: text)
+        case .bool(let flag):
+            switch options.bools {
+            case .numeric: append(flag ? "1" : "0")
+            case .literal: append(flag ? "true" : "false")
+            }
+        case .null:
+            switch options.nulls {
+            case .dropKey: break
+            case .dropValue: append("")
+            case .null: append("null")
+            case .text(let text): append(text)
+            }
+        case .array(let values): try write(values)
+        case .object(let object):
+            guard let tagged = try TaggedValue(object) else {
+                return try write(object.members, sorted: options.sorts ?? true)
+            }
+            try write(tagged)
+        }
+    }
+
+    private mutating func write(_ values: [JSONValue]) throws(JSONComplaint) {
+        let list = key
+        for (index, value) in values.enumerated() {
+            switch options.arrays {
+            case .brackets: key += "[]".utf8
+            case .noBrackets: break
+            case .indexInBrackets: key += "[\(index)]".utf8
+            case .template(let template): key = template.name(key: list, index: index)
+            }
+            do throws(JSONComplaint) {
+                try write(value)
+            } catch {
+                throw error.under(index: index)
+            }
+            key = list
+        }
+    }
+
+    private mutating func write(_ value: TaggedValue) throws(JSONComplaint) {
+        switch value {
+        case .decimal(let number): append(number.plain)
+        case .date(let moment): append(options.values.text(moment).text)
+        case .data(let data):
+            switch options.values.data {
+            case .base64: append(Base64.encode(data))
+            case .base64url: append(Base64.encodeForURL(data))
+            case .hex: append(HexText.encode(data))
+            case .raw: appendPair { out, escaping in escaping.append(data[...], to: &out) }
+            case .bytes: try write(data.map { .integer(Int64(truncatingIfNeeded: $0)) })
+            }
+        }
+    }
+
+    // MARK: pairs
+
+    private mutating func append(number text: String) {
+        if options.numbers == .plain, let number = DecimalNumber(text) { return append(number.plain) }
+        append(text)
+    }
+
+    private mutating func append(_ text: String) {
+        appendPair { out, escaping in escaping.append(text, to: &out) }
+    }
+
+    private mutating func appendPair(_ value: (inout [UInt8], PercentEncoding) -> Void) {
+        if !out.isEmpty { out.append(UInt8(ascii: "&")) }
+        if options.keys == .default {
+            options.escaping.append(key[...], to: &out)
+        } else {
+            options.escaping.append(options.keys.styled(String(decoding: key, as: UTF8.self)), to: &out)
+        }
+        out.append(UInt8(ascii: "="))
+        value(&out, options.escaping)
+    }
+
+    /// Brings pieces, which stand one after the other with `&` between them, into the order of their bytes.
+    private mutating func sort(_ segments: [Range<Int>]) {
+        guard let start = segments.first?.lowerBound else { return }
+        let sorted = out.withUnsafeBufferPointer { bytes in
+            segments.enumerated().sorted { one, other in
+                let (first, second) = (bytes[one.element], bytes[other.element])
+                if first.lexicographicallyPrecedes(second) { return true }
+                return one.offset < other.offset && first.elementsEqual(second)
+            }
+        }
+        var moved: [UInt8] = []
+        moved.reserveCapacity(out.count &- start)
+        for segment in sorted {
+            if !moved.isEmpty { moved.append(UInt8(ascii: "&")) }
+            moved.append(contentsOf: out[segment.element])
+        }
+        out.replaceSubrange(start..., with: moved)
+    }
+}
+
+/// What a query or a form is made of: the members of an object, or a list of names and values, where names may repeat and
+/// interleave.
+package struct FormValues: Sendable, Equatable {
+    package var members: [JSONObject.Member]
+    package var isList: Bool
+
+    package init(_ members: [JSONObject.Member] = [], isList: Bool = false) {
+        self.members = members
+        self.isList = isList
+    }
+
+    /// Complains about what has no names: a scalar, or a list of anything but `{name, value}`.
+    package init(_ value: JSONValue) throws(JSONComplaint) {
+        switch value {
+        case .object(let object): self.init(object.members)
+        case .array(let list):
+            self.init(isList: true)
+            members.reserveCapacity(list.count)
+            for (index, item) in list.enumerated() {
+                do throws(JSONComplaint) {
+                    members.append(try Self.pair(item))
+                } catch {
+                    throw error.under(index: index)
+                }
+            }
+        default: throw JSONComplaint("a form is an object, or a list of {name, value}, not \(value.typeName)")
+        }
+    }
+
+    private static func pair(_ item: JSONValue) throws(JSONComplaint) -> JSONObject.Member {
+        guard item.object != nil else {
+            throw JSONComplaint("a form is an object, or a list of {name, value}, not of \(item.typeName)")
+        }
+        var fields = try JSONFields(item)
+        let name: String = try fields.required("name")
+        let value = fields.value("value") ?? .null
+        try fields.finish()
+        return JSONObject.Member(name, value)
+    }
+}
+
+/// Bytes as hexadecimal digits.
+enum HexText {
+    static func encode(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { byte in [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }, as: UTF8.self)
+    }
+}
+
+extension Base64 {
+    /// RFC 4648 section 5, without padding.
+    static func encodeForURL(_ data: [UInt8]) -> String {
+        let bytes = encode(data).utf8.prefix { $0 != UInt8(ascii: "=") }.map { byte in
+            switch byte {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            default: byte
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
