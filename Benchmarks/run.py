@@ -120,11 +120,11 @@ class Bench:
 
     # ---- the rows of the table
 
-    def rates(self, title, work, counts, reach):
+    def rates(self, title, work, counts, reach, unit="requests/s"):
         samples = self.interleave({name: (lambda p=name, n=n: self.workload(work, p, n)) for name, n in counts.items()})
         rate = {p: statistics.median(s["n"] / s["seconds"] for s in runs) for p, runs in samples.items()}
         cpu = {p: statistics.median(1e6 * s["cpu"] / s["n"] for s in runs) for p, runs in samples.items()}
-        self.row(title, "requests/s", rate, reach, cpu)
+        self.row(title, unit, rate, reach, cpu)
 
     def sequential(self):
         k = 1 if self.options.quick else 4
@@ -137,6 +137,11 @@ class Bench:
         counts = {"curl": 100, "requests": 640 * k, "httpx": 320 * k, "aiohttp": 3200 * k, "pycurl": 6400 * k,
                   "outrider": 6400 * k, "outrider_async": 6400 * k}
         self.rates("64 at once, HTTPS, 1 KB", "parallel", counts, [("aiohttp", 2)])
+
+    def form(self):
+        k = 1 if self.options.quick else 4
+        counts = {"urllib": 100 * k, "outrider": 100 * k}
+        self.rates("encode.form of 1,000 fields, with the call", "form", counts, [("urllib", 1)], "forms/s")
 
     def script(self, peer, n, url=None):
         url = url or self.url
@@ -221,7 +226,7 @@ class Bench:
         print("  binary %.1f MB" % (os.path.getsize(self.binary) / 1e6))
 
 
-ROWS = ("sequential", "parallel", "cold", "scripts", "far_scripts", "editor", "shell", "process")
+ROWS = ("sequential", "parallel", "cold", "scripts", "far_scripts", "editor", "shell", "form", "process")
 
 
 def main():

@@ -271,6 +271,38 @@ def parallel_outrider_async(n, url, ca):
     loop.run_until_complete(client.close())
 
 
+# ---- a form of a thousand fields, without a request
+
+
+def fields():
+    return {"field %d" % number: "a value, and \u00e9 more & more: %d" % number for number in range(1000)}
+
+
+def form_urllib(n, url, ca):
+    from urllib.parse import urlencode
+
+    values = fields()
+
+    def work(n):
+        for _ in range(n):
+            assert len(urlencode(values)) > 1000
+
+    measure(n, work)
+
+
+def form_outrider(n, url, ca):
+    import outrider
+
+    params = {"parameters": fields(), "encoding": {"sort": False, "space": "plus"}}
+    with outrider.Client() as client:
+
+        def work(n):
+            for _ in range(n):
+                assert len(client.invoke("encode.form", params)["text"]) > 1000
+
+        measure(n, work)
+
+
 if __name__ == "__main__":
     work, peer, count, address, authority = sys.argv[1:]
     globals()["%s_%s" % (work, peer)](int(count), address, authority)

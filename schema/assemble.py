@@ -232,7 +232,7 @@ def check_codes(sources):
 
 def check_example(node, schema, contract, at):
     """Examples fit their own schema, and between them fill every member."""
-    examples = node.get("examples", [node["example"]] if "example" in node else [])
+    examples = writers.examples(node)
     whole = set(node.get("properties", {}))
     filled = set().union(*[set(example) for example in examples]) if examples else set()
     if node.get("type") == "object" and not examples:

@@ -19,6 +19,11 @@ def joined(entry):
     return " ".join(text) if isinstance(text, list) else text
 
 
+def examples(node):
+    """The example of a schema, and the others that it may have."""
+    return ([node["example"]] if "example" in node else []) + node.get("examples", [])
+
+
 def schema(node, closed):
     """One schema of the sources as JSON Schema draft 7. `closed` objects know no other members."""
     out = {}
@@ -39,8 +44,8 @@ def schema(node, closed):
             out["oneOf"] = [{"required": [name]} for name in value]
         elif key == "secret":
             out["x-outrider-secret"] = value
-        elif key == "example":
-            out["examples"] = [value]
+        elif key in ("example", "examples"):
+            out["examples"] = examples(node)
         elif key not in ("name", "open"):
             out[key] = value
     if node.get("type") == OBJECT and closed and "values" not in node and not node.get("open"):
@@ -112,7 +117,9 @@ def entry(source, types, closed):
         out["x-outrider-open"] = True
     if "$ref" in source["params"]:
         out["x-outrider-params"] = PREFIX + source["params"]["$ref"]
-    out["x-outrider-example"] = whole.get("example", {})
+    out["x-outrider-example"] = (examples(whole) or [{}])[0]
+    if examples(whole)[1:]:
+        out["x-outrider-examples"] = examples(whole)[1:]
     out["x-outrider-since"] = source["since"]
     return out
 

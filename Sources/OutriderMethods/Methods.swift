@@ -21,10 +21,19 @@ package enum Methods {
         table.add(DiagnosticsSleep.self)
         table.add(DiagnosticsStream.self)
 
+        table.add(EncodeEscape.self)
+        table.add(EncodeForm.self)
+        table.add(EncodeJSON.self)
+        table.add(EncodePropertyList.self)
+        table.add(EncodeQuery.self)
+        table.add(EncodeQueryComponents.self)
+
         table.add(EvaluateRetry.self)
         table.add(EvaluateSchema.self)
 
         table.add(HarExport.self)
+        table.add(HeadersNormalize.self)
+        table.add(MIMEMatch.self)
 
         table.add(RequestAdopt.self)
         table.add(RequestBuild.self)

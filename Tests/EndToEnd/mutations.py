@@ -57,6 +57,7 @@ def variants(entry):
     """The example of a method, then others with one member in another of its forms, and the path of that member."""
     whole = entry["x-outrider-example"]
     yield whole, []
+    yield from ((other, []) for other in entry.get("x-outrider-examples", []))
     for name, value in whole.items():
         schema = {item["name"]: item["schema"] for item in entry["params"]}.get(name, {})
         resolved = contract.CONTRACT.resolve(schema)
@@ -84,7 +85,7 @@ def _inside(example, path, schema, values):
         one = contract.CONTRACT.resolve(one)
         if validator.is_type(here, one["type"]):
             schema = one
-    if isinstance(here, list):
+    if isinstance(here, list) and "items" in schema:
         for index in range(len(here)):
             yield from _inside(example, [*path, index], schema["items"], values)
     if not isinstance(here, dict) or "properties" not in schema:

@@ -13,6 +13,8 @@ struct RequestBuild: Method {
     struct Result: JSONEncodable {
         var attempt: Attempt
         var bodyKind: String?
+        /// The most bytes of a body that are shown.
+        var mostBytes: Int
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
@@ -24,6 +26,9 @@ struct RequestBuild: Method {
                         writer.member("kind", bodyKind)
                         writer.member("size", attempt.body.size)
                         writer.member("contentType", attempt.fields.first("Content-Type"))
+                        if case .bytes(let bytes) = attempt.body, bytes.count <= mostBytes {
+                            BodyBytesShape(bytes).encodeMembers(to: &writer)
+                        }
                     }
                 }
                 writer.member("curl", CurlCommand(attempt).text)
@@ -33,9 +38,7 @@ struct RequestBuild: Method {
         /// With the fields that the transport writes.
         private var wireFields: HTTPFields {
             var fields = attempt.fields
-            if !fields.contains("Host") {
-                fields.list.insert(HTTPFields.Field("Host", attempt.url.authority), at: 0)
-            }
+            if !fields.contains("Host") { fields.add("Host", attempt.url.authority) }
             let writesLength = attempt.body != .none || ["POST", "PUT", "PATCH"].contains(attempt.method)
             if writesLength { fields.add("Content-Length", "\(attempt.body.size)") }
             return fields
@@ -46,10 +49,24 @@ struct RequestBuild: Method {
         let engine = call.scope.service.engine
         let spec = params.spec(with: engine.settings)
         do throws(HTTPFailure) {
-            return Result(attempt: try await engine.attempt(for: spec), bodyKind: spec.body.kind)
+            let attempt = try await engine.attempt(for: spec)
+            // text may grow sixfold where it is escaped
+            let most = min(spec.maxInline, (call.peer.terms.maxMessageBytes ?? .max) / 8)
+            return Result(attempt: attempt, bodyKind: kind(of: spec, attempt), mostBytes: most)
         } catch {
             throw RPCError(error)
         }
+    }
+}
+
+extension RequestBuild {
+    /// What the body was given as; nil where there is none.
+    private static func kind(of spec: RequestSpec, _ attempt: Attempt) -> String? {
+        guard attempt.body != .none else { return nil }
+        return spec.body.kind
+            ?? spec.parameters.map { spec in
+                spec.encoding.kind == .urlEncodedForm ? "form" : spec.encoding.kind.rawValue
+            }
     }
 }
 

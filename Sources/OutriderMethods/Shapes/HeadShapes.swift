@@ -51,7 +51,7 @@ struct FieldsParameter: JSONDecodable {
         }
     }
 
-    private struct NamedValue: JSONDecodable {
+    struct NamedValue: JSONDecodable {
         var name: String
         var value: String
 

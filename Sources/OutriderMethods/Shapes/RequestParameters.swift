@@ -25,6 +25,8 @@ struct RequestParameters: JSONDecodable {
         if let headers: FieldsParameter = try fields.optional("headers") { spec.fields = headers.fields }
         if let query: ValuesParameter = try fields.optional("query") { spec.query = query.object }
         if let body: BodyParameter = try fields.optional("body") { spec.body = body.body }
+        try readParameters(&fields)
+        try readAuth(&fields)
         timeout = try fields.optional("timeout")
         if let destination: BodyDestination = try fields.choice("bodyTo") { spec.destination = destination }
         maxInline = try fields.integer("maxInline", in: 0...8_388_608)
@@ -51,6 +53,27 @@ struct RequestParameters: JSONDecodable {
         if let retry { plan.retriers = retry.retriers }
         plan.startsImmediately = startsImmediately ?? true
         spec.plan = plan
+    }
+
+    private mutating func readParameters(_ fields: inout JSONFields) throws(JSONComplaint) {
+        let value = fields.value("parameters")
+        let encoding: EncodingParameter? = try fields.optional("encoding")
+        guard value != nil || encoding != nil else { return }
+        do throws(JSONComplaint) {
+            let encoding = try encoding?.encoding() ?? .form(FormOptions(), .methodDependent)
+            if let value { spec.parameters = ParameterSpec(value, encoding) }
+        } catch {
+            throw error.under(member: "encoding")
+        }
+    }
+
+    private mutating func readAuth(_ fields: inout JSONFields) throws(JSONComplaint) {
+        guard let auth: AuthParameter = try fields.optional("auth") else { return }
+        if spec.fields.contains("Authorization") {
+            throw JSONComplaint(
+                "auth and an Authorization header say the same: give one", at: JSONPointer(member: "auth"))
+        }
+        spec.authorization = auth.authorization
     }
 
     /// With the defaults of the service for all that was not said.

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Escapes one text as names and values of a form are.
+struct EncodeEscape: Method {
+    static let name = "encode.escape"
+
+    struct Params: JSONDecodable {
+        var text: String
+        var options = FormOptions()
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let text: String? = try fields.optional("text")
+            let spaces: FormOptions.Spaces? = try fields.choice("space")
+            options.escape(allowing: try fields.optional("allowedCharacters"), spaces: spaces ?? .percent)
+            try fields.finish()
+            self.text = try JSONFields.need("text", text)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var text: String
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("text", text) } }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        Result(text: params.options.escaping.escape(params.text))
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Encodes names and values as `parameters` are for a form.
+struct EncodeForm: Method {
+    static let name = "encode.form"
+
+    struct Params: JSONDecodable {
+        var parameters: JSONValue
+        var options: FormOptions
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let parameters = fields.value("parameters")
+            options = try fields.formOptions("encoding")
+            try fields.finish()
+            self.parameters = try JSONFields.need("parameters", parameters)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var text: String
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("text", text)
+                writer.member("contentType", FormEncoding.contentType)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        Result(text: try EncodedText.form(params.parameters, params.options))
+    }
+}

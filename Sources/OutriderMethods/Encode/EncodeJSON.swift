@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Encodes a value as JSON, as `parameters` are.
+struct EncodeJSON: Method {
+    static let name = "encode.json"
+
+    struct Params: JSONDecodable {
+        var parameters: JSONValue
+        var encoding: ParameterEncoding
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let parameters = fields.value("parameters")
+            encoding = try fields.encoding("encoding", .json)
+            try fields.finish()
+            self.parameters = parameters ?? .null
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var bytes: [UInt8]
+        var contentType: String
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                BodyBytesShape(bytes).encodeMembers(to: &writer)
+                writer.member("contentType", contentType)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        try EncodedText.body(params.parameters, params.encoding)
+    }
+}

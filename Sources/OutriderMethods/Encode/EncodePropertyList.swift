@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Encodes a value as a property list, as `parameters` are.
+struct EncodePropertyList: Method {
+    static let name = "encode.propertyList"
+
+    struct Params: JSONDecodable {
+        var parameters: JSONValue
+        var encoding: ParameterEncoding
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let parameters = fields.value("parameters")
+            encoding = try fields.encoding("encoding", .propertyList)
+            try fields.finish()
+            self.parameters = try JSONFields.need("parameters", parameters)
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> EncodeJSON.Result {
+        try EncodedText.body(params.parameters, params.encoding)
+    }
+}

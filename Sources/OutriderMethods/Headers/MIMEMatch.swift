@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Tells whether a media type is among those that are acceptable.
+struct MIMEMatch: Method {
+    static let name = "mime.match"
+
+    struct Params: JSONDecodable {
+        var type: String
+        var acceptable: [String]
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let type: String? = try fields.optional("type")
+            acceptable = try fields.optional("acceptable") ?? ["*/*"]
+            try fields.finish()
+            self.type = try JSONFields.need("type", type)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var type: MediaType?
+        /// The first of those acceptable that it is.
+        var match: String?
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("matches", match != nil)
+                writer.member("match", match)
+                writer.member("type", type?.type)
+                writer.member("subtype", type?.subtype)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let type = MediaType(parsing: String(FieldRules.trimmed(params.type[...])))
+        let match = params.acceptable.first { pattern in
+            guard let type, let pattern = MediaType(parsing: String(FieldRules.trimmed(pattern[...]))) else {
+                return false
+            }
+            return type.matches(pattern)
+        }
+        return Result(type: type, match: match)
+    }
+}
