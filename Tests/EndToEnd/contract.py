@@ -126,7 +126,7 @@ class Wire:
         self.number = 0
         if path:
             self.socket = socket.socket(socket.AF_UNIX)
-            self.socket.connect(path)
+            self.connect(path)
             self.reader = self.writer = self.socket.fileno()
         else:
             self.process = subprocess.Popen(
@@ -136,6 +136,16 @@ class Wire:
                 stderr=subprocess.DEVNULL,
             )
             self.reader, self.writer = self.process.stdout.fileno(), self.process.stdin.fileno()
+
+    def connect(self, path):
+        """The file of a socket is there a moment before anybody listens."""
+        for left in reversed(range(200)):
+            try:
+                return self.socket.connect(path)
+            except ConnectionRefusedError:
+                if not left:
+                    raise
+                time.sleep(0.02)
 
     def __enter__(self):
         return self

@@ -134,6 +134,40 @@ def test_no_parameters_change_nothing(wire, origin):
         assert (seen["target"], seen["body"]) == ("/echo", "") and "content-type" not in seen["fields"]
 
 
+# Making requests
+
+
+@pytest.mark.parametrize("params", [{}, {"bodyTo": "file"}, {"method": "POST", "body": {"text": "x"}}])
+def test_an_empty_url_is_a_failure_of_the_request(wire, params):
+    """[3.D.1] [3.D.2] [3.D.3] [B8] [B9]"""
+    answer = get(wire, "", **params)
+    assert (answer["ok"], answer["error"]["code"], answer["url"], answer["attempts"]) == (False, 1100, "", 0)
+    assert "status" not in answer and answer["body"]["kind"] == "none"
+
+
+def test_a_time_limit_of_ten_milliseconds(wire, server):
+    """[3.D.8]"""
+    assert get(wire, server.url("/stall/"), timeout=0.01)["error"]["code"] == 1405
+
+
+def test_ten_requests_at_once(wire, origin):
+    """[3.D.19]"""
+    running = [wire.start("data.send", {"url": f"{origin}/echo", "parameters": {"n": n}}) for n in range(10)]
+    replies = wire.replies(running)
+    seen = [result(replies[number])["body"]["json"]["target"] for number in running]
+    assert seen == [f"/echo?n={n}" for n in range(10)]
+
+
+def test_a_body_goes_to_a_file_and_comes_from_one(wire, origin, tmp_path):
+    """[B4] [B5]"""
+    path = tmp_path / "upload"
+    path.write_bytes(b"wolf " * 1000)
+    answer = get(wire, origin + "/echo", method="PUT", body={"file": str(path)}, bodyTo="file")
+    assert answer["body"]["kind"] == "file"
+    with open(answer["body"]["path"], encoding="utf-8") as file:
+        assert json.load(file)["body"] == "wolf " * 1000
+
+
 # What is shown is what is sent
 
 

@@ -151,7 +151,7 @@ struct RequestTests {
         let built = try await stage.call("request.build", params)
         #expect(built["url"] == .string("http://a.test/x?q=a%20b"))
         let names = built["headers"]?.array?.compactMap { $0.object?["name"]?.string }
-        #expect(names == ["Content-Type", "Host", "Content-Length"])
+        #expect(names == ["Host", "Content-Type", "Content-Length"])
         #expect(built["body"]?.object?["size"] == .integer(8))
         #expect(built["curl"]?.string?.hasPrefix("curl -X POST") == true)
     }

@@ -38,7 +38,9 @@ struct RequestBuild: Method {
         /// With the fields that the transport writes.
         private var wireFields: HTTPFields {
             var fields = attempt.fields
-            if !fields.contains("Host") { fields.add("Host", attempt.url.authority) }
+            if !fields.contains("Host") {
+                fields.list.insert(HTTPFields.Field("Host", attempt.url.authority), at: 0)
+            }
             let writesLength = attempt.body != .none || ["POST", "PUT", "PATCH"].contains(attempt.method)
             if writesLength { fields.add("Content-Length", "\(attempt.body.size)") }
             return fields

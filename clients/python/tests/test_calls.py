@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,11 @@ def test_a_plain_get_is_a_url_and_the_wish_for_exact_bytes() -> None:
         ({"data": b"x", "content_type": "image/png"}, {"body": {"base64": "eA==", "contentType": "image/png"}}),
         ({"file": Path("/etc/hostname")}, {"body": {"file": "/etc/hostname"}}),
         ({"auth": ("user", "pässword")}, {"headers": {"Authorization": "Basic dXNlcjpww6Rzc3dvcmQ="}}),
+        ({"auth": {"bearer": "t"}}, {"auth": {"bearer": "t"}}),
+        ({"parameters": {"a": [1, None]}, "encoding": "json"}, {"parameters": {"a": [1, None]}, "encoding": "json"}),
+        ({"parameters": {"a": b"x"}}, {"parameters": {"a": {"$data": "eA=="}}}),
+        ({"parameters": (Decimal("1.10"),)}, {"parameters": [{"$decimal": "1.10"}]}),
+        ({"parameters": {"t": datetime.fromtimestamp(1.5)}}, {"parameters": {"t": {"$date": 1.5}}}),
         ({"timeout": 1.5}, {"timeout": 1.5}),
         ({"timeout": {"connect": 1}}, {"timeout": {"connect": 1}}),
         ({"timeout": float("inf")}, {}),

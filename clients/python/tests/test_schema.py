@@ -42,7 +42,7 @@ def test_every_option_is_a_parameter_of_the_protocol() -> None:
     required, optional = _schema.METHODS["data.send"]
     assert required == ("url",)
     samples = {
-        "json": 1, "data": "x", "file": "/f", "auth": ("u", "p"), "timeout": 1, "params": {"a": 1},
+        "json": 1, "data": "x", "file": "/f", "auth": {"bearer": "t"}, "timeout": 1, "params": {"a": 1},
         "headers": {"A": "b"}, "serialize": "json", "events": True, "metrics": True, "check": True,
     }  # fmt: skip
     reached = {"url", "method"}

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     Pairs = Union[Mapping[str, Any], Iterable[tuple[str, Scalar]]]
     HeadersIn = Union[Mapping[str, Union[str, Sequence[str]]], Iterable[tuple[str, str]]]
     Timeout = Union[float, Mapping[str, float]]
-    Auth = tuple[str, str]
+    Auth = Union[tuple[str, str], Mapping[str, Any]]
     Item = Union[str, tuple[str, str], Mapping[str, Any]]
 
     class Options(TypedDict, total=False):
         """What every request can be given, besides its method and its URL."""
 
         params: Pairs | str | None
+        parameters: Any
+        encoding: str | Mapping[str, Any] | None
         headers: HeadersIn | None
         json: Any
         data: str | bytes | bytearray | memoryview | IO[bytes] | IO[str] | Pairs | None
@@ -166,7 +168,30 @@ def _put_file(spec: dict[str, Any], value: Any) -> None:
 
 
 def _put_auth(spec: dict[str, Any], value: Any) -> None:
-    spec["auth"] = basic(value)
+    spec["auth"] = dict(value) if hasattr(value, "items") else basic(value)
+
+
+def _put_parameters(spec: dict[str, Any], value: Any) -> None:
+    spec["parameters"] = _tagged(value)
+
+
+def _tagged(value: Any) -> Any:
+    """A value for ``parameters``: what JSON has no form for is written as the protocol says."""
+    if isinstance(value, (str, int, float)):
+        return value
+    if hasattr(value, "items"):
+        return {str(key): _tagged(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_tagged(item) for item in value]
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        from binascii import b2a_base64
+
+        return {"$data": b2a_base64(value, newline=False).decode("ascii")}
+    if hasattr(value, "timestamp"):
+        return {"$date": value.timestamp()}
+    if hasattr(value, "as_tuple"):
+        return {"$decimal": str(value)}
+    return value
 
 
 def _put_timeout(spec: dict[str, Any], value: Any) -> None:
@@ -196,6 +221,8 @@ def _plain(name: str) -> Callable[[dict[str, Any], Any], None]:
 
 _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "params": _put_params,
+    "parameters": _put_parameters,
+    "encoding": _plain("encoding"),
     "headers": _put_headers,
     "json": _put_json,
     "data": _put_data,
@@ -249,7 +276,7 @@ class Defaults:
     def __init__(
         self,
         headers: HeadersIn | None = None,
-        auth: Auth | None = None,
+        auth: tuple[str, str] | None = None,
         timeout: Timeout | None = None,
         check: bool = True,
     ) -> None:
@@ -320,11 +347,14 @@ def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults)
 
 def _finish_headers(spec: dict[str, Any], defaults: Defaults) -> None:
     fields: list[tuple[str, str]] = spec.pop("headers", [])
-    auth = spec.pop("auth", None)
-    if auth is not None:
-        fields = _replaced(fields, [("Authorization", auth)])
-    if defaults.headers:
-        fields = _replaced(defaults.headers, fields)
+    auth = spec.get("auth")
+    inherited = defaults.headers
+    if isinstance(auth, str):
+        fields = _replaced(fields, [("Authorization", spec.pop("auth"))])
+    elif auth is not None:
+        inherited = [field for field in inherited if field[0].lower() != "authorization"]
+    if inherited:
+        fields = _replaced(inherited, fields)
     if fields:
         spec["headers"] = _wire(fields)
 

@@ -92,12 +92,14 @@ class Client:
         """Sends a GET request, and waits for its response.
 
         ``params``        names and values for the query
+        ``parameters``    values for the query or the body, as ``encoding`` says; bytes, dates and decimals, too
+        ``encoding``      ``json``, ``propertyList``, or a mapping: see Encoding in the protocol; else a form
         ``headers``       fields, as a mapping or as pairs
         ``json``          a value to send as JSON
         ``data``          text, bytes, or names and values to send as a form
         ``file``          the path of a file to send; the service reads it
         ``content_type``  instead of the one that the kind of body implies
-        ``auth``          a user name and a password
+        ``auth``          a user name and a password, or a mapping: ``{"bearer": token}``
         ``timeout``       seconds for all of it, or a mapping of phases (``connect``, ``firstByte``…) to seconds;
                           without it the service's limits hold, and ten minutes in all
         ``serialize``     ``json``, ``text``, ``auto``: let the service check or decode the body
