@@ -26,13 +26,13 @@ if TYPE_CHECKING:
         """What every request can be given, besides its method and its URL."""
 
         params: Pairs | str | None
-        parameters: Any
-        encoding: str | Mapping[str, Any] | None
         headers: HeadersIn | None
         json: Any
         data: str | bytes | bytearray | memoryview | IO[bytes] | IO[str] | Pairs | None
         file: str | os.PathLike[str] | None
         content_type: str | None
+        parameters: Any
+        encoding: str | Mapping[str, Any] | None
         auth: Auth | None
         timeout: Timeout | None
         serialize: str | Mapping[str, str] | None
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
         metrics: bool | None
         tag: str | None
         events: bool | Sequence[str] | None
+        retry: bool | str | Mapping[str, Any] | None
+        redirect: str | Mapping[str, Any] | None
+        start_immediately: bool | None
         detach: bool | None
         allow_get_body: bool | None
         check: bool | None
@@ -221,12 +224,12 @@ def _plain(name: str) -> Callable[[dict[str, Any], Any], None]:
 
 _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "params": _put_params,
-    "parameters": _put_parameters,
-    "encoding": _plain("encoding"),
     "headers": _put_headers,
     "json": _put_json,
     "data": _put_data,
     "file": _put_file,
+    "parameters": _put_parameters,
+    "encoding": _plain("encoding"),
     "auth": _put_auth,
     "timeout": _put_timeout,
     "serialize": _put_serialize,
@@ -235,6 +238,9 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "max_inline": _plain("maxInline"),
     "metrics": _plain("metrics"),
     "tag": _plain("tag"),
+    "retry": _plain("retry"),
+    "redirect": _plain("redirect"),
+    "start_immediately": _plain("startImmediately"),
     "detach": _plain("detach"),
     "allow_get_body": _plain("allowGetBody"),
     "content_type": _plain("contentType"),
@@ -276,7 +282,7 @@ class Defaults:
     def __init__(
         self,
         headers: HeadersIn | None = None,
-        auth: tuple[str, str] | None = None,
+        auth: Auth | None = None,
         timeout: Timeout | None = None,
         check: bool = True,
     ) -> None:

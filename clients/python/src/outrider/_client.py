@@ -107,6 +107,8 @@ class Client:
         ``max_inline``    up to how many bytes the body comes with the answer
         ``metrics``       ``True``: report how long each phase took
         ``tag``           a label that comes back in every event
+        ``retry``         when to send again, as the protocol says
+        ``redirect``      where to follow; without it redirects are followed
         ``events``        ``True``, or which kinds of events to send; see :meth:`events`
         ``check``         ``False``: return failed exchanges instead of raising
         """
