@@ -47,3 +47,16 @@ def read_all(wire, handle, **params):
 
 def expected(size):
     return (BLOCK * (size // len(BLOCK) + 1))[:size]
+
+
+def sent(wire, origin, **params):
+    """What the server saw: method, target, fields by lower-case name, body."""
+    answer = get(wire, origin + "/echo" + params.pop("more", ""), serialize={"as": "json"}, **params)
+    assert answer["ok"], answer
+    seen = answer["body"]["json"]
+    seen["fields"] = {name.lower(): value for name, value in seen["headers"]}
+    return seen
+
+
+def built(wire, **params):
+    return result(wire.call("request.build", {"url": "http://example.org/", **params}))

@@ -11,25 +11,12 @@ import urllib.parse
 
 import contract
 import pytest
-from asking import get, result
+from asking import built, get, result, sent
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 FORM = "application/x-www-form-urlencoded; charset=utf-8"
 WORDS = {"french": "français", "japanese": "日本語", "arabic": "العربية", "emoji": "😃"}
-
-
-def sent(wire, origin, **params):
-    """What the server saw: method, target, fields by lower-case name, body."""
-    answer = get(wire, origin + "/echo" + params.pop("more", ""), serialize={"as": "json"}, **params)
-    assert answer["ok"], answer
-    seen = answer["body"]["json"]
-    seen["fields"] = {name.lower(): value for name, value in seen["headers"]}
-    return seen
-
-
-def built(wire, **params):
-    return result(wire.call("request.build", {"url": "http://example.org/", **params}))
 
 
 def form(wire, parameters, **encoding):
@@ -197,85 +184,6 @@ def test_build_shows_bytes_and_leaves_long_ones_out(wire):
     assert body == {"kind": "base64", "size": 2, "contentType": "application/octet-stream", "base64": "AP8="}
     body = built(wire, method="POST", body={"text": "hello"}, maxInline=4)["body"]
     assert body == {"kind": "text", "size": 5, "contentType": "text/plain; charset=utf-8"}
-
-
-# Fields and authorization
-
-
-@pytest.mark.parametrize(
-    ("auth", "value"),
-    [
-        ({"basic": {"username": "user", "password": "password"}}, "Basic dXNlcjpwYXNzd29yZA=="),
-        ({"bearer": "abc"}, "Bearer abc"),
-        ({"raw": "Token abc"}, "Token abc"),
-    ],
-)
-def test_authorization_has_short_forms_that_are_not_shown(wire, origin, auth, value):
-    """[D4] [3.C.8] [3.C.9]"""
-    assert sent(wire, origin, auth=auth)["fields"]["authorization"] == value
-    handle = result(wire.call("data.start", {"url": origin + "/echo", "auth": auth}))["request"]
-    result(wire.call("request.wait", {"request": handle}))
-    for method in ("request.curl", "request.get"):
-        assert value not in json.dumps(wire.call(method, {"request": handle}))
-    assert value not in built(wire, auth=auth)["curl"]
-    answer = result(wire.call("headers.normalize", {"headers": {"authorization": "x"}, "auth": auth}))
-    assert answer["headers"] == [{"name": "Authorization", "value": value}]
-
-
-def test_defaults_are_sent_unless_replaced(wire, origin):
-    """[D5] [D7] [D8]"""
-    fields = sent(wire, origin)["fields"]
-    assert fields["accept-encoding"] == "gzip, deflate" and fields["user-agent"].startswith("outrider/")
-    fields = sent(wire, origin, headers={"user-agent": "mine", "Accept-Encoding": "identity"})["fields"]
-    assert (fields["user-agent"], fields["accept-encoding"]) == ("mine", "identity")
-
-
-def test_repeated_fields_arrive_in_order(wire, origin):
-    """[D1] [D2] [D10]"""
-    given = [("x-B", "1"), ("X-a", "2"), ("x-b", "3")]
-    seen = sent(wire, origin, headers=[{"name": name, "value": value} for name, value in given])
-    assert [(name, value) for name, value in seen["headers"] if name.lower().startswith("x-")] == given
-
-
-@pytest.mark.parametrize(
-    ("params", "text"),
-    [
-        ({"headers": {"key": "1", "Key": "2", "KEY": "3"}, "unique": True}, "KEY: 3"),  # [3.C.1]
-        ({"headers": ["key:1", "Key: 2"], "add": ["KEY: 3"], "unique": True}, "KEY: 3"),
-        ({"headers": {}, "set": ["key: 1", "Key: 2", "KEY: 3"]}, "KEY: 3"),
-        ({"headers": ["c: 1", "a: 2", "b: 3"]}, "c: 1\na: 2\nb: 3"),  # [3.C.2] [3.C.6]
-        ({"headers": ["c: 1", "a: 2", "b: 3"], "sort": True}, "a: 2\nb: 3\nc: 1"),  # [3.C.3]
-        ({"headers": {"c": "a"}, "set": {"C": "c"}}, "C: c"),  # [3.C.5]
-        ({"headers": {"a": ["1", "2"], "b": "3"}, "remove": ["A"]}, "b: 3"),
-        ({}, ""),
-    ],
-)
-def test_fields_are_normalized(wire, params, text):
-    """[D3]"""
-    assert result(wire.call("headers.normalize", params))["text"] == text
-
-
-@pytest.mark.parametrize(
-    ("type", "acceptable", "match"),
-    [
-        ("text/html", ["text/*"], "text/*"),
-        ("application/json", ["text/*"], None),
-        ("application/json", ["*/json"], "*/json"),
-        ("text/html", ["text/plain"], None),
-        ("  Text/Plain  ", ["text/plain"], "text/plain"),
-        ("application/json", ["text/html", " application/json ; q=0.8"], " application/json ; q=0.8"),
-        ("text", ["*/*"], None),
-        ("", ["*/*"], None),
-        ("a/b", ["nonsense"], None),
-        ("a/b", [], None),
-    ],
-)
-def test_media_types_match_patterns(wire, type, acceptable, match):
-    """[3.G.22] [3.G.24] [3.G.26] [3.G.27] [3.G.28]"""
-    answer = result(wire.call("mime.match", {"type": type, "acceptable": acceptable}))
-    assert answer["matches"] == (match is not None) and answer.get("match") == match
-    if match:
-        assert [answer["type"], answer["subtype"]] == type.split(";")[0].strip().lower().split("/")
 
 
 # What is refused
