@@ -73,7 +73,7 @@ struct OutboxMachineTests {
         #expect(outbox.takeDropped() == nil)
     }
 
-    @Test func `a full queue drops events that may be lost, and says how many when there is room`() {
+    @Test func `a full queue drops events that may be lost, and says how many when there is room [W11]`() {
         let outbox = Outbox(event: 1000)
         #expect(outbox.push("a", bytes: 1000) == .queued)
         #expect(!outbox.hasRoom)

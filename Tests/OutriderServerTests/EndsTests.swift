@@ -90,7 +90,7 @@ struct EndsTests {
         try await server.stop()
     }
 
-    @Test func `events that may be lost are replaced, dropped and counted`() async throws {
+    @Test func `events that may be lost are replaced, dropped and counted [W11]`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         try await client.call(1, "test.offers", "{\"count\":1000,\"bytes\":10}")
