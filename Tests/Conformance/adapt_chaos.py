@@ -7,13 +7,11 @@ import os
 import tempfile
 
 import wire
-from adapter import Skip
 
 IDLE = 5
 TOTAL = 60
 # what fits into one message with room to spare; more goes through a file
 MOST_INLINE = 4 << 20
-REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class Session:
@@ -22,7 +20,8 @@ class Session:
     def __init__(self, total_timeout=None, idle_timeout=None, max_body=None, follow=True, max_redirects=None):
         idle = idle_timeout or IDLE
         self.timeout = {"firstByte": idle, "idle": idle, "total": total_timeout or TOTAL}
-        self.max_body, self.follow = max_body, follow
+        self.max_body = max_body
+        self.redirect = "none" if not follow else {"max": max_redirects} if max_redirects is not None else "follow"
         self.wire = wire.Wire()
 
     def fetch(self, method, url, headers=(), body=None):
@@ -33,6 +32,7 @@ class Session:
             "timeout": self.timeout,
             "maxInline": 8 << 20,
             "serialize": {"as": "base64"},
+            "redirect": self.redirect,
         }
         with tempfile.NamedTemporaryFile() as file:
             if body is not None and len(body) > MOST_INLINE:
@@ -44,13 +44,12 @@ class Session:
             answer = self.send(params)
         if not answer["ok"]:
             raise RuntimeError(f"{answer['error']['code']} {answer['error']['message']}")
-        if answer["status"] in REDIRECTS and self.follow:
-            raise Skip("redirects are not followed yet")
         return {
             "status": answer["status"],
             "headers": [(field["name"], field["value"]) for field in answer["headers"]],
             "body": self.body(answer["body"]),
             "url": answer["url"],
+            "history": [hop["url"] for hop in answer["redirects"]],
         }
 
     def send(self, params):

@@ -53,6 +53,7 @@ package final class Exchange: Sendable {
         var nextWaiter = 0
         var whenEnded: (@Sendable () -> Void)?
         var watchdog: Postponed?
+        var lost: Timeline?
         /// What carries the attempt now.
         var control: (any AttemptControl)?
         /// What became of it while it was suspended, to be told when it goes on.

@@ -94,6 +94,7 @@ struct ExchangeRunner: ~Copyable {
             }
             return machine.answered()
         } catch {
+            if let lost = exchange.takeLost() { timelines.append(lost) }
             return machine.failed(error)
         }
     }

@@ -185,6 +185,16 @@ extension Exchange: AttemptObserver {
         if let (observer, progress) = told { observer.glimpsed(.progress(progress)) }
     }
 
+    package func gaveUp(_ timeline: Timeline) { state.withLock { $0.lost = timeline } }
+
+    /// The times of an attempt that ended without an answer.
+    func takeLost() -> Timeline? {
+        state.withLock { state in
+            defer { state.lost = nil }
+            return state.lost
+        }
+    }
+
     package func informational(status: Int, fields: HTTPFields) {}
 }
 

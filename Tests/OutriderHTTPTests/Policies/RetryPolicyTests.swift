@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import Testing
+
+struct RetryPolicyTests {
+    private static let lost = HTTPFailure(.connectionLost, "lost", sent: .maybeSent)
+    private static let unacceptable = HTTPFailure(.unacceptableStatusCode, "status", sent: .sent)
+
+    private static func ask(
+        _ policy: RetryPolicy = RetryPolicy(), _ method: String = "GET", _ failure: HTTPFailure? = lost,
+        status: Int? = nil, fields: HTTPFields = [], retries: Int = 0, elapsed: Double = 0, chance: Double = 0
+    ) -> RetryVerdict {
+        policy.verdict(
+            RetryQuestion(
+                method: method, failure: failure, status: status, fields: fields, retries: retries, elapsed: elapsed,
+                now: 1_000_000_000, chance: chance))
+    }
+
+    @Test func `by default there are two retries, after half a second and a second`() {
+        #expect(Self.ask(retries: 0) == .retry(after: 0.5))
+        #expect(Self.ask(retries: 1) == .retry(after: 1))
+        #expect(Self.ask(retries: 2) == .doNotRetry)
+    }
+
+    @Test func `a higher limit goes on doubling`() {
+        var policy = RetryPolicy()
+        policy.limit = 4
+        let verdicts = (0...4).map { Self.ask(policy, retries: $0) }
+        #expect(verdicts == [.retry(after: 0.5), .retry(after: 1), .retry(after: 2), .retry(after: 4), .doNotRetry])
+    }
+
+    @Test(arguments: ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"]) func `what may be repeated is`(
+        method: String
+    ) {
+        #expect(Self.ask(RetryPolicy(), method) == .retry(after: 0.5))
+    }
+
+    @Test(arguments: ["POST", "PATCH", "CONNECT", "get", ""]) func `what may not is not`(method: String) {
+        #expect(Self.ask(RetryPolicy(), method) == .doNotRetry)
+        #expect(Self.ask(RetryPolicy(), method, Self.unacceptable, status: 503) == .doNotRetry)
+    }
+
+    @Test func `five statuses count, whatever the failure`() {
+        let counted = (100...599).filter { Self.ask(RetryPolicy(), "GET", Self.unacceptable, status: $0) != .doNotRetry }
+        #expect(counted == [408, 500, 502, 503, 504])
+    }
+
+    @Test func `only failures of the network count by themselves`() {
+        let counted = HTTPFailure.Kind.allCases.filter {
+            Self.ask(RetryPolicy(), "GET", HTTPFailure($0, "")) != .doNotRetry
+        }
+        #expect(Set(counted) == RetryPolicy.networkKinds)
+        #expect(counted.count == 7)
+    }
+
+    @Test func `a status alone counts only where that was asked for`() {
+        #expect(Self.ask(RetryPolicy(), "GET", nil, status: 503) == .doNotRetry)
+        var policy = RetryPolicy()
+        policy.repeatsAnswers = true
+        #expect(Self.ask(policy, "GET", nil, status: 503) == .retry(after: 0.5))
+        #expect(Self.ask(policy, "GET", nil, status: 200) == .doNotRetry)
+    }
+
+    @Test func `for lost connections there are no statuses and no other failures`() {
+        let policy = RetryPolicy.connectionLost
+        #expect(Self.ask(policy) == .retry(after: 0.5))
+        #expect(Self.ask(policy, "GET", Self.unacceptable, status: 503) == .doNotRetry)
+        #expect(Self.ask(policy, "GET", HTTPFailure(.timedOut, "")) == .doNotRetry)
+    }
+
+    @Test func `what was provably not sent may be repeated, if so asked`() {
+        var policy = RetryPolicy()
+        policy.repeatsUnsent = true
+        let refused = HTTPFailure(.connectionRefused, "refused", sent: .notSent)
+        #expect(Self.ask(policy, "POST", refused) == .retry(after: 0.5))
+        #expect(Self.ask(policy, "POST", Self.lost) == .doNotRetry)
+        #expect(Self.ask(RetryPolicy(), "POST", refused) == .doNotRetry)
+    }
+
+    @Test func `the server's Retry-After counts where it is longer, up to a limit`() {
+        func asked(_ value: String) -> RetryVerdict {
+            Self.ask(RetryPolicy(), "GET", Self.unacceptable, status: 503, fields: [.init("Retry-After", value)])
+        }
+        #expect(asked("3") == .retry(after: 3))
+        #expect(asked("0") == .retry(after: 0.5))
+        #expect(asked("60") == .retry(after: 60))
+        #expect(asked("61") == .doNotRetry)
+        #expect(asked("99999999999999999999999") == .doNotRetry)
+        #expect(asked("soon") == .retry(after: 0.5))
+        var policy = RetryPolicy()
+        policy.respectsRetryAfter = false
+        let fields: HTTPFields = [.init("Retry-After", "3")]
+        #expect(Self.ask(policy, "GET", Self.unacceptable, status: 503, fields: fields) == .retry(after: 0.5))
+    }
+
+    @Test func `no retry begins after the deadline`() {
+        var policy = RetryPolicy()
+        policy.deadline = 2
+        #expect(Self.ask(policy, retries: 0, elapsed: 1.5) == .retry(after: 0.5))
+        #expect(Self.ask(policy, retries: 0, elapsed: 1.6) == .doNotRetry)
+    }
+
+    @Test func `delays grow to a limit, and jitter only shortens them`() {
+        var backoff = Backoff()
+        backoff.longest = 3
+        #expect((0...5).map { backoff.delay(after: $0, chance: 0) } == [0.5, 1, 2, 3, 3, 3])
+        #expect(backoff.delay(after: Int.max, chance: 0) == 3)
+        backoff.jitter = .full
+        #expect([0, 0.5, 1].map { backoff.delay(after: 1, chance: $0) } == [0, 0.5, 1])
+        backoff.jitter = .equal
+        #expect([0, 0.5, 1].map { backoff.delay(after: 1, chance: $0) } == [0.5, 0.75, 1])
+        backoff.scale = 0
+        #expect(backoff.delay(after: Int.max, chance: 1) == 0)
+    }
+
+    @Test(arguments: [
+        ("5", 5.0), (" 5 ", 5.0), ("0", 0.0), ("Sun, 09 Sep 2001 01:46:50 GMT", 10.0),
+        ("Sun, 09 Sep 2001 01:46:30 GMT", 0.0), ("-5", nil), ("5.5", nil), ("", nil), ("five", nil),
+    ] as [(String, Double?)])
+    func `Retry-After is seconds or a date`(value: String, seconds: Double?) {
+        #expect(RetryAfter.seconds([.init("Retry-After", value)], now: 1_000_000_000) == seconds)
+    }
+
+    @Test func `while there is no network it is tried each half second, for a while`() {
+        let offline = Retrier.offline(wait: 1.2)
+        func asked(_ kind: HTTPFailure.Kind, _ retries: Int, _ elapsed: Double) -> RetryVerdict? {
+            offline.verdict(
+                RetryQuestion(method: "POST", failure: HTTPFailure(kind, ""), retries: retries, elapsed: elapsed))
+        }
+        #expect(asked(.offline, 0, 9) == .retry(after: 0.5))
+        #expect(asked(.unreachable, 1, 0.5) == .retry(after: 0.5))
+        #expect(asked(.offline, 2, 1.2) == .doNotRetry)
+        #expect(asked(.timedOut, 0, 0) == .doNotRetry)
+    }
+
+    @Test func `a budget lets a tenth of the requests be repeated, and some more`() {
+        var budget = RetryBudget()
+        var retries = 0
+        while budget.retry() { retries += 1 }
+        #expect(retries == 500)
+        for _ in 0..<101 { budget.attempted() }
+        for _ in 0..<10 { #expect(budget.retry()) }
+        #expect(!budget.retry())
+    }
+}
