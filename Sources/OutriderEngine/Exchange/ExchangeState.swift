@@ -201,7 +201,7 @@ extension Exchange: AttemptObserver {
 extension Exchange.State {
     /// Changes the phase if it may be changed. False if there is nothing to tell now.
     mutating func become(_ phase: RequestPhase) -> Bool {
-        if snapshot.phase == .suspended, phase != .resumed, !phase.isFinal {
+        if snapshot.phase == .suspended, phase != .resumed, phase != .suspended, !phase.isFinal {
             untold.append(phase)
             return false
         }
