@@ -43,6 +43,7 @@ def to(server, location, status=302, kind="to"):
 
 
 def test_a_redirect_is_followed_told_and_listed(wire, home):
+    """A redirect is told as it happens, and listed. [T7] [T8] [F15] [W2]"""
     number = wire.start("data.send", {"url": to(home, "/echo?a=1"), "events": True, "metrics": True})
     events, reply = until(wire, number)
     answer = result(reply)
@@ -141,6 +142,7 @@ def test_redirects_share_the_time_of_their_attempt(wire, home):
 
 
 def test_what_dies_is_sent_again(wire, home):
+    """Each attempt is told, and known afterwards. [F13] [W3]"""
     number = wire.start("data.send", {"url": home.url("/dies/2"), "retry": {"scale": 0.01}, "events": True,
                                       "metrics": True})
     events, reply = until(wire, number)
@@ -169,11 +171,11 @@ def test_a_post_is_sent_again_where_that_was_said(wire, home):
 
 
 def test_a_status_is_repeated_where_that_was_said(wire, home):
-    assert get(wire, home.url("/fails/1/503"), retry={"scale": 0})["status"] == 503
+    assert get(wire, home.url("/fails/1/503"), retry={"scale": 0, "onStatus": False})["status"] == 503
     home.counts.clear()
-    answer = get(wire, home.url("/fails/1/503"), retry={"scale": 0, "onStatus": True})
+    answer = get(wire, home.url("/fails/1/503"), retry={"scale": 0})
     assert answer["status"] == 200 and answer["attempts"] == 2
-    limited = {"scale": 0, "onStatus": True, "statuses": [429], "maxRetryAfter": 1}
+    limited = {"scale": 0, "statuses": [429], "maxRetryAfter": 1}
     assert get(wire, home.url("/fails/1/429?9"), retry=limited)["attempts"] == 1
 
 
@@ -242,6 +244,7 @@ def test_nobody_could_resume_what_a_call_waits_for(wire, home):
 
 
 def test_any_order_of_holding_and_cancelling_ends_once(wire, home):
+    """There is one ending in any order. [F18] [F7]"""
     random.seed(3)
     for _ in range(40):
         number = wire.start("data.start", {"url": home.url("/dies/2"), "events": ["finish"], "retry": {"scale": 0.001}})
@@ -264,6 +267,7 @@ def test_any_order_of_holding_and_cancelling_ends_once(wire, home):
 
 
 def test_a_detached_request_outlives_its_connection_and_is_adopted(listening, home):
+    """A handle is all that it takes. [F20]"""
     with contract.Wire(listening) as first:
         params = {"url": home.url(), "startImmediately": False}
         handle = result(first.call("data.start", params))["request"]

@@ -80,7 +80,7 @@ struct ExchangeTests {
         #expect(stage.transport.sent.load(ordering: .relaxed) == 0)
     }
 
-    @Test(arguments: [true, false]) func `cancelling ends it at any point`(beforeHead: Bool) async throws {
+    @Test(arguments: [true, false]) func `cancelling ends it at any point [F6]`(beforeHead: Bool) async throws {
         var script = ScriptedTransport.Script(chunks: [[1]])
         script.hangsBeforeHead = beforeHead
         script.hangsAfterChunks = !beforeHead
@@ -97,7 +97,7 @@ struct ExchangeTests {
         #expect(listener.events.suffix(2) == ["cancelled", "badly"])
     }
 
-    @Test func `cancelling what was never started ends it, too`() async throws {
+    @Test func `cancelling what was never started ends it, too [F5]`() async throws {
         let stage = Stage(.init())
         let exchange = await stage.exchange()
         exchange.cancel()
@@ -106,7 +106,7 @@ struct ExchangeTests {
         #expect(stage.transport.sent.load(ordering: .relaxed) == 0)
     }
 
-    @Test func `cancelling after the end changes nothing`() async throws {
+    @Test func `cancelling after the end changes nothing [F9]`() async throws {
         let stage = Stage(.init(chunks: [[1]]))
         let exchange = await stage.exchange()
         exchange.start()

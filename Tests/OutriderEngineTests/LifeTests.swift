@@ -25,7 +25,7 @@ struct LifeTests {
 
     // MARK: redirects
 
-    @Test func `a redirect is followed, told, and listed`() async throws {
+    @Test func `a redirect is followed, told, and listed [T7] [T8]`() async throws {
         let listener = Listener()
         let stage = Stage(Self.redirect(302, "/b"), Self.redirect(307, "http://127.0.0.1:81/c"), Self.well)
         let outcome = try #require(
@@ -62,7 +62,7 @@ struct LifeTests {
         #expect(stage.transport.attempts.count == 4)
     }
 
-    @Test func `with none, the redirect is the answer`() async throws {
+    @Test func `with none, the redirect is the answer [T4]`() async throws {
         let stage = Stage(Self.redirect(302, "/b"))
         let outcome = try #require(await stage.outcome { $0.plan.redirect = .none })
         #expect(outcome.failure == nil)
@@ -104,7 +104,7 @@ struct LifeTests {
         #expect(worse.transport.attempts.count == 3)
     }
 
-    @Test func `a body that broke off leaves nothing behind for the next attempt`() async throws {
+    @Test func `a body that broke off leaves nothing behind for the next attempt [F12]`() async throws {
         var cut = ScriptedTransport.Script(chunks: [[7, 7, 7]])
         cut.failureAfterChunks = HTTPFailure(.connectionLost, "lost")
         let stage = Stage(cut, Self.well)
@@ -127,7 +127,7 @@ struct LifeTests {
         #expect(stage.transport.attempts.count == 1)
     }
 
-    @Test func `the service has a ceiling, whatever the policy says`() async throws {
+    @Test func `the service has a ceiling, whatever the policy says [J10]`() async throws {
         let stage = Stage(Self.lost, mostAttempts: 4)
         _ = await stage.outcome { $0.plan.retriers = [Self.policy(limit: 99)] }
         #expect(stage.transport.attempts.count == 4)
@@ -144,7 +144,6 @@ struct LifeTests {
         var busy = ScriptedTransport.Script(status: 503, chunks: [[5]])
         busy.fields.add("Retry-After", "0")
         var policy = RetryPolicy()
-        policy.repeatsAnswers = true
         policy.backoff.scale = 0
         let retrier = Retrier.policy(policy)
         let better = Stage(busy, Self.well)
@@ -156,7 +155,7 @@ struct LifeTests {
         guard case .memory([5], _) = outcome.body else { throw Wrong() }
     }
 
-    @Test func `cancelled during the delay, it ends once, and at once`() async throws {
+    @Test func `cancelled during the delay, it ends once, and at once [F10] [J9]`() async throws {
         let listener = Listener()
         let stage = Stage(Self.lost)
         let exchange = await stage.exchange(observer: listener) { $0.plan.retriers = [Self.policy(scale: 50)] }
@@ -172,7 +171,7 @@ struct LifeTests {
 
     // MARK: adapters
 
-    @Test func `adapters change each attempt anew, in order`() async throws {
+    @Test func `adapters change each attempt anew, in order [J3] [F14]`() async throws {
         let stage = Stage(Self.lost, Self.well)
         let listener = Listener()
         let outcome = try #require(
@@ -193,7 +192,7 @@ struct LifeTests {
             listener.events.prefix(6) == ["created", "resumed", "adapted", "sent", "retrying", "retry 1 0.0"])
     }
 
-    @Test func `an adapter that fails ends it unsent, unless a retrier helps`() async throws {
+    @Test func `an adapter that fails ends it unsent, unless a retrier helps [J1]`() async throws {
         let stage = Stage(Self.well)
         let outcome = await stage.outcome { $0.plan.adaptations = [.headers([.init("A b", "1")])] }
         #expect(outcome?.failure?.kind == .createURLRequestFailed)
@@ -203,7 +202,7 @@ struct LifeTests {
 
     // MARK: the client's code
 
-    @Test func `the client's code is asked at every point, and its word is kept`() async throws {
+    @Test func `the client's code is asked at every point, and its word is kept [F16] [T2]`() async throws {
         let stage = Stage(Self.redirect(302, "/b"), Self.well, Self.redirect(302, "/b"), Self.well)
         let advisor = Advisor()
         let outcome = try #require(
@@ -229,7 +228,7 @@ struct LifeTests {
 
     // MARK: holding up
 
-    @Test func `what is suspended before it starts waits for its resuming`() async throws {
+    @Test func `what is suspended before it starts waits for its resuming [F4]`() async throws {
         let listener = Listener()
         let stage = Stage(Self.well)
         let exchange = await stage.exchange(observer: listener)
@@ -289,7 +288,7 @@ struct LifeTests {
         #expect(exchange.outcome?.failure?.kind == .explicitlyCancelled)
     }
 
-    @Test func `whatever its owner does and when, it ends once`() async throws {
+    @Test func `whatever its owner does and when, it ends once [F18]`() async throws {
         var random = SplitMix(state: 7)
         for _ in 0..<300 {
             let stage = Stage(Self.lost, Self.redirect(302, "/b"), Self.well)

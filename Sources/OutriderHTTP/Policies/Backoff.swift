@@ -28,6 +28,7 @@ package struct Backoff: Sendable, Equatable {
     ///   - retries: how many there have been.
     ///   - chance: at random from 0 to 1, for the jitter.
     package func delay(after retries: Int, chance: Double) -> Double {
+        guard scale > 0 else { return 0 }
         var delay = scale
         var left = retries
         // multiplied rather than raised: the end is reached long before the number is large

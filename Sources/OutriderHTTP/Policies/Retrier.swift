@@ -20,7 +20,7 @@ package enum Retrier: Sendable, Equatable {
 
     /// Whether it says anything about answers that nobody calls a failure.
     package var judgesAnswers: Bool {
-        if case .policy(let policy) = self { policy.repeatsAnswers } else { false }
+        if case .policy(let policy) = self { policy.repeatsAnswers && !policy.statuses.isEmpty } else { false }
     }
 
     private static func offlineVerdict(_ question: RetryQuestion, _ wait: Double) -> RetryVerdict {

@@ -45,8 +45,8 @@ package struct RetryPolicy: Sendable, Equatable {
     /// They count whatever kind of failure comes with them.
     package var statuses: Set<Int> = [408, 500, 502, 503, 504]
     package var kinds = Self.networkKinds
-    /// Whether answers with one of the statuses are repeated although nobody calls them a failure.
-    package var repeatsAnswers = false
+    /// Whether answers with one of the statuses are repeated although nobody calls them a failure. Alamofire does not.
+    package var repeatsAnswers = true
     /// Whether methods that are not listed are repeated, too, if the request had provably not been sent.
     package var repeatsUnsent = false
     /// Whether the server's Retry-After is kept to where it is longer than the delay.

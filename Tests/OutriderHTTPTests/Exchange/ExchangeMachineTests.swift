@@ -69,7 +69,7 @@ struct ExchangeMachineTests {
         #expect(machine.received() == .finish(nil))
     }
 
-    @Test func `a retrier's own failure ends it in place of the first`() {
+    @Test func `a retrier's own failure ends it in place of the first [J4] [J6]`() {
         var machine = ExchangeMachine([.retry], mostAttempts: 9)
         _ = machine.start()
         _ = machine.failed(Self.lost)
@@ -83,7 +83,7 @@ struct ExchangeMachineTests {
         #expect(machine.adapted() == .send)
     }
 
-    @Test func `nobody is asked about a cancelled request, not even during a delay`() {
+    @Test func `nobody is asked about a cancelled request, not even during a delay [J7]`() {
         var sending = ExchangeMachine([.retry], mostAttempts: 9)
         _ = sending.start()
         #expect(sending.failed(Self.cancelled) == .finish(Self.cancelled))

@@ -17,7 +17,7 @@ import Testing
         .finished: [],
     ]
 
-    @Test func `phases follow each other as drawn`() {
+    @Test func `phases follow each other as drawn [F1] [F2]`() {
         for phase in RequestPhase.allCases {
             for next in RequestPhase.allCases {
                 #expect(phase.mayBecome(next) == (Self.allowed[phase]?.contains(next) == true), "\(phase) → \(next)")

@@ -31,7 +31,7 @@ struct RedirectPolicyTests {
         (301, "DELETE", "DELETE"), (303, "HEAD", "HEAD"), (301, "HEAD", "HEAD"), (302, "PATCH", "PATCH"),
         (303, "GET", "GET"),
     ])
-    func `the status decides what becomes of the method`(status: Int, method: String, becomes: String) throws {
+    func `the status decides what becomes of the method [T5]`(status: Int, method: String, becomes: String) throws {
         let found = try #require(try Self.next(status, "/z", try Self.attempt(method)))
         #expect(found.attempt.method == becomes)
     }
@@ -128,7 +128,7 @@ struct RedirectPolicyTests {
         }
     }
 
-    @Test func `there is a limit, and it is the last redirect that is refused`() throws {
+    @Test func `there is a limit, and it is the last redirect that is refused [T6]`() throws {
         let attempt = try Self.attempt()
         #expect(try Self.next(302, "/z", attempt, hops: 19) != nil)
         let failure = #expect(throws: HTTPFailure.self) { try Self.next(302, "/z", attempt, hops: 20) }
@@ -156,7 +156,7 @@ struct RedirectPolicyTests {
         ("https://a.example:8443/", false), ("https://b.example/", false), ("https://sub.a.example/", false),
         ("https://example/", false), ("//b.example", false),
     ])
-    func `credentials and unmarked headers stay behind`(location: String, isSame: Bool) throws {
+    func `credentials and unmarked headers stay behind [T5]`(location: String, isSame: Bool) throws {
         let sent = try Self.attempt("GET", "https://a.example/", Self.fields)
         let found = try #require(try Self.next(302, location, sent))
         #expect(found.attempt.fields.list.map(\.name) == (isSame ? Self.fields.list.map(\.name) : Self.kept))
