@@ -147,7 +147,11 @@ extension Exchange {
             state.control = nil
             state.snapshot.timelines = outcome.timelines
             state.built = nil
-            if case .success(let attempt) = state.request { state.request = .success(attempt.withoutLongBody) }
+            if state.snapshot.progress.sentTotal ?? 0 > Attempt.keptBodyBytes,
+                case .success(let attempt) = state.request
+            {
+                state.request = .success(attempt.withoutLongBody)
+            }
             defer { (state.whenEnded, state.watchdog) = (nil, nil) }
             return (state.takeWaiters { _ in true }, state.whenEnded, state.watchdog)
         }
@@ -220,7 +224,7 @@ extension Exchange.State {
 
 extension Attempt {
     /// Bodies up to this stay for `request.curl`; a longer one is shown as standard input.
-    private static let keptBodyBytes = 16 << 10
+    fileprivate static let keptBodyBytes: Int64 = 16 << 10
 
     fileprivate var withoutLongBody: Attempt {
         guard case .bytes(let bytes) = body, bytes.count > Self.keptBodyBytes else { return self }

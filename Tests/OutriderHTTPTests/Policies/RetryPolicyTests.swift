@@ -43,7 +43,9 @@ struct RetryPolicyTests {
     }
 
     @Test func `five statuses count, whatever the failure [K3]`() {
-        let counted = (100...599).filter { Self.ask(RetryPolicy(), "GET", Self.unacceptable, status: $0) != .doNotRetry }
+        let counted = (100...599).filter {
+            Self.ask(RetryPolicy(), "GET", Self.unacceptable, status: $0) != .doNotRetry
+        }
         #expect(counted == [408, 500, 502, 503, 504])
     }
 
@@ -115,10 +117,11 @@ struct RetryPolicyTests {
         #expect(backoff.delay(after: Int.max, chance: 1) == 0)
     }
 
-    @Test(arguments: [
-        ("5", 5.0), (" 5 ", 5.0), ("0", 0.0), ("Sun, 09 Sep 2001 01:46:50 GMT", 10.0),
-        ("Sun, 09 Sep 2001 01:46:30 GMT", 0.0), ("-5", nil), ("5.5", nil), ("", nil), ("five", nil),
-    ] as [(String, Double?)])
+    @Test(
+        arguments: [
+            ("5", 5.0), (" 5 ", 5.0), ("0", 0.0), ("Sun, 09 Sep 2001 01:46:50 GMT", 10.0),
+            ("Sun, 09 Sep 2001 01:46:30 GMT", 0.0), ("-5", nil), ("5.5", nil), ("", nil), ("five", nil),
+        ] as [(String, Double?)])
     func `Retry-After is seconds or a date`(value: String, seconds: Double?) {
         #expect(RetryAfter.seconds([.init("Retry-After", value)], now: 1_000_000_000) == seconds)
     }

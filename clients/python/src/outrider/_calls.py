@@ -38,6 +38,9 @@ if TYPE_CHECKING:
         serialize: str | Mapping[str, str] | None
         body_to: Literal["inline", "stored", "file", "discard"] | None
         max_inline: int | None
+        redirect: Literal["follow", "none"] | Mapping[str, Any] | None
+        retry: bool | Literal["connectionLost"] | Mapping[str, Any] | None
+        start_immediately: bool | None
         metrics: bool | None
         tag: str | None
         events: bool | Sequence[str] | None
@@ -236,6 +239,9 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "events": _put_events,
     "body_to": _plain("bodyTo"),
     "max_inline": _plain("maxInline"),
+    "redirect": _plain("redirect"),
+    "retry": _plain("retry"),
+    "start_immediately": _plain("startImmediately"),
     "metrics": _plain("metrics"),
     "tag": _plain("tag"),
     "retry": _plain("retry"),
@@ -348,6 +354,9 @@ def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults)
         spec["timeout"] = defaults.timeout
     ending = "}" if "serialize" in spec else "," + _EXACT + "}"
     guard = defaults.guard if given is None else guard_for(given)
+    if spec.get("retry") or spec.get("startImmediately") is False:
+        # each attempt has the whole timeout, and the service its own limits
+        guard = FOREVER
     return Built(encode(spec, "the request")[:-1] + ending, guard, bool(check))
 
 

@@ -105,6 +105,8 @@ class Client:
         ``serialize``     ``json``, ``text``, ``auto``: let the service check or decode the body
         ``body_to``       ``stored``, ``file`` or ``discard``: leave the body in the service
         ``max_inline``    up to how many bytes the body comes with the answer
+        ``redirect``      ``none``, or a mapping with ``max``, ``keepHeaders``, ``keepBody``
+        ``retry``         ``True``, ``connectionLost``, or a mapping such as ``{"limit": 5, "jitter": "full"}``
         ``metrics``       ``True``: report how long each phase took
         ``tag``           a label that comes back in every event
         ``retry``         when to send again, as the protocol says

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Suspends, resumes and cancels requests in random orders, very many, on a running service, and holds it to its word.
+
+    Benchmarks/schedules.py [--schedules N] [--seed N] [--together N]
+
+A schedule is one request, to a server that answers, dies, redirects, or drips, and up to eight things that are done to
+it. Each must end exactly once, tell nothing after its end, and leave nothing behind: descriptors and memory of the
+service are compared at the end with what they were after the first tenth. $OUTRIDER is the binary; default: the debug or
+release build. Prints one line, and fails with status 1 when a promise was broken.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PATHS = ["/fine", "/fine", "/to", "/dies", "/drip", "/late"]
+DEEDS = ["request.suspend", "request.resume", "request.cancel"]
+
+
+async def serve(reader, writer):
+    try:
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            path = head.split(b" ", 2)[1]
+            if path == b"/to":
+                writer.write(b"HTTP/1.1 302 Found\r\nLocation: /fine\r\nContent-Length: 0\r\n\r\n")
+            elif path == b"/dies":
+                if random.random() < 0.5:
+                    break
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine")
+            elif path == b"/drip":
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n" + bytes(20000))
+                await asyncio.sleep(0.001)
+                writer.write(bytes(20000))
+            else:
+                if path == b"/late":
+                    await asyncio.sleep(0.002)
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine")
+            await writer.drain()
+    except (OSError, asyncio.IncompleteReadError):
+        pass
+    finally:
+        writer.close()
+
+
+class Service:
+    """A service on stdio."""
+
+    def __init__(self, binary):
+        self.process = subprocess.Popen([binary, "serve", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.waiting, self.ends, self.number, self.broken = {}, {}, 0, []
+
+    async def open(self):
+        loop = asyncio.get_running_loop()
+        self.reader = asyncio.StreamReader(limit=1 << 24)
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(self.reader), self.process.stdout)
+        self.listening = asyncio.create_task(self.listen())
+
+    async def listen(self):
+        while line := await self.reader.readline():
+            message = json.loads(line)
+            if "method" in message:
+                self.heard(message["method"], message["params"])
+            else:
+                future = self.waiting.pop(message["id"], None)
+                if future is None:
+                    self.broken.append(f"a second reply: {line[:200]!r}")
+                elif not future.done():
+                    future.set_result(message)
+
+    def heard(self, method, params):
+        name = params.get("request")
+        if name not in self.ends:
+            return
+        ends = self.ends[name]
+        if ends["finished"].done():
+            self.broken.append(f"{method} after the end of {name}")
+        elif method == "event.finish":
+            ends["finished"].set_result(params["response"])
+
+    def call(self, method, params):
+        self.number += 1
+        future = asyncio.get_running_loop().create_future()
+        self.waiting[self.number] = future
+        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+        return future
+
+    def use(self):
+        """Bytes resident, and descriptors."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        memory = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
+        return memory * 1024, len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+
+async def schedule(service, url, chance):
+    params = {"url": url + chance.choice(PATHS), "events": ["state", "finish"], "timeout": 20,
+              "retry": {"scale": 0.001, "limit": 3}, "startImmediately": chance.random() < 0.8}
+    handle = (await service.call("data.start", params))["result"]["request"]
+    ends = service.ends[handle] = {"finished": asyncio.get_running_loop().create_future()}
+    deeds = [chance.choice(DEEDS if chance.random() < 0.3 else DEEDS[:2]) for _ in range(chance.randint(0, 8))]
+    replies = []
+    for deed in [*deeds, "request.resume"]:
+        replies.append(service.call(deed, {"request": handle}))
+        if chance.random() < 0.3:
+            await asyncio.sleep(0)
+    for reply in replies:
+        if "error" in await asyncio.wait_for(reply, 30):
+            service.broken.append(f"{handle}: {reply.result()}")
+    response = await asyncio.wait_for(ends["finished"], 30)
+    error = response.get("error", {}).get("code")
+    if error not in (None, 1900, 1404) or (error == 1900 and "request.cancel" not in deeds):
+        service.broken.append(f"{deeds} ended with {response}")
+    state = (await service.call("request.get", {"request": handle}))["result"]["state"]
+    if state != ("cancelled" if error == 1900 else "finished"):
+        service.broken.append(f"{handle} is {state} after {response}")
+    await service.call("request.forget", {"request": handle})
+    del service.ends[handle]
+
+
+async def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--schedules", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--together", type=int, default=32)
+    options = parser.parse_args()
+    builds = [ROOT / f".build/{kind}/outrider" for kind in ("release", "debug")]
+    binary = os.environ.get("OUTRIDER") or next(str(one) for one in builds if one.exists())
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    service = Service(binary)
+    await service.open()
+    chance, left, early, began = random.Random(options.seed), options.schedules, None, time.monotonic()
+
+    async def work():
+        nonlocal left, early
+        while left > 0 and not service.broken:
+            left -= 1
+            await schedule(service, url, chance)
+            if early is None and left <= options.schedules * 0.9:
+                early = service.use()
+
+    await asyncio.gather(*(work() for _ in range(options.together)))
+    await asyncio.sleep(0.1)
+    running = (await service.call("server.stats", {}))["result"]["requests"]["running"]
+    late = service.use()
+    if running:
+        service.broken.append(f"{running} requests are still running")
+    if late[1] > early[1] + options.together or late[0] > early[0] + (16 << 20):
+        service.broken.append(f"grew from {early} to {late}")
+    service.process.stdin.close()
+    seconds = time.monotonic() - began
+    print(f"{options.schedules - left} schedules, {len(service.broken)} broken promises, {seconds:.0f} s; "
+          f"memory {early[0] >> 10} to {late[0] >> 10} KiB, descriptors {early[1]} to {late[1]}")
+    for one in service.broken[:10]:
+        print("  ", one)
+    service.listening.cancel()
+    sys.exit(1 if service.broken else 0)
+
+
+asyncio.run(main())
