@@ -44,9 +44,6 @@ if TYPE_CHECKING:
         metrics: bool | None
         tag: str | None
         events: bool | Sequence[str] | None
-        retry: bool | str | Mapping[str, Any] | None
-        redirect: str | Mapping[str, Any] | None
-        start_immediately: bool | None
         detach: bool | None
         allow_get_body: bool | None
         check: bool | None
@@ -244,9 +241,6 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "start_immediately": _plain("startImmediately"),
     "metrics": _plain("metrics"),
     "tag": _plain("tag"),
-    "retry": _plain("retry"),
-    "redirect": _plain("redirect"),
-    "start_immediately": _plain("startImmediately"),
     "detach": _plain("detach"),
     "allow_get_body": _plain("allowGetBody"),
     "content_type": _plain("contentType"),

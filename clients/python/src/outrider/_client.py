@@ -109,8 +109,6 @@ class Client:
         ``retry``         ``True``, ``connectionLost``, or a mapping such as ``{"limit": 5, "jitter": "full"}``
         ``metrics``       ``True``: report how long each phase took
         ``tag``           a label that comes back in every event
-        ``retry``         when to send again, as the protocol says
-        ``redirect``      where to follow; without it redirects are followed
         ``events``        ``True``, or which kinds of events to send; see :meth:`events`
         ``check``         ``False``: return failed exchanges instead of raising
         """
