@@ -7,8 +7,8 @@
 
 A schedule is one request, to a server that answers, dies, redirects, or drips, and up to eight things that are done to
 it. Each must end exactly once, tell nothing after its end, and leave nothing behind: descriptors and memory of the
-service are compared at the end with what they were after the first tenth. $OUTRIDER is the binary; default: the debug or
-release build. Prints one line, and fails with status 1 when a promise was broken.
+service are compared at the end with what they were after the first tenth. $OUTRIDER is the binary; without it the
+release build, or the debug build. Prints one line, and fails with status 1 when a promise was broken.
 """
 
 import argparse
@@ -46,7 +46,7 @@ async def serve(reader, writer):
                     await asyncio.sleep(0.002)
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine")
             await writer.drain()
-    except (OSError, asyncio.IncompleteReadError):
+    except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
         pass
     finally:
         writer.close()
@@ -165,7 +165,7 @@ async def main():
     for one in service.broken[:10]:
         print("  ", one)
     service.listening.cancel()
-    sys.exit(1 if service.broken else 0)
+    return 1 if service.broken else 0
 
 
-asyncio.run(main())
+sys.exit(asyncio.run(main()))
