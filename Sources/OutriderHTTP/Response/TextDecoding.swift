@@ -14,11 +14,13 @@ package struct DecodedText: Sendable, Equatable {
 
 /// Finds the charset of a body and decodes it, strictly: text that comes out is exactly what was sent.
 package enum TextDecoding {
-    /// The charset wanted by the caller wins, then a byte order mark, then the declared one, then UTF-8. A byte order mark
-    /// is not part of the text.
+    /// The charset wanted by the caller wins, then a byte order mark, then the declared one, then the fallback, then UTF-8.
+    /// A byte order mark is not part of the text. With a fallback, a declared charset that is not known counts as none.
     ///
     /// Nil when the bytes are not in that charset, or the charset is not known: nothing is replaced or guessed.
-    package static func decode(_ bytes: [UInt8], wanted: String? = nil, declared: String? = nil) -> DecodedText? {
+    package static func decode(
+        _ bytes: [UInt8], wanted: String? = nil, declared: String? = nil, fallback: String? = nil
+    ) -> DecodedText? {
         let mark = byteOrderMark(bytes)
         let charset: Charset
         if let wanted {
@@ -26,9 +28,13 @@ package enum TextDecoding {
             charset = known
         } else if let mark {
             charset = mark.charset
-        } else if let declared {
-            guard let known = Charset(label: declared) else { return nil }
+        } else if let declared, let known = Charset(label: declared) {
             charset = known
+        } else if let fallback {
+            guard let known = Charset(label: fallback) else { return nil }
+            charset = known
+        } else if declared != nil {
+            return nil
         } else {
             charset = .utf8
         }
@@ -57,7 +63,18 @@ package enum TextDecoding {
         case .cyrillic: singleByte(bytes, SingleByteTables.cyrillic)
         case .latin9: singleByte(bytes, SingleByteTables.latin9)
         case .koi8r: singleByte(bytes, SingleByteTables.koi8r)
+        default: rare(bytes, charset)
         }
+    }
+
+    private static func rare(_ bytes: ArraySlice<UInt8>, _ charset: Charset) -> String? {
+        if let name = charset.systemName { return Iconv.decode(bytes, from: name) }
+        return RareSingleByteTables.table(of: charset).flatMap { singleByte(bytes, $0) }
+    }
+
+    /// Whether decoding may load code from the disk, which is not for an event loop.
+    package static func mayBlock(_ label: String) -> Bool {
+        Charset(label: label)?.systemName != nil
     }
 
     /// Surrogates must come in pairs. By hand, because the library takes fifty times as long.
@@ -84,7 +101,7 @@ package enum TextDecoding {
         return lead == nil ? String(decoding: output, as: UTF8.self) : nil
     }
 
-    /// Without a table every byte is the character of its number.
+    /// Without a table every byte is the character of its number. U+FFFD in a table is no character.
     private static func singleByte(_ bytes: ArraySlice<UInt8>, _ table: [UInt16]?) -> String? {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + bytes.count / 2)
@@ -92,7 +109,9 @@ package enum TextDecoding {
             if byte < 0x80 {
                 output.append(byte)
             } else {
-                append(table.map { UInt32($0[Int(byte & 0x7F)]) } ?? UInt32(byte), to: &output)
+                let scalar = table.map { UInt32($0[Int(byte & 0x7F)]) } ?? UInt32(byte)
+                if scalar == 0xFFFD { return nil }
+                append(scalar, to: &output)
             }
         }
         return String(decoding: output, as: UTF8.self)

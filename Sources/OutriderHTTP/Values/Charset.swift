@@ -10,6 +10,11 @@ package enum Charset: Sendable, Hashable, CaseIterable {
     case latin1
     case windows1252, windows1250, windows1251
     case latin2, cyrillic, latin9, koi8r
+    case windows1253, windows1254, windows1255, windows1256, windows1257, windows1258, windows874
+    case latin3, latin4, arabic, greek, hebrew, latin6, iso885913, iso885914, iso885916
+    case koi8u, macintosh, macCyrillic, ibm866
+    /// Decoded by the C library, where it can.
+    case gbk, gb18030, big5, shiftJIS, eucJP, iso2022JP, eucKR
 
     /// The name that is reported.
     package var name: String {
@@ -26,6 +31,33 @@ package enum Charset: Sendable, Hashable, CaseIterable {
         case .cyrillic: "iso-8859-5"
         case .latin9: "iso-8859-15"
         case .koi8r: "koi8-r"
+        case .windows1253: "windows-1253"
+        case .windows1254: "windows-1254"
+        case .windows1255: "windows-1255"
+        case .windows1256: "windows-1256"
+        case .windows1257: "windows-1257"
+        case .windows1258: "windows-1258"
+        case .windows874: "windows-874"
+        case .latin3: "iso-8859-3"
+        case .latin4: "iso-8859-4"
+        case .arabic: "iso-8859-6"
+        case .greek: "iso-8859-7"
+        case .hebrew: "iso-8859-8"
+        case .latin6: "iso-8859-10"
+        case .iso885913: "iso-8859-13"
+        case .iso885914: "iso-8859-14"
+        case .iso885916: "iso-8859-16"
+        case .koi8u: "koi8-u"
+        case .macintosh: "macintosh"
+        case .macCyrillic: "x-mac-cyrillic"
+        case .ibm866: "ibm866"
+        case .gbk: "gbk"
+        case .gb18030: "gb18030"
+        case .big5: "big5"
+        case .shiftJIS: "shift_jis"
+        case .eucJP: "euc-jp"
+        case .iso2022JP: "iso-2022-jp"
+        case .eucKR: "euc-kr"
         }
     }
 
@@ -50,5 +82,32 @@ package enum Charset: Sendable, Hashable, CaseIterable {
         "iso-8859-5": .cyrillic, "iso8859-5": .cyrillic, "iso_8859-5": .cyrillic, "cyrillic": .cyrillic,
         "iso-8859-15": .latin9, "iso8859-15": .latin9, "iso_8859-15": .latin9, "latin9": .latin9, "l9": .latin9,
         "koi8-r": .koi8r, "koi8": .koi8r, "koi": .koi8r, "koi8_r": .koi8r,
+        "windows-1253": .windows1253, "cp1253": .windows1253, "x-cp1253": .windows1253,
+        "windows-1254": .windows1254, "cp1254": .windows1254, "x-cp1254": .windows1254, "iso-8859-9": .windows1254,
+        "iso8859-9": .windows1254, "iso_8859-9": .windows1254, "latin5": .windows1254, "l5": .windows1254,
+        "windows-1255": .windows1255, "cp1255": .windows1255, "x-cp1255": .windows1255,
+        "windows-1256": .windows1256, "cp1256": .windows1256, "x-cp1256": .windows1256,
+        "windows-1257": .windows1257, "cp1257": .windows1257, "x-cp1257": .windows1257,
+        "windows-1258": .windows1258, "cp1258": .windows1258, "x-cp1258": .windows1258,
+        "windows-874": .windows874, "tis-620": .windows874, "iso-8859-11": .windows874, "dos-874": .windows874,
+        "iso-8859-3": .latin3, "iso8859-3": .latin3, "iso_8859-3": .latin3, "latin3": .latin3, "l3": .latin3,
+        "iso-8859-4": .latin4, "iso8859-4": .latin4, "iso_8859-4": .latin4, "latin4": .latin4, "l4": .latin4,
+        "iso-8859-6": .arabic, "iso8859-6": .arabic, "iso_8859-6": .arabic, "arabic": .arabic, "asmo-708": .arabic,
+        "iso-8859-7": .greek, "iso8859-7": .greek, "iso_8859-7": .greek, "greek": .greek, "elot_928": .greek,
+        "iso-8859-8": .hebrew, "iso8859-8": .hebrew, "iso_8859-8": .hebrew, "hebrew": .hebrew, "iso-8859-8-i": .hebrew,
+        "iso-8859-10": .latin6, "iso8859-10": .latin6, "latin6": .latin6, "l6": .latin6,
+        "iso-8859-13": .iso885913, "iso8859-13": .iso885913, "iso-8859-14": .iso885914, "iso8859-14": .iso885914,
+        "iso-8859-16": .iso885916, "koi8-u": .koi8u, "koi8-ru": .koi8u,
+        "macintosh": .macintosh, "mac": .macintosh, "x-mac-roman": .macintosh,
+        "x-mac-cyrillic": .macCyrillic, "x-mac-ukrainian": .macCyrillic,
+        "ibm866": .ibm866, "cp866": .ibm866, "866": .ibm866, "csibm866": .ibm866,
+        "gbk": .gbk, "gb2312": .gbk, "gb_2312": .gbk, "gb_2312-80": .gbk, "chinese": .gbk, "x-gbk": .gbk,
+        "gb18030": .gb18030,
+        "big5": .big5, "big5-hkscs": .big5, "cn-big5": .big5, "csbig5": .big5, "x-x-big5": .big5,
+        "shift_jis": .shiftJIS, "shift-jis": .shiftJIS, "sjis": .shiftJIS, "x-sjis": .shiftJIS, "ms_kanji": .shiftJIS,
+        "windows-31j": .shiftJIS, "csshiftjis": .shiftJIS, "ms932": .shiftJIS,
+        "euc-jp": .eucJP, "x-euc-jp": .eucJP, "iso-2022-jp": .iso2022JP, "csiso2022jp": .iso2022JP,
+        "euc-kr": .eucKR, "korean": .eucKR, "ks_c_5601-1987": .eucKR, "ksc5601": .eucKR, "ksc_5601": .eucKR,
+        "windows-949": .eucKR, "cseuckr": .eucKR,
     ]
 }
