@@ -30,6 +30,8 @@ package enum Methods {
 
         table.add(EvaluateRetry.self)
         table.add(EvaluateSchema.self)
+        table.add(EvaluateSerialization.self)
+        table.add(EvaluateValidation.self)
 
         table.add(HarExport.self)
         table.add(HeadersNormalize.self)
@@ -51,6 +53,8 @@ package enum Methods {
         table.add(ResponseRead.self)
         table.add(ResponseRelease.self)
         table.add(ResponseSave.self)
+        table.add(ResponseSerialize.self)
+        table.add(ResponseValidate.self)
 
         table.add(RPCDiscover.self)
 

@@ -99,6 +99,7 @@ extension ExchangeRunner {
             try await advisor.judge(moment(attempt, machine))
             return machine.judged()
         } catch {
+            if let body = answer?.body, body.expectedBytes != nil { await drain(body) }
             giveUp()
             return machine.failed(error)
         }

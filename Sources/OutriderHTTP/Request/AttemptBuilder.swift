@@ -67,6 +67,7 @@ package enum AttemptBuilder {
             body: try spec.body.encoded(fileSize: fileSize))
         attempt.timeouts = spec.timeouts
         attempt.trust = spec.trust
+        attempt.maximumBodyBytes = spec.wishes?.maxBody
         return attempt
     }
 

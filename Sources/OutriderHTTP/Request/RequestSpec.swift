@@ -21,6 +21,8 @@ package struct RequestSpec: Sendable {
     /// An inline body of more bytes than this becomes stored. Default 1 MiB.
     package var maxInline = 1 << 20
     package var serialize = SerializeSpec()
+    /// What the answer must be, and who else wants it; nil when nothing was said.
+    package var wishes: ResponseWishes?
     package var metrics = false
     /// A label of the caller's own.
     package var tag: String?
@@ -41,20 +43,4 @@ package struct RequestSpec: Sendable {
 /// Where the body of an answer goes.
 package enum BodyDestination: String, Sendable, CaseIterable {
     case inline, stored, file, discard
-}
-
-/// The shape in which the body of an answer is wanted.
-package struct SerializeSpec: Sendable, Equatable {
-    package enum Shape: String, Sendable, CaseIterable {
-        case auto, json, text, base64, none
-    }
-
-    package var shape: Shape
-    /// The charset of text, whatever the Content-Type says.
-    package var encoding: String?
-
-    package init(_ shape: Shape = .auto, encoding: String? = nil) {
-        self.shape = shape
-        self.encoding = encoding
-    }
 }

@@ -12,6 +12,8 @@ package struct SerializedBody: Sendable {
         case text(String, charset: String)
         /// The bytes as they are; whoever writes them encodes them.
         case base64
+        /// Other bytes than those that came, because they were preprocessed.
+        case data([UInt8])
     }
 
     package var shape: Shape
@@ -19,8 +21,10 @@ package struct SerializedBody: Sendable {
     package var note: String?
     /// Why the response failed, where the caller insisted on a shape.
     package var failure: HTTPFailure?
+    /// The name of the case that was chosen, where there were cases and it has one.
+    package var branch: String?
 
-    init(_ shape: Shape, note: String? = nil, failure: HTTPFailure? = nil) {
+    package init(_ shape: Shape, note: String? = nil, failure: HTTPFailure? = nil) {
         self.shape = shape
         self.note = note
         self.failure = failure
@@ -36,6 +40,7 @@ package struct SerializedBody: Sendable {
 /// | `text`   | text; else base64, a note, and failure 1703                                                      |
 /// | `base64` | base64                                                                                           |
 /// | `none`   | nothing                                                                                          |
+/// | `propertyList` | its value as JSON; else as `auto`, a note, and failure 1705 (1700 when empty)              |
 ///
 /// An empty body is `none`. Text with U+0000 counts as not decodable, because clients lose or change it.
 package enum Serialization {
@@ -53,8 +58,10 @@ package enum Serialization {
         case .text:
             guard let text = text(bytes, spec, type) else {
                 let note = undecodable(bytes, spec, type)
+                let details = charset(spec, type).map { [FailureDetail.encoding($0)] } ?? []
                 return SerializedBody(
-                    .base64, note: note, failure: HTTPFailure(.stringSerializationFailed, note, sent: .sent))
+                    .base64, note: note,
+                    failure: HTTPFailure(.stringSerializationFailed, note, sent: .sent, details: details))
             }
             return SerializedBody(text)
         case .json:
@@ -63,6 +70,7 @@ package enum Serialization {
                     .jsonSerializationFailed, "the body of the answer is \(note)", sent: .sent,
                     underlying: .init(.json, 0, note))
             }
+        case .propertyList: return propertyList(bytes, spec, type)
         case .auto:
             if type?.isJSON == true { return json(bytes, spec, type) { _ in nil } }
             guard type == nil || type?.isTextual == true else { return SerializedBody(.base64) }
@@ -74,14 +82,17 @@ package enum Serialization {
     }
 
     private static func empty(_ spec: SerializeSpec, _ emptyIsFine: Bool) -> SerializedBody {
-        guard spec.shape == .json, !emptyIsFine else { return SerializedBody(.none) }
+        guard spec.shape == .json || spec.shape == .propertyList, !emptyIsFine else { return SerializedBody(.none) }
+        let wanted = spec.shape == .json ? "JSON" : "a property list"
         return SerializedBody(
             .none,
-            failure: HTTPFailure(.inputDataNilOrZeroLength, "the answer is empty, and JSON was asked for", sent: .sent))
+            failure: HTTPFailure(
+                .inputDataNilOrZeroLength, "the answer is empty, and \(wanted) was asked for", sent: .sent))
     }
 
     private static func text(_ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?) -> SerializedBody.Shape? {
-        let decoded = TextDecoding.decode(bytes, wanted: spec.encoding, declared: type?.charset)
+        let decoded = TextDecoding.decode(
+            bytes, wanted: spec.encoding, declared: type?.charset, fallback: spec.extras?.fallback)
         guard var decoded, !holdsNul(&decoded.text) else { return nil }
         return .text(decoded.text, charset: decoded.charset.name)
     }
@@ -93,10 +104,17 @@ package enum Serialization {
         }
     }
 
+    /// What the caller or the answer calls the charset; nil when nobody does.
+    private static func charset(_ spec: SerializeSpec, _ type: MediaType?) -> String? {
+        if let wanted = spec.encoding { return wanted }
+        guard let fallback = spec.extras?.fallback else { return type?.charset }
+        return type?.charset.flatMap { Charset(label: $0) == nil ? nil : $0 } ?? fallback
+    }
+
     private static func undecodable(_ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?) -> String {
-        let label = spec.encoding ?? type?.charset
+        let label = charset(spec, type)
         if let label, Charset(label: label) == nil { return "the charset \(FieldRules.shown(label)) is not known" }
-        let decoded = TextDecoding.decode(bytes, wanted: spec.encoding, declared: type?.charset)
+        let decoded = TextDecoding.decode(bytes, wanted: label)
         let charset = label.flatMap(Charset.init(label:)) ?? .utf8
         return decoded == nil ? "the body is not \(charset.name) text" : "the body is text that holds U+0000"
     }
@@ -105,7 +123,8 @@ package enum Serialization {
         _ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?, _ failure: (String) -> HTTPFailure?
     ) -> SerializedBody {
         do {
-            return SerializedBody(.json(try JSONText(checking: utf8(bytes, spec, type), limits: limits)))
+            let text = utf8(bytes, wanted: spec.encoding, declared: type?.charset)
+            return SerializedBody(.json(try JSONText(checking: text, limits: limits)))
         } catch {
             let note = "not JSON: \(error.reason)"
             let shape = text(bytes, spec, type) ?? .base64
@@ -113,16 +132,26 @@ package enum Serialization {
         }
     }
 
+    private static func propertyList(_ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?) -> SerializedBody {
+        do {
+            return SerializedBody(.json(try PropertyListReading.json(bytes)))
+        } catch {
+            let note = "not a property list: \(error.reason)"
+            return SerializedBody(
+                text(bytes, spec, type) ?? .base64, note: note,
+                failure: HTTPFailure(.decodingFailed, "the body of the answer is \(note)", sent: .sent))
+        }
+    }
+
     /// JSON is UTF-8 (RFC 8259 section 8.1); what comes otherwise, or with a byte order mark, is turned into it.
-    private static func utf8(_ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?) -> [UInt8] {
+    static func utf8(_ bytes: [UInt8], wanted: String?, declared: String?) -> [UInt8] {
         let plain = bytes.first.map { $0 < 0x80 } ?? true
-        if plain, spec.encoding == nil, type?.charset == nil { return bytes }
-        return TextDecoding.decode(bytes, wanted: spec.encoding, declared: type?.charset).map { Array($0.text.utf8) }
-            ?? bytes
+        if plain, wanted == nil, declared == nil { return bytes }
+        return TextDecoding.decode(bytes, wanted: wanted, declared: declared).map { Array($0.text.utf8) } ?? bytes
     }
 
     /// The text is only passed through: what must be bounded is depth, for the client's parser.
-    private static let limits: JSONLimits = {
+    static let limits: JSONLimits = {
         var limits = JSONLimits()
         limits.tokens = 1 << 24
         limits.members = 1 << 24

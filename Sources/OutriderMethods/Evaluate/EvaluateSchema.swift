@@ -37,25 +37,3 @@ struct EvaluateSchema: Method {
         Result(faults: params.schema.faults(in: params.value))
     }
 }
-
-/// A JSON Schema of the contract: an object, true or false.
-struct SchemaParameter: JSONDecodable {
-    var document: JSONValue
-
-    init(json: JSONValue) throws(JSONComplaint) {
-        switch json {
-        case .object, .bool: document = json
-        case .array(let values) where values.isEmpty: document = .object(JSONObject())
-        default: throw JSONComplaint("must be a JSON Schema: an object, true or false, not \(json.typeName)")
-        }
-    }
-
-    /// Throws a complaint seen from the object that has the schema as that member.
-    func compiled(formats: Bool, as name: String) throws(JSONComplaint) -> JSONSchema {
-        do throws(JSONComplaint) {
-            return try JSONSchema(document, formats: formats)
-        } catch {
-            throw JSONComplaint("\(name) cannot be used: \(error.message)", at: error.pointer.under(member: name))
-        }
-    }
-}

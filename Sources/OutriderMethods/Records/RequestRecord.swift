@@ -14,6 +14,8 @@ final class RequestRecord: Holdable {
     let handle: Handle<RequestRecord>
     let exchange: Exchange
     let serialize: SerializeSpec
+    /// What else was wanted of the answer; nil for nothing.
+    let wishes: ResponseWishes?
     let tag: String?
     let showsMetrics: Bool
     let showsHandle: Bool
@@ -28,17 +30,26 @@ final class RequestRecord: Holdable {
         var isDetached: Bool
         var kept: StoredResponse?
     }
+    /// Who looked at its answers; nil for nobody.
+    let review: AnswerReview?
+    /// For sending it again; nil where that cannot be.
+    let again: RequestParameters?
+    /// What becomes of its answer, where the client's own code has a part in that.
+    let concluding = Mutex<Task<Conclusion, Never>?>(nil)
 
     private init(
         _ params: RequestParameters, _ handle: Handle<RequestRecord>, _ exchange: Exchange, owner: HandleTable,
-        isOfCall: Bool, events: RequestEvents?
+        isOfCall: Bool, events: RequestEvents?, review: AnswerReview?
     ) {
         self.handle = handle
         self.exchange = exchange
         holding = Mutex(Holding(owner: owner, isDetached: params.isDetached))
         self.isOfCall = isOfCall
         self.events = events
+        again = isOfCall || !exchange.hasShortBody ? nil : params
+        self.review = review
         serialize = params.spec.serialize
+        wishes = params.spec.wishes
         tag = params.spec.tag
         showsMetrics = params.spec.metrics
         showsHandle = params.showsHandle
@@ -61,11 +72,14 @@ final class RequestRecord: Holdable {
             : RequestEvents(
                 params.events, of: handle.name, call: isOfCall ? call.id : nil, tag: params.spec.tag, peer: call.peer)
         let engine = scope.service.engine
+        var spec = params.spec(with: engine.settings)
+        let review = AnswerReview(&spec, nil)
         let exchange = await engine.exchange(
-            params.spec(with: engine.settings), quota: scope.quota, keepsBody: !isOfCall || params.isDetached,
-            observer: events)
+            spec, quota: scope.quota, keepsBody: !isOfCall || params.isDetached, observer: events,
+            advisor: review.map(ReviewOnly.init))
         let owner = params.isDetached ? scope.service.detached : scope.handles
-        let record = RequestRecord(params, handle, exchange, owner: owner, isOfCall: isOfCall, events: events)
+        let record = RequestRecord(
+            params, handle, exchange, owner: owner, isOfCall: isOfCall, events: events, review: review)
         // whoever cannot learn the handle needs no entry for it
         if params.showsHandle || !isOfCall || events != nil { try owner.keep(record, as: handle) }
         if !isOfCall || params.isDetached { record.forget(after: engine.settings.keepSeconds, engine) }
@@ -117,14 +131,23 @@ final class RequestRecord: Holdable {
     func close() { exchange.cancel() }
 
     /// The handle under which the body is kept; made when first asked for. Throws `tooMany` and `clientGone`.
-    func stored(_ body: KeptBody, in engine: Engine) throws(RPCError) -> StoredResponse {
+    func stored(_ body: KeptBody, _ outcome: ExchangeOutcome, in engine: Engine) throws(RPCError) -> StoredResponse {
         let (stored, owner) = holding.withLock { holding -> (StoredResponse, HandleTable?) in
             if let kept = holding.kept { return (kept, nil) }
-            let fresh = StoredResponse(body)
+            let fresh = StoredResponse(body, facts(outcome))
             holding.kept = fresh
             return (fresh, holding.owner)
         }
         if let owner { try stored.keep(in: owner, engine) }
         return stored
+    }
+}
+
+extension Exchange {
+    /// Whether what it sends takes little room: none, a file, or a few bytes.
+    fileprivate var hasShortBody: Bool {
+        guard case .success(let attempt) = request else { return true }
+        if case .bytes(let bytes) = attempt.body { return bytes.count <= 16 << 10 }
+        return true
     }
 }

@@ -34,6 +34,7 @@ extension RequestRecord {
 
     /// How the exchange ended, as this request's caller wants it, and within what its client can read.
     func reply(_ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms) async -> ResponseReply {
+        if wishes != nil || !serialize.isPlain { return await concluded(outcome, engine: engine, terms: terms) }
         let serialize = serialize
         let body: ResponseBodyShape
         var failure = outcome.failure
@@ -53,6 +54,24 @@ extension RequestRecord {
             failure = failure ?? ResponseBodyShape.emptyFailure(outcome, exchange.destination, serialize)
         }
         return await fitted(shape(outcome, body, failure), engine: engine, terms: terms)
+    }
+
+    /// The same for those who said more than a shape.
+    private func concluded(_ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms) async -> ResponseReply {
+        let conclusion = await conclusion(outcome)
+        var body: ResponseBodyShape
+        var failure = conclusion.failure
+        if let made = conclusion.body {
+            body = made
+        } else if case .kept(let kept) = outcome.body {
+            (body, failure) = keptBody(kept, outcome, engine)
+            failure = conclusion.failure ?? failure
+        } else {
+            body = ResponseBodyShape.empty(outcome, isAsked: exchange.destination != .discard)
+        }
+        var shape = shape(outcome, body, failure)
+        shape.results = conclusion.results
+        return await fitted(shape, engine: engine, terms: terms)
     }
 
     /// The head alone, for those who did not want to wait for the body.
@@ -81,7 +100,7 @@ extension RequestRecord {
             return (body, outcome.failure)
         }
         do throws(RPCError) {
-            let name = try stored(kept, in: engine).handle.name
+            let name = try stored(kept, outcome, in: engine).handle.name
             if exchange.destination == .file, let path = kept.path {
                 body.content = .file(name, path: path)
             } else {
@@ -106,12 +125,21 @@ extension RequestRecord {
             do throws(HTTPFailure) {
                 let kept = try await engine.keep(
                     bytes, quota: exchange.quota, contentType: shape.body.contentType)
-                if let kept { (shape.body, shape.failure) = keptBody(kept, shape.outcome, engine) }
+                if let kept {
+                    let failure = shape.failure
+                    (shape.body, shape.failure) = keptBody(kept, shape.outcome, engine)
+                    shape.failure = failure ?? shape.failure
+                }
                 shape.body.note = "longer than maxMessageBytes allows; read it with response.read"
             } catch {
                 shape.body.content = .none
                 shape.failure = shape.failure ?? error
             }
+        }
+        if !shape.results.isEmpty, await Self.written(shape).bytes.count > max(0, limit - Self.envelope) {
+            let failure = HTTPFailure(
+                .limitExceeded, "the results do not fit into maxMessageBytes, \(limit) bytes", sent: .sent)
+            shape.results = shape.results.map { HandlerResult(id: $0.id, failure: $0.failure ?? failure) }
         }
         if await Self.written(shape).bytes.count > max(0, limit - Self.envelope) {
             shape.showsHeaders = false

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderEngine
+import OutriderHTTP
 import OutriderRPC
 import Synchronization
 
@@ -11,6 +12,8 @@ final class StoredResponse: Holdable {
 
     let handle = Handle<StoredResponse>()
     let body: KeptBody
+    /// The answer that it is the body of.
+    let facts: ResponseFacts
     private let state = Mutex(State())
 
     private struct State {
@@ -18,7 +21,10 @@ final class StoredResponse: Holdable {
         var expiry: Postponed?
     }
 
-    init(_ body: KeptBody) { self.body = body }
+    init(_ body: KeptBody, _ facts: ResponseFacts) {
+        self.body = body
+        self.facts = facts
+    }
 
     /// It is for later calls, so it stays as long as its owner.
     var isAwaited: Bool { true }

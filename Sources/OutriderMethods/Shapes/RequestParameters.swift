@@ -32,6 +32,7 @@ struct RequestParameters: JSONDecodable {
         maxInline = try fields.integer("maxInline", in: 0...8_388_608)
         if let serialize: SerializeParameter = try fields.optional("serialize") { spec.serialize = serialize.spec }
         try readPlan(&fields)
+        spec.wishes = try ResponseWishes.read(&fields)
         if let events: EventKinds = try fields.optional("events") { self.events = events }
         spec.metrics = try fields.optional("metrics") ?? false
         spec.tag = try fields.optional("tag")
@@ -84,19 +85,6 @@ struct RequestParameters: JSONDecodable {
         spec.maxInline = maxInline ?? settings.maxInline
         if let file = settings.caFile { spec.trust = .roots(file: file) }
         return spec
-    }
-}
-
-/// The shape in which the body of the response is wanted.
-struct SerializeParameter: JSONDecodable {
-    var spec: SerializeSpec
-
-    init(json: JSONValue) throws(JSONComplaint) {
-        var fields = try JSONFields(json)
-        spec = SerializeSpec()
-        if let shape: SerializeSpec.Shape = try fields.choice("as") { spec.shape = shape }
-        spec.encoding = try fields.optional("encoding")
-        try fields.finish()
     }
 }
 

@@ -13,16 +13,17 @@ extension ResponseBodyShape {
         let contentType = outcome.head?.fields.first("Content-Type")
         let serialized = Serialization.serialize(
             bytes, as: spec, contentType: contentType, emptyIsFine: isEmptyFine(outcome))
-        var body = ResponseBodyShape(
-            content: .none, size: outcome.bodyBytes, contentType: contentType, isTruncated: outcome.isTruncated,
-            note: serialized.note)
-        switch serialized.shape {
-        case .none: break
-        case .json(let text): body.content = .json(text)
-        case .text(let text, let charset): body.content = .text(text, charset: charset)
-        case .base64: body.content = .base64(bytes)
-        }
+        let body = ResponseBodyShape(
+            content: Content(serialized.shape, bytes), size: outcome.bodyBytes, contentType: contentType,
+            isTruncated: outcome.isTruncated, note: serialized.note)
         return (body, serialized.failure)
+    }
+
+    /// A body with its branch, as `ResponseWork` made it.
+    init(_ serialized: SerializedBody, _ bytes: [UInt8], _ facts: ResponseFacts) {
+        self.init(
+            content: Content(serialized.shape, bytes), size: bytes.count, contentType: facts.contentType,
+            note: serialized.note, branch: serialized.branch)
     }
 
     /// No bytes here: none came, none were wanted, or they went to the call that wanted them.
@@ -45,5 +46,17 @@ extension ResponseBodyShape {
 
     private static func isEmptyFine(_ outcome: ExchangeOutcome) -> Bool {
         outcome.method == "HEAD" || outcome.head.map { [204, 205, 304].contains($0.status) } ?? false
+    }
+}
+
+extension ResponseBodyShape.Content {
+    init(_ shape: SerializedBody.Shape, _ bytes: [UInt8]) {
+        switch shape {
+        case .none: self = .none
+        case .json(let text): self = .json(text)
+        case .text(let text, let charset): self = .text(text, charset: charset)
+        case .base64: self = .base64(bytes)
+        case .data(let changed): self = .base64(changed)
+        }
     }
 }

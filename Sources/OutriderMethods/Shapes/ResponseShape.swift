@@ -17,6 +17,8 @@ struct ResponseShape: JSONEncodable {
     var showsMetrics = false
     /// Left out only where they would not fit the client's longest message.
     var showsHeaders = true
+    /// What the handlers got, in their order; empty without handlers.
+    var results: [HandlerResult] = []
 
     func encode(to writer: inout JSONWriter) {
         writer.object { encodeMembers(to: &$0) }
@@ -40,6 +42,7 @@ struct ResponseShape: JSONEncodable {
         }
         writer.member("body", body)
         if let failure { writer.member("error", FailureShape(failure)) }
+        if !results.isEmpty { writer.member("results", results) }
         writer.member("attempts", outcome.attempts)
         writer.member("redirects", outcome.redirects.map(RedirectShape.init))
         writer.member("cache", "bypass")
@@ -67,6 +70,8 @@ struct ResponseBodyShape: JSONEncodable {
     var isTruncated = false
     /// Why it comes in another shape than asked for.
     var note: String?
+    /// The name of the case that was chosen.
+    var branch: String?
 
     func encode(to writer: inout JSONWriter) {
         writer.object { writer in
@@ -87,6 +92,7 @@ struct ResponseBodyShape: JSONEncodable {
             }
             if isTruncated { writer.member("complete", false) }
             writer.member("note", note)
+            writer.member("case", branch)
         }
     }
 

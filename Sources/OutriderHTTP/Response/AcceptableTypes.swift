@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Which media types an answer may have.
+package enum AcceptableTypes: Sendable, Equatable {
+    /// Those of the request's Accept; any, where it has none.
+    case accept
+    /// Media types or patterns such as `text/*`. Parameters do not count.
+    case list([String])
+
+    /// As they are written, for these facts.
+    private func patterns(_ facts: ResponseFacts) -> [String] {
+        switch self {
+        case .list(let types): types
+        case .accept: facts.accept.map { $0.flatMap(FieldRules.listed) } ?? ["*/*"]
+        }
+    }
+
+    /// Why the Content-Type is not acceptable; nil when it is. An empty body has no type that could be wrong.
+    func fault(_ facts: ResponseFacts, isEmpty: Bool) -> HTTPFailure? {
+        if isEmpty { return nil }
+        let written = patterns(facts)
+        let patterns = written.compactMap(Self.type)
+        guard let text = facts.contentType, let type = Self.type(text) else {
+            if patterns.contains(where: { $0.type == "*" && $0.subtype == "*" }) { return nil }
+            let list = written.sorted()
+            return HTTPFailure(
+                .missingContentType,
+                "Response Content-Type was missing, and acceptable are \(Self.shown(list)) (\(facts.shown))",
+                sent: .sent, details: [.acceptable(list)])
+        }
+        if patterns.contains(where: { type.matches($0) }) { return nil }
+        let list = written.sorted()
+        return HTTPFailure(
+            .unacceptableContentType,
+            "Response Content-Type was unacceptable: \(type.essence), not \(Self.shown(list)) (\(facts.shown))",
+            sent: .sent, details: [.acceptable(list), .contentType(type.essence)])
+    }
+
+    /// A media type or pattern; parameters, and space around it, do not matter.
+    package static func type(_ text: String) -> MediaType? {
+        MediaType(parsing: String(FieldRules.trimmed(text[...])))
+    }
+
+    private static func shown(_ list: [String]) -> String {
+        if list.isEmpty { return "none" }
+        let few = list.prefix(6).joined(separator: ", ")
+        return list.count > 6 ? "\(few) and \(list.count - 6) more" : few
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What rules about an answer look at: the request that was sent last, and the head that came back.
+package struct ResponseFacts: Sendable {
+    package var method: String
+    package var url: String
+    /// What the request accepts, as its fields say; nil where it had no Accept.
+    package var accept: [String]?
+    /// Nil when no answer came.
+    package var status: Int?
+    package var fields: HTTPFields
+
+    package init(
+        method: String = "GET", url: String = "", accept: [String]? = nil, status: Int?, fields: HTTPFields = []
+    ) {
+        self.method = method
+        self.url = url
+        self.accept = accept
+        self.status = status
+        self.fields = fields
+    }
+
+    package var contentType: String? { fields.first("Content-Type") }
+
+    /// Whether an answer to this can have no body: to HEAD, or with 204, 205 or 304 (RFC 9110 sections 9.3.2 and 15).
+    package var hasNoBody: Bool {
+        method == "HEAD" || status == 204 || status == 205 || status == 304
+    }
+
+    /// Whether the head says that the body is empty.
+    package var saysEmpty: Bool {
+        hasNoBody || fields.first("Content-Length").map { FieldRules.trimmed($0[...]) == "0" } ?? false
+    }
+
+    /// Which request it was, for sentences: the URL without query, fragment and user, which may hold secrets.
+    package var shown: String { "\(method) \(Self.bare(url))" }
+
+    private static func bare(_ url: String) -> String {
+        var bare = url.prefix { $0 != "?" && $0 != "#" }
+        if let colon = bare.firstIndex(of: ":"), bare[colon...].hasPrefix("://") {
+            let start = bare.index(colon, offsetBy: 3)
+            let authority = bare[start...].prefix { $0 != "/" }
+            if let at = authority.lastIndex(of: "@") {
+                bare = bare[..<start] + bare[bare.index(after: at)...]
+            }
+        }
+        return bare.utf8.count > 300 ? "\(bare.prefix(297))…" : String(bare)
+    }
+}

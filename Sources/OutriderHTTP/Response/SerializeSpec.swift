@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// The shape in which the body of an answer is wanted.
+package struct SerializeSpec: Sendable {
+    package enum Shape: String, Sendable, CaseIterable {
+        case auto, json, text, base64, propertyList, none
+    }
+
+    package var shape: Shape
+    /// The charset of text, whatever the Content-Type says.
+    package var encoding: String?
+    /// Behind one reference: most requests have none.
+    private var box: Box?
+
+    package init(_ shape: Shape = .auto, encoding: String? = nil) {
+        self.shape = shape
+        self.encoding = encoding
+    }
+
+    /// What else was said; nil if nothing was.
+    package var extras: SerializeExtras? {
+        get { box?.extras }
+        set { box = newValue.map(Box.init) }
+    }
+
+    /// Whether nothing but a shape is wanted, or not even that.
+    package var isPlain: Bool { box == nil }
+
+    /// Whether a body that does not fit is a failure.
+    package var insists: Bool {
+        if let extras, extras.schema != nil || extras.callback != nil || !extras.cases.isEmpty { return true }
+        return shape == .json || shape == .text || shape == .propertyList || box?.extras.empty != nil
+    }
+
+    private final class Box: Sendable {
+        let extras: SerializeExtras
+
+        init(_ extras: SerializeExtras) { self.extras = extras }
+    }
+}
+
+/// What few requests say about the shape of their answer.
+package struct SerializeExtras: Sendable {
+    /// The charset of text when neither the caller nor the answer names one that is known. Nil for UTF-8.
+    package var fallback: String?
+    /// When an empty body is fine. Nil for the usual rule, by which an empty text is a text.
+    package var empty: EmptyRule?
+    package var preprocess: Preprocess?
+    /// What the value must fit, when it is JSON or a property list.
+    package var schema: JSONSchema?
+    /// The client's own serializer, which is asked whatever happened.
+    package var callback: CallbackSpec?
+    /// Bring the body into its shape although the exchange failed, as a handler's result.
+    package var ignoresError = false
+    /// The first whose condition holds is used in place of the rest.
+    package var cases: [BodyCase] = []
+
+    package init() {}
+
+    var asksClient: Bool {
+        callback != nil || preprocess?.callback != nil || cases.contains { $0.serialize.asksClient }
+    }
+}
+
+extension SerializeSpec {
+    /// Whether the client's own code has a part in it.
+    package var asksClient: Bool { extras?.asksClient ?? false }
+}
+
+/// When an empty body is not a failure.
+package struct EmptyRule: Sendable {
+    package var status: StatusRanges
+    package var methods: [String]
+
+    package init(status: StatusRanges? = nil, methods: [String]? = nil) {
+        self.status = status ?? StatusRanges([204...205])
+        self.methods = methods ?? ["HEAD"]
+    }
+
+    /// 304 never has a body (RFC 9110 section 15.4.5), so no rule can expect one.
+    func allows(_ facts: ResponseFacts) -> Bool {
+        methods.contains(facts.method) || facts.status.map { $0 == 304 || status.contains($0) } ?? false
+    }
+}
+
+/// What is done to the bytes of a body before they are read. Nothing is done to an empty one.
+package enum Preprocess: Sendable {
+    /// So many bytes are dropped from the start.
+    case dropFirst(Int)
+    /// These bytes are dropped from the start, where they are.
+    case dropPrefix([UInt8])
+    /// The client's own code gives other bytes.
+    case callback(CallbackSpec)
+
+    /// What some servers write before JSON so that no other site can read it.
+    package static let googleXSSI = Preprocess.dropPrefix(Array(")]}',\n".utf8))
+
+    package var callback: CallbackSpec? {
+        if case .callback(let callback) = self { callback } else { nil }
+    }
+
+    func apply(_ bytes: [UInt8]) -> [UInt8] {
+        switch self {
+        case .dropFirst(let count): Array(bytes.dropFirst(max(0, count)))
+        case .dropPrefix(let prefix): bytes.starts(with: prefix) ? Array(bytes.dropFirst(prefix.count)) : bytes
+        case .callback: bytes
+        }
+    }
+}

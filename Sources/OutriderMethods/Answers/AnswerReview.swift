@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import Synchronization
+
+/// Looks at the answers of one request while it goes on, so that what is wrong with them can be put to its retriers.
+final class AnswerReview: Sendable {
+    private let validation: Validation?
+    private let serialize: SerializeSpec
+    private let handlers: [ResponseRecipient]
+    /// Whether a body that cannot be brought into its shape is worth another attempt.
+    private let checksShape: Bool
+    private let asker: (any AnswerAsking)?
+    /// The body in its shape, when it was made for the last answer.
+    private let body = Mutex<SerializedBody?>(nil)
+
+    /// Nil where there is nothing to look at, which is most often. What the exchange must do is written into the plan.
+    init?(_ spec: inout RequestSpec, _ asker: (any AnswerAsking)?) {
+        let validation = spec.wishes?.validation
+        let retries = !(spec.shared?.plan.retriers.isEmpty ?? true)
+        if validation == nil, !retries { return nil }
+        let handlers = spec.wishes?.handlers ?? []
+        let insists =
+            spec.destination == .inline && spec.serialize.insists || handlers.contains { $0.serialize.insists }
+        let checksShape = retries && insists
+        guard validation != nil || checksShape else { return nil }
+        self.validation = validation
+        serialize = spec.serialize
+        self.handlers = handlers
+        self.checksShape = checksShape
+        self.asker = asker
+        spec.plan.asksAboutHead = spec.plan.asksAboutHead || validation?.looksAtHead ?? false
+        spec.plan.asksAboutAnswer = true
+    }
+
+    /// What was made of the body of the last answer.
+    var made: SerializedBody? { body.withLock { $0 } }
+
+    /// Throws what is wrong with the head.
+    func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
+        guard let validation, validation.looksAtHead else { return }
+        let work = ResponseWork(facts: ResponseFacts(moment), asker: asker)
+        if let failure = await work.faultOfHead(validation) { throw failure }
+    }
+
+    /// Throws what is wrong with the answer, or with bringing it into its shape.
+    func review(_ answer: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
+        body.withLock { $0 = nil }
+        let work = ResponseWork(facts: ResponseFacts(moment), asker: asker)
+        if let validation, let failure = await work.fault(validation, answer, includingHead: false) { throw failure }
+        guard checksShape else { return }
+        if !answer.isKept {
+            let made = await work.body(try await answer.whole(), serialize, failure: nil)
+            body.withLock { $0 = made }
+            if let failure = made.failure { throw failure }
+        }
+        for handler in handlers where !handler.asksClient {
+            if let failure = await work.result(handler, answer, failure: nil).failure { throw failure }
+        }
+    }
+}
+
+extension ResponseFacts {
+    init(_ moment: ExchangeMoment) {
+        let accept = moment.request.fields.all("Accept")
+        self.init(
+            method: moment.request.method, url: moment.request.url.description, accept: accept.isEmpty ? nil : accept,
+            status: moment.head?.status, fields: moment.head?.fields ?? [])
+    }
+}
+
+extension ResponseRecipient {
+    var asksClient: Bool { serialize.asksClient || validation?.asksClient ?? false }
+}
+
+/// Asks nobody: only what can be judged by data.
+final class ReviewOnly: ExchangeAdvisor {
+    private let answers: AnswerReview
+
+    init(_ answers: AnswerReview) { self.answers = answers }
+
+    func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt { moment.request }
+
+    func redirect(
+        _ name: String, _ hop: RedirectHop, next: Attempt, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> Attempt? { nil }
+
+    func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) { try await answers.judge(moment) }
+
+    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
+        try await answers.review(body, moment)
+    }
+
+    func retry(
+        _ name: String, _ failure: HTTPFailure, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> RetryVerdict { .doNotRetry }
+}

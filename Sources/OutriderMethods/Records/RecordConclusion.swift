@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+extension RequestRecord {
+    /// What rules look at.
+    func facts(_ outcome: ExchangeOutcome) -> ResponseFacts {
+        var facts = ResponseFacts(method: outcome.method, url: outcome.url, status: outcome.head?.status)
+        if let head = outcome.head { facts.fields = head.fields }
+        if case .success(let attempt) = exchange.request {
+            let accept = attempt.fields.all("Accept")
+            if !accept.isEmpty { facts.accept = accept }
+        }
+        return facts
+    }
+
+    /// What became of the answer. The client's own code is asked once, however often its answer is wanted.
+    func conclusion(_ outcome: ExchangeOutcome) async -> Conclusion {
+        let handlers = wishes?.handlers ?? []
+        guard serialize.asksClient || handlers.contains(where: \.asksClient) else { return await conclude(outcome) }
+        let task = concluding.withLock { task in
+            if let task { return task }
+            let fresh = Task { await self.conclude(outcome) }
+            task = fresh
+            return fresh
+        }
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            if isOfCall { task.cancel() }
+        }
+    }
+
+    private func conclude(_ outcome: ExchangeOutcome) async -> Conclusion {
+        let work = ResponseWork(facts: facts(outcome), asker: asker)
+        return await Conclusion.make(
+            outcome, exchange.destination, serialize, wishes?.handlers ?? [], work, failure: outcome.failure,
+            made: outcome.failure == nil ? review?.made : nil)
+    }
+
+    var asker: (any AnswerAsking)? { nil }
+
+    /// The same request once more, not yet started. Nobody hears of its events.
+    func repeated(_ call: Call<ClientScope>) async throws(RPCError) -> RequestRecord {
+        guard var again else {
+            throw RPCError(
+                .wrongState, "the request cannot be sent again: only data.start keeps it, and bodies of at most 16 KiB",
+                data: ["pointer": .string("/reperform")])
+        }
+        again.events = []
+        return try await RequestRecord.make(again, call, isOfCall: false)
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Brings a response that is over into another shape, from the bytes that came; or sends its request again for it.
+struct ResponseSerialize: Method {
+    static let name = "response.serialize"
+
+    struct Params: JSONDecodable {
+        var source: ResponseSource
+        var handler: ResponseRecipient
+        var reperforms: Bool
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let source = try ResponseSource.read(&fields)
+            let serialize: SerializeParameter? = try fields.optional("serialize")
+            let validate: ValidateParameter? = try fields.optional("validate")
+            reperforms = try fields.optional("reperform") ?? false
+            try fields.finish()
+            self.source = try JSONFields.need("response", source)
+            handler = ResponseRecipient(
+                id: "", serialize: serialize?.spec ?? SerializeSpec(), validation: validate?.validation)
+            if reperforms, case .response = self.source {
+                throw JSONComplaint(
+                    "reperform goes with the handle of a request only", at: JSONPointer(member: "reperform"))
+            }
+        }
+    }
+
+    struct Reply: JSONEncodable {
+        /// The new request, where it was sent again.
+        var request: Handle<RequestRecord>?
+        var result: HandlerResult
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("ok", result.failure == nil)
+                writer.member("request", request)
+                writer.member("body", result.body)
+                if let failure = result.failure { writer.member("error", FailureShape(failure)) }
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONText {
+        var source = params.source
+        var again: Handle<RequestRecord>?
+        if params.reperforms, case .request(let handle) = source {
+            let record = try await call.scope.handles.find(handle, "response").repeated(call)
+            record.exchange.start()
+            source = .request(record.handle)
+            again = record.handle
+        }
+        let found = try await source.found(call)
+        let work = ResponseWork(facts: found.facts, asker: found.asker)
+        let result = Reply(
+            request: again, result: await work.result(params.handler, found.body, failure: found.failure))
+        let text = await background { JSONText(written: JSONWriter.bytes(of: result)) }
+        guard let limit = call.peer.terms.maxMessageBytes, text.bytes.count > max(0, limit - 4096) else { return text }
+        throw RPCError(
+            .wrongState, "the body in this shape is longer than maxMessageBytes allows: read it with response.read",
+            data: ["pointer": .string(again == nil ? "/serialize" : "/request")])
+    }
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+
+/// What one handler of a request got.
+struct HandlerResult: JSONEncodable, Sendable {
+    var id: String
+    var body: ResponseBodyShape?
+    var failure: HTTPFailure?
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("id", id)
+            writer.member("ok", failure == nil)
+            writer.member("body", body)
+            if let failure { writer.member("error", FailureShape(failure)) }
+        }
+    }
+}
