@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import Testing
 
-@Suite struct PropertyListTests {
+@Suite struct PropertyListReadingTests {
     private static func json(_ bytes: [UInt8]) -> String? {
         (try? PropertyListReading.json(bytes)).map { String(decoding: $0.bytes, as: UTF8.self) }
     }
