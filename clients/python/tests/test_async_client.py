@@ -39,6 +39,17 @@ async def running(client: AsyncClient, calls: int) -> None:
         await asyncio.sleep(0.01)
 
 
+def test_what_the_service_is_to_judge_raises_its_own_error(run: Callable[[Work], None], origin: str) -> None:
+    async def work(client: AsyncClient) -> None:
+        with pytest.raises(outrider.StatusError):
+            await client.get(f"{origin}/status/404", validate=True)
+        with pytest.raises(outrider.SchemaError) as misfit:
+            await client.get(f"{origin}/json", serialize={"schema": {"required": ["name"]}})
+        assert misfit.value.instance_pointer == "/name"
+
+    run(work)
+
+
 def test_requests_of_every_kind(run: Callable[[Work], None], origin: str) -> None:
     async def work(client: AsyncClient) -> None:
         r = await client.get(f"{origin}/json", params={"a": 1})

@@ -52,6 +52,8 @@ def test_a_plain_get_is_a_url_and_the_wish_for_exact_bytes() -> None:
         ({"timeout": {"connect": 1}}, {"timeout": {"connect": 1}}),
         ({"timeout": float("inf")}, {}),
         ({"redirect": "none", "retry": {"limit": 1}}, {"redirect": "none", "retry": {"limit": 1}}),
+        ({"validate": True, "max_body": 9}, {"validate": True, "maxBody": 9}),
+        ({"handlers": [{"id": "a"}]}, {"handlers": [{"id": "a"}]}),
         ({"start_immediately": False}, {"startImmediately": False}),
         ({"body_to": "stored", "max_inline": 0}, {"bodyTo": "stored", "maxInline": 0}),
         ({"metrics": True, "tag": "t", "events": ("state",)}, {"metrics": True, "tag": "t", "events": ["state"]}),

@@ -75,6 +75,32 @@ def test_a_status_is_an_error_only_when_asked(client: Client, origin: str) -> No
     client.get(f"{origin}/json").raise_for_status()
 
 
+def test_what_the_service_is_to_judge_raises_its_own_error(client: Client, origin: str) -> None:
+    with pytest.raises(outrider.StatusError) as status:
+        client.get(f"{origin}/status/404", validate=True)
+    assert status.value.code == 1600 and status.value.response.status == 404
+    assert status.value.response.text == "404 Not Found\n"
+    schema = {"properties": {"id": {"type": "string"}}}
+    with pytest.raises(outrider.SchemaError) as misfit:
+        client.get(f"{origin}/json", serialize={"schema": schema})
+    assert misfit.value.instance_pointer == "/id"
+    assert misfit.value.response.json() == {"id": 1, "x": 0.1}
+    with pytest.raises(outrider.ValidationError) as body:
+        client.get(f"{origin}/json", validate={"schema": schema})
+    assert body.value.instance_pointer == "/id"
+    with pytest.raises(outrider.ResponseTooLarge):
+        client.get(f"{origin}/json", max_body=3)
+
+
+def test_one_response_can_be_had_in_several_shapes(client: Client, origin: str) -> None:
+    cases = [{"name": "value", "when": {"status": [200]}, "as": "json"}]
+    handlers = [{"id": "text", "serialize": {"as": "text"}}, {"id": "none", "validate": {"status": [204]}}]
+    r = client.get(f"{origin}/json", serialize={"cases": cases}, handlers=handlers)
+    assert (r.case, r.json()) == ("value", {"id": 1, "x": 0.1})
+    assert r.results["text"]["body"]["text"] == '{"id":1,"x":0.1}'
+    assert r.results["none"]["error"]["code"] == 1600
+
+
 def test_a_refused_connection_raises_and_carries_the_response(client: Client) -> None:
     with pytest.raises(outrider.ConnectError) as caught:
         client.get("http://127.0.0.1:1/")

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from ._exceptions import RequestTimeout as RequestTimeout
     from ._exceptions import ResponseTooLarge as ResponseTooLarge
     from ._exceptions import RouterError as RouterError
+    from ._exceptions import SchemaError as SchemaError
     from ._exceptions import SerializationError as SerializationError
     from ._exceptions import ServerError as ServerError
     from ._exceptions import ServerGone as ServerGone
@@ -87,8 +88,8 @@ _WHERE = {
     "_exceptions": "CallCancelled CallError CallbackError Cancelled ConnectError ConnectionLost ExchangeError"
     " FeatureMissing FileError HandleError InterceptionError InvalidCall LimitError MalformedResponse NameNotFound"
     " NotPermitted OutriderError ProtocolError ProxyError RequestError RequestTimeout ResponseTooLarge RouterError"
-    " SerializationError ServerError ServerGone ServerNotFound ServerStopping StatusError StreamError TLSError"
-    " TooManyRedirects TransportError TrustError UnknownMethod ValidationError",
+    " SchemaError SerializationError ServerError ServerGone ServerNotFound ServerStopping StatusError StreamError"
+    " TLSError TooManyRedirects TransportError TrustError UnknownMethod ValidationError",
 }
 
 __all__ = ["__version__"]

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
         encoding: str | Mapping[str, Any] | None
         auth: Auth | None
         timeout: Timeout | None
-        serialize: str | Mapping[str, str] | None
+        serialize: str | Mapping[str, Any] | None
+        validate: bool | Mapping[str, Any] | Sequence[bool | Mapping[str, Any]] | None
+        handlers: Sequence[Mapping[str, Any]] | None
+        max_body: int | None
         body_to: Literal["inline", "stored", "file", "discard"] | None
         max_inline: int | None
         redirect: Literal["follow", "none"] | Mapping[str, Any] | None
@@ -233,6 +236,9 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "auth": _put_auth,
     "timeout": _put_timeout,
     "serialize": _put_serialize,
+    "validate": _plain("validate"),
+    "handlers": _plain("handlers"),
+    "max_body": _plain("maxBody"),
     "events": _put_events,
     "body_to": _plain("bodyTo"),
     "max_inline": _plain("maxInline"),

@@ -102,7 +102,11 @@ class Client:
         ``auth``          a user name and a password, or a mapping: ``{"bearer": token}``
         ``timeout``       seconds for all of it, or a mapping of phases (``connect``, ``firstByte``…) to seconds;
                           without it the service's limits hold, and ten minutes in all
-        ``serialize``     ``json``, ``text``, ``auto``: let the service check or decode the body
+        ``serialize``     ``json``, ``text``, ``auto``, or a mapping such as ``{"schema": {...}}``: let the service
+                          check or decode the body
+        ``validate``      ``True``, or rules such as ``{"status": ["200..299"]}``: what else raises ValidationError
+        ``handlers``      mappings of ``id``, ``serialize``, ``validate``; see :attr:`Response.results`
+        ``max_body``      how many bytes the body may have; more raises ResponseTooLarge
         ``body_to``       ``stored``, ``file`` or ``discard``: leave the body in the service
         ``max_inline``    up to how many bytes the body comes with the answer
         ``redirect``      ``none``, or a mapping with ``max``, ``keepHeaders``, ``keepBody``

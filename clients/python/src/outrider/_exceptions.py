@@ -33,6 +33,7 @@
     │   ├── ValidationError       the response is not what ``validate`` asked for
     │   │   └── StatusError       its status is not
     │   ├── SerializationError    the body is not what ``serialize`` asked for
+    │   │   └── SchemaError       it does not fit its schema; ``.instance_pointer`` says where
     │   ├── FileError             a downloaded file could not be moved or written
     │   ├── Cancelled             the request was cancelled, or its session closed
     │   ├── StreamError           a WebSocket, event stream or TCP stream failed
@@ -192,6 +193,13 @@ class ExchangeError(OutriderError):
         underlying = self.data.get("underlying")
         return underlying if isinstance(underlying, dict) else {}
 
+    @property
+    def instance_pointer(self) -> str | None:
+        """Where in the body the fault lies, as a JSON pointer; ``None`` if it lies elsewhere."""
+        data = self.data.get("data")
+        pointer = data.get("instancePointer") if isinstance(data, dict) else None
+        return pointer if isinstance(pointer, str) else None
+
 
 class RequestError(ExchangeError, ValueError):
     """The request could not be built: bad URL, unusable body, parameters that cannot be encoded."""
@@ -257,6 +265,10 @@ class SerializationError(ExchangeError):
     """The body is not what ``serialize`` asked for."""
 
 
+class SchemaError(SerializationError):
+    """The body does not fit the ``schema`` of ``serialize``. ``instance_pointer`` says where in the body."""
+
+
 class FileError(ExchangeError):
     """A downloaded file could not be moved or written."""
 
@@ -308,6 +320,7 @@ _EXCHANGE_ERRORS: dict[int, type[ExchangeError]] = {
     1412: ConnectError,
     1413: RequestError,
     1600: StatusError,
+    1705: SchemaError,
 }
 
 _EXCHANGE_FAMILIES: dict[int, type[ExchangeError]] = {

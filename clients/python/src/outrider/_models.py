@@ -198,6 +198,16 @@ class ResponseData:
         return self.raw.get("body") or {"kind": "none", "size": 0}
 
     @property
+    def case(self) -> str | None:
+        """The name of the case of ``serialize`` that the body came by."""
+        return self.body.get("case")
+
+    @property
+    def results(self) -> dict[str, dict[str, Any]]:
+        """What each of the ``handlers`` got, by its id: ``ok``, and ``body`` or ``error``."""
+        return {one["id"]: one for one in self.raw.get("results", ())}
+
+    @property
     def body_kind(self) -> str:
         """``none``, ``json``, ``text``, ``base64``, ``file`` or ``stored``."""
         return self.body.get("kind", "none")  # type: ignore[no-any-return]
