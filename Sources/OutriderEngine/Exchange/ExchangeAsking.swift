@@ -33,27 +33,16 @@ extension ExchangeRunner {
     mutating func follow(
         _ answer: AttemptResponse, _ attempt: Attempt, _ number: Int
     ) async throws(HTTPFailure) -> Bool {
-        let policy = exchange.plan?.plan.redirect ?? .follow
         let found: (attempt: Attempt, hop: RedirectHop)?
         do throws(HTTPFailure) {
-            found = try policy.next(after: answer.status, answer.fields, to: attempt, hops: hops.count)
+            found = try await wayOn(from: answer, attempt, number)
         } catch {
             // the answer is kept, without its body
             self.answer = answer
             giveUp()
             throw error
         }
-        guard var (next, hop) = found else { return false }
-        if let name = policy.callback, let advisor = exchange.advisor {
-            let moment = ExchangeMoment(
-                attempt: number, retries: exchange.snapshot.retries, redirects: hops, request: attempt,
-                head: ExchangeHead(status: answer.status, version: answer.version, fields: answer.fields))
-            exchange.hold()
-            defer { exchange.release() }
-            guard let changed = try await advisor.redirect(name, hop, next: next, moment) else { return false }
-            next = changed
-            hop.to = next.url.description
-        }
+        guard case (var next, let hop)? = found else { return false }
         await drain(answer.body)
         note(answer.body.timeline)
         next.timeouts.total = try remaining(of: attempt.timeouts.total)
@@ -64,6 +53,24 @@ extension ExchangeRunner {
         self.attempt = next
         await observer?.heard(.redirect(hop, attempt: number))
         return true
+    }
+
+    /// Where the answer leads, by the policy and by what the client's code says; nil for nowhere.
+    private func wayOn(
+        from answer: AttemptResponse, _ attempt: Attempt, _ number: Int
+    ) async throws(HTTPFailure) -> (attempt: Attempt, hop: RedirectHop)? {
+        let policy = exchange.plan?.plan.redirect ?? .follow
+        let found = try policy.next(after: answer.status, answer.fields, to: attempt, hops: hops.count)
+        guard var found, let name = policy.callback, let advisor = exchange.advisor else { return found }
+        let moment = ExchangeMoment(
+            attempt: number, retries: exchange.snapshot.retries, redirects: hops, request: attempt,
+            head: ExchangeHead(status: answer.status, version: answer.version, fields: answer.fields))
+        exchange.hold()
+        defer { exchange.release() }
+        guard let changed = try await advisor.redirect(name, found.hop, next: found.attempt, moment) else { return nil }
+        found.attempt = changed
+        found.hop.to = changed.url.description
+        return found
     }
 
     /// A short body is read, so that its connection can be used again; of a long one, or a slow one, no more is taken.

@@ -21,6 +21,7 @@ extension Exchange {
         }
         control?.hold()
         guard let observer else { return }
+        watch(nil)
         if isNew { observer.glimpsed(.state(.created, at: created)) }
         observer.glimpsed(.state(.suspended, at: .now))
     }
@@ -51,6 +52,7 @@ extension Exchange {
         case .start: run()
         case .goOn(let news):
             if let observer {
+                if control != nil { watch(totalTimeout) }
                 observer.glimpsed(.state(.resumed, at: .now))
                 for phase in news { observer.glimpsed(.state(phase, at: .now)) }
             }

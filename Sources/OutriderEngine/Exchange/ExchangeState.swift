@@ -74,10 +74,18 @@ extension Exchange {
     func become(_ phase: RequestPhase) -> Bool { state.withLock { $0.become(phase) } }
 
     /// Its timeouts stand still while somebody is asked.
-    func hold() { state.withLock { $0.control }?.hold() }
+    func hold() {
+        watch(nil)
+        state.withLock { $0.control }?.hold()
+    }
 
     func release() {
-        state.withLock { state in state.snapshot.phase == .suspended ? nil : state.control }?.release()
+        let (control, isSuspended, isHeard) = state.withLock { state in
+            (state.control, state.snapshot.phase == .suspended, state.observer != nil)
+        }
+        guard !isSuspended else { return }
+        control?.release()
+        if isHeard { watch(totalTimeout) }
     }
 
     /// The request as it was asked for.

@@ -48,7 +48,12 @@ struct RequestWait: Method {
         let record = try call.scope.handles.find(params.request, "request")
         let exchange = record.exchange
         let milestone = params.until == .response ? Exchange.Milestone.response : .finish
-        guard await reached(milestone, exchange, params.timeout) else {
+        var isThere = await reached(milestone, exchange, params.timeout)
+        // a retry may have taken the head away again
+        while isThere, params.timeout == nil, exchange.outcome == nil, exchange.snapshot.head == nil {
+            isThere = await exchange.reached(milestone)
+        }
+        guard isThere else {
             if Task.isCancelled {
                 throw RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
             }
