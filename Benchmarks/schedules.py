@@ -3,11 +3,11 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Suspends, resumes and cancels requests in random orders, very many, on a running service, and holds it to its word.
 
-    Benchmarks/schedules.py [--schedules N] [--seed N] [--together N]
+    Benchmarks/schedules.py [--schedules N] [--minutes N] [--seed N] [--together N]
 
 A schedule is one request, to a server that answers, dies, redirects, or drips, and up to eight things that are done to
 it. Each must end exactly once, tell nothing after its end, and leave nothing behind: descriptors and memory of the
-service are compared at the end with what they were after the first tenth. $OUTRIDER is the binary; without it the
+service are compared at the end with what they were after the first thousand. $OUTRIDER is the binary; without it the
 release build, or the debug build. Prints one line, and fails with status 1 when a promise was broken.
 """
 
@@ -132,6 +132,7 @@ async def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--schedules", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=1e6)
     parser.add_argument("--together", type=int, default=32)
     options = parser.parse_args()
     builds = [ROOT / f".build/{kind}/outrider" for kind in ("release", "debug")]
@@ -144,10 +145,10 @@ async def main():
 
     async def work():
         nonlocal left, early
-        while left > 0 and not service.broken:
+        while left > 0 and not service.broken and time.monotonic() - began < options.minutes * 60:
             left -= 1
             await schedule(service, url, chance)
-            if early is None and left <= options.schedules * 0.9:
+            if early is None and options.schedules - left >= min(1000, options.schedules // 10):
                 early = service.use()
 
     await asyncio.gather(*(work() for _ in range(options.together)))
