@@ -10,6 +10,8 @@ struct ExchangeRunner: ~Copyable {
     let exchange: Exchange
     let observer: (any ExchangeObserver)?
     let began = ContinuousClock.now
+    /// When the body of the answer began to move.
+    private var moved = ContinuousClock.now
     /// What is being sent; nil where it could not be built.
     var attempt: Attempt?
     /// When the attempt began, if that was not when the exchange did.
@@ -103,6 +105,7 @@ struct ExchangeRunner: ~Copyable {
         guard let body = answer?.body else { return machine.received() }
         do throws(HTTPFailure) {
             sink.expect(body.expectedBytes)
+            if limiter != nil { moved = .now }
             while let chunk = try await body.next() {
                 try await sink.take(chunk)
                 let (progress, goesOn) = exchange.received(Int64(sink.size))
@@ -154,6 +157,7 @@ struct ExchangeRunner: ~Copyable {
         hops = []
         isTruncated = false
         sink = Self.sink(for: exchange)
+        limiter = limiter.map { ProgressLimiter(interval: $0.interval) }
         exchange.note(timelines)
     }
 
@@ -161,12 +165,12 @@ struct ExchangeRunner: ~Copyable {
     private mutating func report(_ progress: Progress, isLast: Bool) async {
         var progress = progress
         if isLast { progress.receivedTotal = progress.received }
-        let elapsed = ContinuousClock.now - began
-        guard let observer, limiter?.shouldTell(progress, now: elapsed) == true else { return }
+        let now = ContinuousClock.now
+        guard let observer, limiter?.shouldTell(progress, now: now - began) == true else { return }
         let event = ExchangeEvent.progress(
             ExchangeProgress(
                 direction: .download, completed: progress.received, total: progress.receivedTotal,
-                elapsed: elapsed.seconds))
+                elapsed: (now - moved).seconds))
         if isLast {
             await observer.heard(event)
         } else {

@@ -124,6 +124,7 @@ extension Exchange {
             state.snapshot.progress.sent = 0
             state.snapshot.progress.received = 0
             state.snapshot.progress.receivedTotal = nil
+            state.uploadLimiter = state.uploadLimiter.map { ProgressLimiter(interval: $0.interval) }
             state.control = nil
         }
     }
