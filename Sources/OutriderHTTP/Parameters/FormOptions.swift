@@ -133,7 +133,16 @@ package struct KeyTemplate: Sendable, Equatable {
         (Array("{key}".utf8), .key), (Array("{index}".utf8), .index), (Array("{number}".utf8), .number),
     ]
 
-    func name(key: some Collection<UInt8>, index: Int = 0) -> [UInt8] {
+    /// Nil for a name of more than 1 MiB: patterns could make it grow without bound.
+    func name(key: some Collection<UInt8>, index: Int = 0) -> [UInt8]? {
+        let size = pieces.reduce(0) { size, piece in
+            switch piece {
+            case .text(let text): size &+ text.count
+            case .key: size &+ key.count
+            case .index, .number: size &+ 20
+            }
+        }
+        if size > 1 << 20 { return nil }
         var name: [UInt8] = []
         for piece in pieces {
             switch piece {

@@ -12,6 +12,10 @@ package struct FormWriter {
     private var out: [UInt8] = []
     /// The name so far, not escaped.
     private var key: [UInt8] = []
+    /// Bytes of names that patterns made.
+    private var patterned = 0
+    /// A long name over a long list could make more than memory holds.
+    private static let mostBytes = 64 << 20
 
     private init(_ options: FormOptions) { self.options = options }
 
@@ -49,8 +53,8 @@ package struct FormWriter {
         var segments: [Range<Int>] = []
         for (index, member) in members.enumerated() {
             let start = out.count
-            if isRoot { key.append(contentsOf: member.name.utf8) } else { appendKeyPath(member.name) }
             do throws(JSONComplaint) {
+                if isRoot { key.append(contentsOf: member.name.utf8) } else { try appendKeyPath(member.name) }
                 try write(member.value)
             } catch {
                 throw isList ? error.under(member: "value").under(index: index) : error.under(member: member.name)
@@ -62,7 +66,7 @@ package struct FormWriter {
         if segments.count > 1 { sort(segments) }
     }
 
-    private mutating func appendKeyPath(_ name: String) {
+    private mutating func appendKeyPath(_ name: String) throws(JSONComplaint) {
         switch options.keyPaths {
         case .brackets:
             key.append(UInt8(ascii: "["))
@@ -71,27 +75,30 @@ package struct FormWriter {
         case .dots:
             key.append(UInt8(ascii: "."))
             key.append(contentsOf: name.utf8)
-        case .template(let template): key += template.name(key: name.utf8)
+        case .template(let template):
+            guard let name = template.name(key: name.utf8), patterned < Self.mostBytes else { throw Self.tooLong }
+            patterned &+= name.count
+            key += name
         }
     }
 
     private mutating func write(_ value: JSONValue) throws(JSONComplaint) {
         switch value {
-        case .string(let text): append(text)
-        case .integer(let number): append(number.description)
-        case .real(let number): append(number: number.description)
-        case .written(let text): append(number: text)
+        case .string(let text): try append(text)
+        case .integer(let number): try append(number.description)
+        case .real(let number): try append(number: number.description)
+        case .written(let text): try append(number: text)
         case .bool(let flag):
             switch options.bools {
-            case .numeric: append(flag ? "1" : "0")
-            case .literal: append(flag ? "true" : "false")
+            case .numeric: try append(flag ? "1" : "0")
+            case .literal: try append(flag ? "true" : "false")
             }
         case .null:
             switch options.nulls {
             case .dropKey: break
-            case .dropValue: append("")
-            case .null: append("null")
-            case .text(let text): append(text)
+            case .dropValue: try append("")
+            case .null: try append("null")
+            case .text(let text): try append(text)
             }
         case .array(let values): try write(values)
         case .object(let object):
@@ -103,50 +110,72 @@ package struct FormWriter {
     }
 
     private mutating func write(_ values: [JSONValue]) throws(JSONComplaint) {
-        let list = key
+        if case .template(let template) = options.arrays { return try write(values, template) }
+        let length = key.count
         for (index, value) in values.enumerated() {
             switch options.arrays {
             case .brackets: key += "[]".utf8
-            case .noBrackets: break
             case .indexInBrackets: key += "[\(index)]".utf8
-            case .template(let template): key = template.name(key: list, index: index)
+            case .noBrackets, .template: break
             }
             do throws(JSONComplaint) {
                 try write(value)
             } catch {
                 throw error.under(index: index)
             }
-            key = list
+            key.removeLast(key.count - length)
         }
+    }
+
+    private mutating func write(_ values: [JSONValue], _ template: KeyTemplate) throws(JSONComplaint) {
+        let list = key
+        for (index, value) in values.enumerated() {
+            guard let name = template.name(key: list, index: index), patterned < Self.mostBytes else {
+                throw Self.tooLong
+            }
+            patterned &+= name.count
+            key = name
+            do throws(JSONComplaint) {
+                try write(value)
+            } catch {
+                throw error.under(index: index)
+            }
+        }
+        key = list
     }
 
     private mutating func write(_ value: TaggedValue) throws(JSONComplaint) {
         switch value {
-        case .decimal(let number): append(number.plain)
-        case .date(let moment): append(options.values.text(moment).text)
+        case .decimal(let number): try append(number.plain)
+        case .date(let moment): try append(options.values.text(moment).text)
         case .data(let data):
             switch options.values.data {
-            case .base64: append(Base64.encode(data))
-            case .base64url: append(Base64.encodeForURL(data))
-            case .hex: append(HexText.encode(data))
-            case .raw: appendPair { out, escaping in escaping.append(data[...], to: &out) }
-            case .bytes: try write(data.map { .integer(Int64(truncatingIfNeeded: $0)) })
+            case .base64: try append(Base64.encode(data))
+            case .base64url: try append(Base64.encodeForURL(data))
+            case .hex: try append(HexText.encode(data))
+            case .raw: try appendPair { out, escaping in escaping.append(data[...], to: &out) }
+            case .bytes: try write(ValueStyle.numbers(data))
             }
         }
     }
 
     // MARK: pairs
 
-    private mutating func append(number text: String) {
-        if options.numbers == .plain, let number = DecimalNumber(text) { return append(number.plain) }
-        append(text)
+    private mutating func append(number text: String) throws(JSONComplaint) {
+        if options.numbers == .plain, let number = DecimalNumber(text) { return try append(number.plain) }
+        try append(text)
     }
 
-    private mutating func append(_ text: String) {
-        appendPair { out, escaping in escaping.append(text, to: &out) }
+    private mutating func append(_ text: String) throws(JSONComplaint) {
+        try appendPair { out, escaping in escaping.append(text, to: &out) }
     }
 
-    private mutating func appendPair(_ value: (inout [UInt8], PercentEncoding) -> Void) {
+    private static var tooLong: JSONComplaint { JSONComplaint("the names of the form would be too long") }
+
+    private mutating func appendPair(_ value: (inout [UInt8], PercentEncoding) -> Void) throws(JSONComplaint) {
+        if out.count > Self.mostBytes {
+            throw JSONComplaint("the form would be longer than \(Self.mostBytes) bytes")
+        }
         if !out.isEmpty { out.append(UInt8(ascii: "&")) }
         if options.keys == .default {
             options.escaping.append(key[...], to: &out)
@@ -222,7 +251,8 @@ package struct FormValues: Sendable, Equatable {
 enum HexText {
     static func encode(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { byte in [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }, as: UTF8.self)
+        return String(
+            decoding: bytes.flatMap { byte in [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }, as: UTF8.self)
     }
 }
 

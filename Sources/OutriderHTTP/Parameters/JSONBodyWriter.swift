@@ -20,6 +20,8 @@ package struct JSONBodyWriter {
     private let options: JSONOptions
     private var out: [UInt8] = []
     private var depth = 0
+    /// Longer names for many members could make more than memory holds.
+    private static let mostBytes = 64 << 20
 
     private init(_ options: JSONOptions) { self.options = options }
 
@@ -72,6 +74,9 @@ package struct JSONBodyWriter {
             append(quoting: options.keys.styled(member.name))
             out.append(UInt8(ascii: ":"))
             if options.pretty { out.append(UInt8(ascii: " ")) }
+            if out.count > Self.mostBytes {
+                throw JSONComplaint("the JSON would be longer than \(Self.mostBytes) bytes")
+            }
             do throws(JSONComplaint) {
                 try write(member.value)
             } catch {
@@ -99,7 +104,7 @@ package struct JSONBodyWriter {
             case .base64: append(quoting: Base64.encode(data))
             case .base64url: append(quoting: Base64.encodeForURL(data))
             case .hex: append(quoting: HexText.encode(data))
-            case .bytes: try write(data.map { .integer(Int64(truncatingIfNeeded: $0)) })
+            case .bytes: try write(ValueStyle.numbers(data))
             case .raw: throw JSONComplaint("$data cannot be raw in JSON: say base64, base64url, hex or bytes")
             }
         }

@@ -60,7 +60,9 @@ package struct Moment: Sendable, Equatable {
 
     private static func nanoseconds(_ fraction: ArraySlice<UInt8>) -> Int64 {
         let digits = fraction.prefix(9)
-        return (digits + repeatElement(0x30, count: 9 - digits.count)).reduce(Int64(0)) { $0 * 10 + Int64(truncatingIfNeeded: $1 &- 0x30) }
+        return (digits + repeatElement(0x30, count: 9 - digits.count)).reduce(Int64(0)) {
+            $0 * 10 + Int64(truncatingIfNeeded: $1 &- 0x30)
+        }
     }
 
     /// Seconds east of Greenwich.

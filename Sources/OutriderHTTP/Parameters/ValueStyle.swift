@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+internal import OutriderJSON
+
 /// How values that JSON has no form for are written where there is only text.
 package struct ValueStyle: Sendable, Equatable {
     package enum Data: String, Sendable, CaseIterable {
@@ -32,6 +34,14 @@ package struct ValueStyle: Sendable, Equatable {
     package var date = Date.iso8601
 
     package init() {}
+
+    /// Bytes as numbers; more than a megabyte of them would only be a mistake.
+    static func numbers(_ data: [UInt8]) throws(JSONComplaint) -> [JSONValue] {
+        if data.count > 1 << 20 {
+            throw JSONComplaint("$data of more than \(1 << 20) bytes cannot be a list of numbers: say base64")
+        }
+        return data.map { .integer(Int64(truncatingIfNeeded: $0)) }
+    }
 
     /// The text of a date, and whether it is a number.
     func text(_ moment: Moment) -> (text: String, isNumber: Bool) {

@@ -204,6 +204,23 @@ private func form(_ text: String, _ change: (inout FormOptions) -> Void = { _ in
         #expect(complaint?.message.isEmpty == false)
     }
 
+    @Test func `names that would grow without bound are refused`() throws {
+        let deep = String(repeating: "[", count: 100) + "1" + String(repeating: "]", count: 100)
+        let complaint = #expect(throws: JSONComplaint.self) {
+            try form("{\"a\":\(deep)}") { $0.arrays = .template(KeyTemplate("{key}{key}")) }
+        }
+        #expect(complaint?.message == "the names of the form would be too long")
+        #expect(throws: JSONComplaint.self) {
+            let template = KeyTemplate(String(repeating: "{key}", count: 2000))
+            return try form("{\"a\":{\"\(String(repeating: "b", count: 2000))\":1}}") {
+                $0.keyPaths = .template(template)
+            }
+        }
+        let wide = "{\"\(String(repeating: "a", count: 100_000))\":[\(String(repeating: "1,", count: 999))1]}"
+        let long = #expect(throws: JSONComplaint.self) { try form(wide) }
+        #expect(long?.message.hasPrefix("the form would be longer than") == true)
+    }
+
     @Test func `a list of names and values keeps its order, and names may interleave`() throws {
         let list = #"[{"name":"b","value":1},{"name":"a","value":{"d":1,"c":2}},{"name":"b","value":[3]},{"name":"z"}]"#
         #expect(try form(list) == "b=1&a%5Bc%5D=2&a%5Bd%5D=1&b%5B%5D=3")
