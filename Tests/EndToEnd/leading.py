@@ -8,6 +8,7 @@ import http.server
 import json
 import socket
 import threading
+import time
 import urllib.parse
 
 
@@ -17,7 +18,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = b"".join(self.pieces(int(self.headers.get("Content-Length", 0))))
         path, _, query = self.path.partition("?")
         seen = {"method": self.command, "path": self.path, "body": body.decode("latin-1"),
                 "headers": [name.lower() for name in self.headers], "port": self.connection.getpeername()[1]}
@@ -27,6 +28,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         getattr(self, "at_" + name)(seen, urllib.parse.unquote(query), *rest)
 
     do_POST = do_PUT = do_HEAD = do_DELETE = do_PATCH = do_GET
+
+    def pieces(self, left):
+        while left > 0 and (piece := self.rfile.read1(min(left, 1 << 16))):
+            left -= len(piece)
+            self.server.read += len(piece)
+            if self.path == "/slow":
+                time.sleep(0.001)
+            else:
+                yield piece
+
+    def at_slow(self, seen, query):
+        self.answer(200, b"taken")
 
     def answer(self, status, body=b"", **headers):
         self.send_response(status)
@@ -90,7 +103,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.seen, self.counts, self.written = [], collections.Counter(), 0
+        self.seen, self.counts, self.written, self.read = [], collections.Counter(), 0, 0
         self.leaving = threading.Event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 

@@ -32,7 +32,7 @@ def fresh(home, away):
     for server in (home, away):
         server.seen.clear()
         server.counts.clear()
-        server.written = 0
+        server.written = server.read = 0
 
 
 def to(server, location, status=302, kind="to"):
@@ -218,6 +218,24 @@ def test_a_suspended_request_reads_no_more(wire, home):
     assert answer["ok"] and answer["body"]["size"] == size
 
 
+def test_a_suspended_upload_sends_no_more(wire, home, tmp_path):
+    path, size = tmp_path / "body", 48 << 20
+    path.write_bytes(bytes(size))
+    params = {"url": home.url("/slow"), "method": "PUT", "body": {"file": str(path)}, "timeout": {"idle": 1}}
+    handle = result(wire.call("data.start", params))["request"]
+    while home.read < 1 << 20:
+        assert result(wire.call("request.wait", {"request": handle, "timeout": 0.01}))["pending"]
+    result(wire.call("request.suspend", {"request": handle}))
+    # what the kernel had taken may still arrive
+    result(wire.call("request.wait", {"request": handle, "timeout": 0.8}))
+    read = home.read
+    assert result(wire.call("request.wait", {"request": handle, "timeout": 0.7}))["state"] == "suspended"
+    assert home.read == read < size
+    wire.call("request.resume", {"request": handle})
+    assert result(wire.call("request.wait", {"request": handle}, 60))["body"]["text"] == "taken"
+    assert home.read == size
+
+
 def progress(wire, handle):
     return result(wire.call("request.get", {"request": handle}))["progress"]["received"]
 
@@ -300,3 +318,10 @@ def test_times_add_up(wire, home):
             assert abs(sum(one.get(name, 0) for name in phases) - one["total"]) < 0.001
             assert one["total"] <= answer["metrics"]["total"] + 0.001
             assert one["bytesReceived"] > one["bodyBytes"] > 0 and one["bytesSent"] > 0
+
+
+def test_what_validation_refuses_is_repeated(wire, home):
+    """Three attempts, then the failure of the validation; its answer is there. [K6] [J7]"""
+    answer = get(wire, home.url("/fails/9/500"), validate=True, retry={"scale": 0.001, "onStatus": False})
+    assert answer["error"]["code"] == 1600 and answer["status"] == 500 and answer["attempts"] == 3
+    assert home.counts["/fails/9/500"] == 3 and answer["body"]["text"] == "busy"

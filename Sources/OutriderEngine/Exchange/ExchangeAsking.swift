@@ -100,9 +100,9 @@ extension ExchangeRunner {
 
     mutating func judge(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
         guard let advisor = exchange.advisor, let attempt else { return machine.judged() }
-        exchange.hold()
-        defer { exchange.release() }
         do throws(HTTPFailure) {
+            exchange.hold()
+            defer { exchange.release() }
             try await advisor.judge(moment(attempt, machine))
             return machine.judged()
         } catch {
