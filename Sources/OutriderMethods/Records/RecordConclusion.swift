@@ -38,9 +38,11 @@ extension RequestRecord {
 
     private func conclude(_ outcome: ExchangeOutcome) async -> Conclusion {
         let work = ResponseWork(facts: facts(outcome), asker: asker)
+        // what was made for the retriers is not made, nor asked for, once more
+        let made = review?.made
         return await Conclusion.make(
             outcome, exchange.destination, serialize, wishes?.handlers ?? [], work, failure: outcome.failure,
-            made: outcome.failure == nil ? review?.made : nil)
+            made: outcome.failure == nil || outcome.failure == made?.failure ? made : nil)
     }
 
     var asker: (any AnswerAsking)? { nil }
