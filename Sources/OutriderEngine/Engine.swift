@@ -33,7 +33,7 @@ package final class Engine: Sendable {
     /// Makes an exchange, ready to start. What cannot be built ends with that failure once it is started.
     package func exchange(
         _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
-        advisor: (any ExchangeAdvisor)? = nil
+        advisor: (any ExchangeAdvisor)? = nil, turns: (any TurnKeeper)? = nil
     ) async -> Exchange {
         let request: Result<Attempt, HTTPFailure>
         do throws(HTTPFailure) {
@@ -41,8 +41,11 @@ package final class Engine: Sendable {
         } catch {
             request = .failure(error)
         }
-        return Exchange(
-            spec, request, in: surroundings, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor)
+        let exchange = Exchange(
+            spec, request, in: surroundings, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor,
+            turns: turns)
+        if let failure = turns?.join(exchange) { exchange.end(with: failure) }
+        return exchange
     }
 
     /// What would be sent.
@@ -50,7 +53,7 @@ package final class Engine: Sendable {
         var size: Int64?
         if case .file(let path) = spec.body.content { size = try await Self.fileSize(path) }
         var attempt = try AttemptBuilder.build(spec, defaults: fields, fileSize: size)
-        attempt.connectionsPerHost = settings.connectionsPerHost
+        attempt.connectionsPerHost = spec.shared?.plan.connectionsPerHost ?? settings.connectionsPerHost
         return attempt
     }
 

@@ -60,6 +60,11 @@ package final class HTTPTransport: Transport {
         return sum
     }
 
+    /// Closes idle connections.
+    package func flush() {
+        for pool in pools { pool.loop.execute { pool.flush() } }
+    }
+
     /// Closes idle connections, and others when they are done; refuses further attempts.
     package func close() {
         for pool in pools { pool.loop.execute { pool.close() } }

@@ -195,7 +195,7 @@ struct LifeTests {
     @Test func `an adapter that fails ends it unsent, unless a retrier helps [J1]`() async throws {
         let stage = Stage(Self.well)
         let outcome = await stage.outcome { $0.plan.adaptations = [.headers([.init("A b", "1")])] }
-        #expect(outcome?.failure?.kind == .createURLRequestFailed)
+        #expect(outcome?.failure?.kind == .requestAdaptationFailed)
         #expect(outcome?.attempts == 0)
         #expect(stage.transport.attempts.isEmpty)
     }

@@ -56,6 +56,7 @@ package final class Exchange: Sendable {
         var lost: Timeline?
         /// What carries the attempt now.
         var control: (any AttemptControl)?
+        var turn = Turn.none
         /// What became of it while it was suspended, to be told when it goes on.
         var untold: [RequestPhase] = []
         /// How many of these had been told before.
@@ -81,14 +82,18 @@ package final class Exchange: Sendable {
     package let url: String
     package let method: String
     let plan: SharedPlan?
+    /// Nil where it need not wait for others.
+    let turns: (any TurnKeeper)?
     let surroundings: Surroundings
     package let quota: BodyQuota
     let state: Mutex<State>
 
     init(
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in surroundings: Surroundings, quota: BodyQuota,
-        keepsBody: Bool, observer: (any ExchangeObserver)?, advisor: (any ExchangeAdvisor)?
+        keepsBody: Bool, observer: (any ExchangeObserver)?, advisor: (any ExchangeAdvisor)?,
+        turns: (any TurnKeeper)?
     ) {
+        self.turns = turns
         destination = spec.destination
         maxInline = spec.maxInline
         self.keepsBody = keepsBody

@@ -11,7 +11,22 @@ extension ExchangeRunner {
     mutating func adapt(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
         do throws(HTTPFailure) {
             if let failure = exchange.cancellation { throw failure }
-            var attempt = try exchange.built.get()
+            let attempt = try await adapted(try exchange.built.get(), machine)
+            self.attempt = attempt
+            exchange.sends(attempt)
+            if exchange.become(.adapted) { await observer?.heard(.state(.adapted, at: .now)) }
+            return machine.adapted()
+        } catch {
+            return machine.failed(error)
+        }
+    }
+
+    /// Throws `requestAdaptationFailed`, whatever an adapter had to say.
+    private func adapted(
+        _ built: Attempt, _ machine: borrowing ExchangeMachine
+    ) async throws(HTTPFailure) -> Attempt {
+        var attempt = built
+        do throws(HTTPFailure) {
             for adaptation in exchange.plan?.plan.adaptations ?? [] {
                 guard let name = adaptation.callback else {
                     try adaptation.apply(to: &attempt)
@@ -20,13 +35,11 @@ extension ExchangeRunner {
                 let moment = moment(attempt, machine, isNext: true)
                 if let advisor = exchange.advisor { attempt = try await advisor.adapt(name, moment) }
             }
-            self.attempt = attempt
-            exchange.sends(attempt)
-            if exchange.become(.adapted) { await observer?.heard(.state(.adapted, at: .now)) }
-            return machine.adapted()
+            try Adaptation.check(attempt, madeOf: built)
         } catch {
-            return machine.failed(error)
+            throw Adaptation.failure(error)
         }
+        return attempt
     }
 
     /// Goes where the answer leads, if it does and may.

@@ -7,6 +7,11 @@ import Synchronization
 
 /// Holding an exchange up, and waiting between its attempts.
 extension Exchange {
+    /// Sends it, unless its plan leaves that to `resume`.
+    package func launch() {
+        if plan?.plan.startsImmediately != false { start() }
+    }
+
     /// Stops reading and writing until `resume`; its timeouts stand still. Nothing happens to what has ended.
     package func suspend() {
         let (control, observer, isNew) = state.withLock { state in
@@ -19,6 +24,7 @@ extension Exchange {
             defer { state.isIntroduced = true }
             return (state.control, state.observer, !state.isIntroduced)
         }
+        lendTurn()
         control?.hold()
         guard let observer else { return }
         watch(nil)
@@ -51,6 +57,7 @@ extension Exchange {
         case .nothing: return
         case .start: run()
         case .goOn(let news):
+            reclaimTurn()
             if let observer {
                 if control != nil { watch(totalTimeout) }
                 observer.glimpsed(.state(.resumed, at: .now))

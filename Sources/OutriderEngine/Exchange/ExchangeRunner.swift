@@ -46,8 +46,10 @@ struct ExchangeRunner: ~Copyable {
             await observer.heard(.state(.resumed, at: .now))
         }
         var machine = makeMachine()
-        var step = machine.start()
+        // what was cancelled before it began is not sent at all
+        var step = exchange.cancellation.map { machine.failed($0) } ?? machine.start()
         while true {
+            if exchange.turns != nil, !step.isOnWire { exchange.giveTurn() }
             switch step {
             case .adapt: step = await adapt(&machine)
             case .send: step = await send(&machine)
@@ -82,6 +84,7 @@ struct ExchangeRunner: ~Copyable {
         guard let attempt else { return machine.failed(.unbuilt) }
         if observer != nil { exchange.watch(attempt.timeouts.total) }
         do throws(HTTPFailure) {
+            if exchange.turns != nil { try await exchange.takeTurn() }
             while try !exchange.begin(attempt: machine.attempts) { await exchange.untilResumed() }
             let answer = try await exchange.surroundings.transport.send(attempt, observer: exchange)
             if RedirectPolicy.redirects(answer.status), try await follow(answer, attempt, machine.attempts) {

@@ -141,7 +141,7 @@ extension Exchange {
             well: outcome.failure == nil,
             sent: outcome.timelines.reduce(0) { $0 &+ $1.bytesSent },
             received: outcome.timelines.reduce(0) { $0 &+ $1.bytesReceived })
-        let phase = cancellation?.kind == .explicitlyCancelled ? RequestPhase.cancelled : .finished
+        let phase = outcome.failure?.kind == .explicitlyCancelled ? RequestPhase.cancelled : .finished
         if let observer {
             await observer.heard(.state(phase, at: .now))
             await observer.heard(.finish(outcome))
@@ -165,6 +165,7 @@ extension Exchange {
             return (state.takeWaiters { _ in true }, state.whenEnded, state.watchdog)
         }
         watchdog?.cancel()
+        turns?.left(self)
         work?()
         for waiter in waiters { waiter.continuation.resume(returning: true) }
     }

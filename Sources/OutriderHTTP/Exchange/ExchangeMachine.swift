@@ -49,6 +49,14 @@ package struct ExchangeMachine: ~Copyable {
         case wait(Double)
         /// It is over; nil if all went well.
         case finish(HTTPFailure?)
+
+        /// Whether an attempt is being carried.
+        package var isOnWire: Bool {
+            switch self {
+            case .send, .judge, .receive: true
+            default: false
+            }
+        }
     }
 
     private enum State {

@@ -54,4 +54,23 @@ package enum Adaptation: Sendable {
     package var callback: String? {
         if case .callback(let name) = self { name } else { nil }
     }
+
+    /// What adapters made must be fit to be sent: a GET has no body, unless the request was permitted to have one.
+    package static func check(_ attempt: Attempt, madeOf built: Attempt) throws(HTTPFailure) {
+        guard attempt.body != .none, attempt.body != built.body || attempt.method != built.method else { return }
+        if attempt.method == "GET" || attempt.method == "HEAD" {
+            throw HTTPFailure(.bodyDataInGETRequest, "a \(attempt.method) request carries no body: use POST")
+        }
+        if attempt.method == "TRACE" {
+            throw HTTPFailure(.createURLRequestFailed, "a TRACE request never carries a body")
+        }
+    }
+
+    /// The failure of an attempt that could not be adapted.
+    package static func failure(_ cause: HTTPFailure) -> HTTPFailure {
+        guard cause.kind != .requestAdaptationFailed, !cause.kind.isEnd else { return cause }
+        return HTTPFailure(
+            .requestAdaptationFailed, "the request could not be adapted: \(cause.message)",
+            underlying: cause.underlying, details: [.cause(cause)])
+    }
 }

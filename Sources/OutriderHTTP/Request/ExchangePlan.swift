@@ -15,6 +15,11 @@ package struct ExchangePlan: Sendable {
     /// Whether `start` sends it; otherwise the first `resume` does.
     package var startsImmediately = true
 
+    /// Connections to one origin at once; nil for the service's own number.
+    package var connectionsPerHost: Int?
+    /// Whose turn comes first, where a session does not do everything at once.
+    package var priority = RequestPriority.normal
+
     package init() {}
 
     /// What of the machine it needs.

@@ -101,6 +101,12 @@ final class ConnectionPool: @unchecked Sendable {
         idle[connection.id] = nil
     }
 
+    /// Closes what is idle now.
+    func flush() {
+        loop.assertInEventLoop()
+        closeIdle()
+    }
+
     /// Closes what is idle, now and from now on; refuses what comes.
     func close() {
         loop.assertInEventLoop()

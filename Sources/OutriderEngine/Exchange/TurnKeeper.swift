@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+
+/// Whoever sees to it that not all exchanges of a group are on the wire at once.
+package protocol TurnKeeper: AnyObject, Sendable {
+    /// A new exchange. Why it may not be part of the group; nil if it may.
+    func join(_ exchange: Exchange) -> HTTPFailure?
+
+    /// It is over.
+    func left(_ exchange: Exchange)
+
+    /// Waits for a turn. Throws when there is none.
+    func enter(_ priority: RequestPriority) async throws(HTTPFailure)
+
+    /// It had made room, and goes on, whatever the limits say.
+    func reenter()
+
+    /// The attempt is over, or suspended.
+    func leave()
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// How much of a session's work may be on the wire.
+package struct AdmissionLimits: Sendable, Equatable {
+    /// So many attempts may begin in so many seconds: all at once, or evenly, as they come.
+    package struct Rate: Sendable, Equatable {
+        package var requests: Int
+        package var seconds: Double
+
+        package init(requests: Int, seconds: Double) {
+            self.requests = requests
+            self.seconds = seconds
+        }
+
+        /// Per second.
+        var perSecond: Double { Double(max(1, requests)) / max(seconds, 0.001) }
+    }
+
+    /// Attempts at once; nil for no such limit.
+    package var concurrent: Int?
+    package var rate: Rate?
+    /// Attempts that may wait for their turn; one more is refused. Default 10,000.
+    package var waiting = 10_000
+
+    package init() {}
+
+    /// Whether there is anything to wait for.
+    package var isNone: Bool { concurrent == nil && rate == nil }
+}
+
+/// Who goes first where not all can go.
+package enum RequestPriority: String, Sendable, CaseIterable {
+    case low, normal, high
+
+    /// How often it comes to its turn, as long as others wait as well.
+    var weight: Int {
+        switch self {
+        case .low: 1
+        case .normal: 4
+        case .high: 16
+        }
+    }
+}

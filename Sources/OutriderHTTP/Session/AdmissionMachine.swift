@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Decides whose turn it is in a session that is not to do everything at once.
+///
+///     ask ──▶ go ──────────────────────▶ leave
+///      └────▶ wait ──▶ go (by leave, tick or change) or cancel
+///
+/// Waiting attempts of one priority go in the order in which they came; of several priorities the higher one goes more
+/// often, but none for ever (16 to 4 to 1). Times are seconds of any clock that does not go back.
+///
+/// Responsible for: the limits, order and fairness. Not responsible for: time itself, waiting.
+package struct AdmissionMachine: ~Copyable {
+    package typealias ID = Int
+
+    package enum Answer: Sendable, Equatable { case go, wait, refuse }
+
+    private struct Line {
+        var waiting: [ID] = []
+        var front = 0
+        /// How much of its share it has had; the line with the least goes next.
+        var had = 0.0
+
+        var count: Int { waiting.count - front }
+        var isEmpty: Bool { front >= waiting.count }
+
+        mutating func next() -> ID? {
+            guard front < waiting.count else { return nil }
+            defer {
+                front += 1
+                if front > 64, front * 2 > waiting.count {
+                    waiting.removeFirst(front)
+                    front = 0
+                }
+            }
+            return waiting[front]
+        }
+    }
+
+    package private(set) var limits: AdmissionLimits
+    package private(set) var running = 0
+    private var lines: [RequestPriority: Line] = [:]
+    private var tokens: Double
+    private var filled: Double
+
+    package init(_ limits: AdmissionLimits, now: Double) {
+        self.limits = limits
+        tokens = Double(limits.rate?.requests ?? 0)
+        filled = now
+    }
+
+    package var waiting: Int { lines.values.reduce(0) { $0 + $1.count } }
+
+    /// Somebody wants to go.
+    package mutating func ask(_ id: ID, _ priority: RequestPriority, now: Double) -> Answer {
+        refill(now)
+        if waiting == 0, take() { return .go }
+        guard waiting < limits.waiting else { return .refuse }
+        // a line that was empty has no claim to the turns that it did not want
+        if lines[priority]?.isEmpty != false {
+            let least = lines.values.filter { !$0.isEmpty }.map(\.had).min() ?? 0
+            lines[priority, default: Line()].had = max(lines[priority]?.had ?? 0, least)
+        }
+        lines[priority, default: Line()].waiting.append(id)
+        return .wait
+    }
+
+    /// It goes on after it had made room, whatever the limits say: others wait for it to leave again.
+    package mutating func force() { running &+= 1 }
+
+    /// It is done. Returns those who may go now.
+    package mutating func leave(now: Double) -> [ID] {
+        running = max(0, running - 1)
+        return tick(now: now)
+    }
+
+    /// It waits no longer. False if it did not.
+    package mutating func cancel(_ id: ID) -> Bool {
+        for (priority, line) in lines {
+            guard let index = line.waiting[line.front...].firstIndex(of: id) else { continue }
+            lines[priority]?.waiting.remove(at: index)
+            return true
+        }
+        return false
+    }
+
+    /// Time has passed. Returns those who may go now.
+    package mutating func tick(now: Double) -> [ID] {
+        refill(now)
+        var going: [ID] = []
+        while waiting > 0, take() {
+            guard let id = next() else { break }
+            going.append(id)
+        }
+        return going
+    }
+
+    /// Other limits from now on. Returns those who may go now.
+    package mutating func change(_ limits: AdmissionLimits, now: Double) -> [ID] {
+        refill(now)
+        if limits.rate != self.limits.rate { tokens = Double(limits.rate?.requests ?? 0) }
+        self.limits = limits
+        return tick(now: now)
+    }
+
+    /// Seconds until time alone lets somebody go; nil if it is not time that they wait for.
+    package func nextTick(now: Double) -> Double? {
+        guard waiting > 0, let rate = limits.rate, tokens < 1 else { return nil }
+        if let concurrent = limits.concurrent, running >= concurrent { return nil }
+        return max(0.001, (1 - tokens) / rate.perSecond - (now - filled))
+    }
+
+    private mutating func take() -> Bool {
+        if let concurrent = limits.concurrent, running >= concurrent { return false }
+        if limits.rate != nil {
+            guard tokens >= 1 else { return false }
+            tokens -= 1
+        }
+        running &+= 1
+        return true
+    }
+
+    private mutating func refill(_ now: Double) {
+        defer { filled = max(filled, now) }
+        guard let rate = limits.rate, now > filled else { return }
+        tokens = min(Double(max(1, rate.requests)), tokens + (now - filled) * rate.perSecond)
+    }
+
+    private mutating func next() -> ID? {
+        var chosen: RequestPriority?
+        for priority in RequestPriority.allCases {
+            guard let line = lines[priority], !line.isEmpty else { continue }
+            if let least = chosen.flatMap({ lines[$0]?.had }), least < line.had { continue }
+            chosen = priority
+        }
+        guard let chosen else { return nil }
+        lines[chosen]?.had += 1 / Double(chosen.weight)
+        return lines[chosen]?.next()
+    }
+}
