@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._api import request as request
     from ._async_client import AsyncClient as AsyncClient
     from ._async_events import AsyncEventStream as AsyncEventStream
+    from ._async_sessions import AsyncSession as AsyncSession
     from ._client import Client as Client
     from ._events import EventStream as EventStream
     from ._exceptions import CallbackError as CallbackError
@@ -76,11 +77,14 @@ if TYPE_CHECKING:
     from ._models import Headers as Headers
     from ._responses import AsyncResponse as AsyncResponse
     from ._responses import Response as Response
+    from ._sessions import Session as Session
 
 _WHERE = {
     "_api": "delete get head many options patch post put request",
     "_async_client": "AsyncClient",
     "_client": "Client",
+    "_sessions": "Session",
+    "_async_sessions": "AsyncSession",
     "_events": "EventStream",
     "_models": "Event Headers",
     "_responses": "AsyncResponse Response",

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ._async_sessions import AsyncSession
     from ._calls import Auth, HeadersIn, Item, Options, Timeout
     from ._models import Event
+    from ._sessions import Codes
 
 Handler = TypeVar("Handler", bound=Callable[..., object])
 Answerer = TypeVar("Answerer", bound=Callable[[dict[str, Any]], Any])
@@ -71,6 +73,7 @@ class AsyncClient:
         self._opening: asyncio.Task[AsyncConnection] | None = None
         self._child: Popen[bytes] | None = None
         self._inbox = AsyncInbox()
+        self._codes: Codes | None = None
         self._pid = os.getpid()
         self._closed = False
 
@@ -204,6 +207,15 @@ class AsyncClient:
         return await self.invoke("server.stats")
 
     # Events and callbacks
+
+    def session(self, **settings: Any) -> AsyncSession:
+        """Requests that share settings, and functions that are asked about them; see :meth:`outrider.Client.session`."""
+        from ._async_sessions import AsyncSession
+        from ._sessions import Codes
+
+        if self._codes is None:
+            self._codes = Codes()
+        return AsyncSession(self, self._codes, settings)
 
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> AsyncEventStream:
         """Events as they come, to iterate over with ``async for``; see :meth:`outrider.Client.events`."""

@@ -44,6 +44,10 @@ if TYPE_CHECKING:
         redirect: Literal["follow", "none"] | Mapping[str, Any] | None
         retry: bool | Literal["connectionLost"] | Mapping[str, Any] | None
         start_immediately: bool | None
+        session: str | None
+        interceptors: Sequence[str | Mapping[str, Any]] | None
+        disposition: Mapping[str, Any] | None
+        priority: Literal["low", "normal", "high"] | None
         metrics: bool | None
         tag: str | None
         events: bool | Sequence[str] | None
@@ -244,6 +248,10 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "max_inline": _plain("maxInline"),
     "redirect": _plain("redirect"),
     "retry": _plain("retry"),
+    "session": _plain("session"),
+    "interceptors": _plain("interceptors"),
+    "disposition": _plain("disposition"),
+    "priority": _plain("priority"),
     "start_immediately": _plain("startImmediately"),
     "metrics": _plain("metrics"),
     "tag": _plain("tag"),

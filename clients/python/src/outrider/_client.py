@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ._calls import Auth, HeadersIn, Item, Options, Timeout
     from ._events import EventStream, Subscriptions
     from ._models import Event
+    from ._sessions import Codes, Session
 
     Handler = TypeVar("Handler", bound=Callable[[Event], object])
     Answerer = TypeVar("Answerer", bound=Callable[[dict[str, Any]], "Mapping[str, Any] | None"])
@@ -82,6 +83,7 @@ class Client:
         self._connection: Connection | None = None
         self._child: Popen[bytes] | None = None
         self._subscriptions: Subscriptions | None = None
+        self._codes: Codes | None = None
         self._opening = allocate_lock()
         self._pid = os.getpid()
         self._closed = False
@@ -249,6 +251,18 @@ class Client:
         return self.invoke("server.stats")
 
     # Events and callbacks
+
+    def session(self, **settings: Any) -> Session:
+        """Requests that share settings, and functions that are asked about them; see :class:`outrider.Session`.
+
+        ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``, ``redirect``, ``limits``, ``name``,
+        ``shared`` and ``start_immediately`` are those of ``session.create``.
+        """
+        from ._sessions import Codes, Session
+
+        if self._codes is None:
+            self._codes = Codes()
+        return Session(self, self._codes, settings)
 
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> EventStream:
         """Events as they come, to iterate over: all of them, or those with the given names.

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Sessions: requests that share settings, and functions of the program that are asked about them.
+
+Loaded when the first session is made.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from ._models import Headers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
+
+    from typing_extensions import Unpack
+
+    from ._calls import Options
+    from ._client import Client
+    from ._responses import Response
+
+    Code = TypeVar("Code", bound=Callable[[Any], Any])
+
+_numbers = count(1).__next__
+
+
+class Attempt:
+    """What is about to be sent; an adapter changes it in place.
+
+    ``method``, ``url`` and ``headers`` are those of the attempt; ``json`` and ``text``, when set, become its body.
+    ``attempt`` counts from 1, ``retries`` from 0.
+    """
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.method: str = params["method"]
+        self.url: str = params["url"]
+        self.headers: dict[str, str] = {one["name"]: one["value"] for one in params["headers"]}
+        self.attempt: int = params["attempt"]
+        self.retries: int = params.get("retries", 0)
+        self.tag: str | None = params.get("tag")
+        self.json: Any = None
+        self.text: str | None = None
+        self._before = (self.method, self.url, dict(self.headers))
+
+    def changes(self) -> dict[str, Any]:
+        """What is different now."""
+        method, url, headers = self._before
+        found: dict[str, Any] = {}
+        if self.method != method:
+            found["method"] = self.method
+        if self.url != url:
+            found["url"] = self.url
+        given = {name: value for name, value in self.headers.items() if headers.get(name) != value}
+        if given:
+            found["headers"] = given
+        gone = [name for name in headers if name not in self.headers]
+        if gone:
+            found["removeHeaders"] = gone
+        if self.json is not None:
+            found["body"] = {"json": self.json}
+        elif self.text is not None:
+            found["body"] = {"text": self.text}
+        return found
+
+
+class Answered:
+    """The response to an attempt, as far as it is there: for validators, serializers and retriers.
+
+    ``status`` and ``headers`` are ``None`` and empty where none arrived; ``content``, ``text`` and ``json()`` are the
+    body, where the question has one.
+    """
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        head = params.get("response") or {}
+        self.status: int | None = head.get("status")
+        self.headers = Headers([(one["name"], one["value"]) for one in head.get("headers", ())])
+        self.url: str = params.get("url", "")
+        self.method: str = params.get("method", "")
+        self.attempt: int = params["attempt"]
+        self.retries: int = params.get("retries", 0)
+        self.error: dict[str, Any] | None = params.get("error")
+        self.tag: str | None = params.get("tag")
+        self._body: Mapping[str, Any] = params.get("body") or {}
+
+    @property
+    def content(self) -> bytes:
+        """The body as bytes."""
+        if "text" in self._body:
+            return str(self._body["text"]).encode()
+        if "base64" in self._body:
+            from binascii import a2b_base64
+
+            return a2b_base64(self._body["base64"])
+        if "path" in self._body:
+            with open(self._body["path"], "rb") as file:
+                return file.read()
+        return b""
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.content.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """The body as JSON."""
+        from json import loads
+
+        return loads(self.content)
+
+
+class Redirect:
+    """A response that leads elsewhere: ``status``, ``source`` and ``target``, and the attempt that would follow."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.status: int = params["status"]
+        self.source: str = params["from"]
+        self.target: str = params["to"]
+        self.next = Attempt(params)
+
+
+def adapted(attempt: Attempt, given: Any) -> dict[str, Any]:
+    """What an adapter said, for the service."""
+    return attempt.changes() if given is None or given is attempt else dict(given)
+
+
+def decided(_: Answered, given: Any) -> dict[str, Any]:
+    """What a retrier said: true, seconds to wait, false, or in words why not."""
+    if isinstance(given, bool) or given is None:
+        return {"retry": bool(given)}
+    if isinstance(given, (int, float)):
+        return {"retry": True, "delay": given}
+    return {"retry": False, "error": str(given)}
+
+
+def judged(_: Answered, given: Any) -> dict[str, Any]:
+    """What a validator said: true or nothing, false, or in words why not."""
+    if given is None or given is True:
+        return {"valid": True}
+    return {"valid": False} if given is False else {"valid": False, "reason": str(given)}
+
+
+def read(_: Answered, given: Any) -> dict[str, Any]:
+    """What a serializer made of the body."""
+    return {"value": given}
+
+
+def led(redirect: Redirect, given: Any) -> dict[str, Any]:
+    """What a redirector said: true, a URL to follow to, or anything else for no."""
+    if isinstance(given, str):
+        redirect.next.url = given
+    if not given:
+        return {"follow": False}
+    changes = redirect.next.changes()
+    return {"follow": True, "request": changes} if changes else {"follow": True}
+
+
+KINDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], dict[str, Any]]]] = {
+    "adapt": (Attempt, adapted),
+    "retry": (Answered, decided),
+    "validate": (Answered, judged),
+    "serialize": (Answered, read),
+    "redirect": (Redirect, led),
+}
+"""For each kind of question: what the function gets, and how what it returns is said to the service."""
+
+
+class Codes:
+    """The functions of all sessions of one client, by the names under which the service asks for them."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Callable[[Any], Any]] = {}
+
+    def add(self, function: Callable[[Any], Any]) -> str:
+        """Its name."""
+        name = f"{getattr(function, '__name__', 'code')}#{_numbers()}"
+        self.functions[name] = function
+        return name
+
+    def find(self, params: Mapping[str, Any]) -> Callable[[Any], Any]:
+        """The function that a question is for."""
+        try:
+            return self.functions[params["callback"]]
+        except KeyError:
+            raise LookupError(f"no session has a function named {params.get('callback')!r}") from None
+
+
+class Plan:
+    """What a session says of its requests: its settings, and whom the service asks."""
+
+    def __init__(self, codes: Codes, settings: Mapping[str, Any]) -> None:
+        self.codes = codes
+        self.settings = dict(settings)
+        self.interceptors: list[Any] = list(self.settings.pop("interceptors", ()))
+        self.asks: dict[str, dict[str, Any]] = {}
+        self.made: dict[str, Any] = {}
+
+    def add(self, kind: str, function: Code, options: Mapping[str, Any]) -> Code:
+        """One more function to ask."""
+        spec: dict[str, Any] = {"callback": self.codes.add(function)}
+        if options.get("timeout") is not None:
+            spec["timeout"] = options["timeout"]
+        if kind in ("adapt", "retry"):
+            spec["asks"] = [kind]
+            if options.get("once"):
+                spec["askPer"] = "request"
+            self.interceptors.append(spec)
+        else:
+            self.asks[kind] = spec
+        return function
+
+    def params(self) -> dict[str, Any]:
+        """Those of ``session.create`` and ``session.update``."""
+        params = {_WIRE.get(name, name): value for name, value in self.settings.items() if value is not None}
+        if self.interceptors:
+            params["interceptors"] = self.interceptors
+        return params
+
+    def options(self, handle: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of one request."""
+        return {**self.asks, "session": handle, **options}
+
+
+_WIRE = {"connections_per_host": "connectionsPerHost", "start_immediately": "startImmediately"}
+
+
+class Session:
+    """Requests that share settings, and functions that are asked about them::
+
+        session = client.session(headers={"X-Api": "1"}, timeout=10)
+
+        @session.adapter
+        def sign(attempt):
+            attempt.headers["Authorization"] = "Bearer " + token()
+
+        @session.retrier
+        def again(answered):
+            return answered.status == 503 and answered.retries < 3
+
+        session.get("https://example.org/things", validate=True)
+
+    The functions run in a thread of the client; an exception becomes the service's "no answer": the attempt of an
+    adapter fails, a retrier wants no retry. ``timeout`` in a decorator is how long the service waits for it.
+    """
+
+    def __init__(self, client: Client, codes: Codes, settings: Mapping[str, Any]) -> None:
+        self._client = client
+        self._plan = Plan(codes, settings)
+        self._made: tuple[Any, str, int] | None = None
+
+    def adapter(self, function: Any = None, *, timeout: float | None = None, once: bool = False) -> Any:
+        """Asks the function before each attempt; it changes the :class:`Attempt` that it is given. With ``once``, what
+        it said the first time holds for all attempts of a request."""
+        return self._added("adapt", function, timeout=timeout, once=once)
+
+    def retrier(self, function: Any = None, *, timeout: float | None = None, once: bool = False) -> Any:
+        """Asks the function after each failure, with an :class:`Answered` whose ``error`` says what failed. It returns
+        whether to send again, or after how many seconds; a text refuses for good."""
+        return self._added("retry", function, timeout=timeout, once=once)
+
+    def validator(self, function: Any = None, *, timeout: float | None = None) -> Any:
+        """Asks the function about each response; it returns ``False`` or a text where it is not acceptable."""
+        return self._added("validate", function, timeout=timeout)
+
+    def serializer(self, function: Any = None, *, timeout: float | None = None) -> Any:
+        """Asks the function what each body says; ``response.json()`` is what it returned."""
+        return self._added("serialize", function, timeout=timeout)
+
+    def redirector(self, function: Any = None, *, timeout: float | None = None) -> Any:
+        """Asks the function about each :class:`Redirect`; it returns whether to follow, or the URL to follow to."""
+        return self._added("redirect", function, timeout=timeout)
+
+    def _added(self, kind: str, function: Any, **options: Any) -> Any:
+        if function is None:
+            return lambda given: self._added(kind, given, **options)
+        shape, say = KINDS[kind]
+
+        def answer(params: dict[str, Any]) -> dict[str, Any]:
+            asked = shape(params)
+            return say(asked, self._plan.codes.find(params)(asked))
+
+        self._client.on_callback(f"callback.{kind}", answer)
+        return self._plan.add(kind, function, options)
+
+    @property
+    def handle(self) -> str:
+        """The service's handle for it; made when first needed, and again when the connection is another one."""
+        connection = self._client._live()
+        made, wanted = self._made, len(self._plan.interceptors)
+        if made is None or made[0] is not connection:
+            handle = str(self._client.invoke("session.create", self._plan.params())["session"])
+            self._made = made = (connection, handle, wanted)
+        elif made[2] != wanted:
+            self._client.invoke("session.update", {"session": made[1], "interceptors": self._plan.interceptors})
+            self._made = made = (connection, made[1], wanted)
+        return made[1]
+
+    def request(self, method: str, url: str, **options: Unpack[Options]) -> Response:
+        """Sends a request of this session; options as for :meth:`outrider.Client.get`."""
+        return self._client.request(method, url, **self._plan.options(self.handle, options))
+
+    def get(self, url: str, **options: Unpack[Options]) -> Response:
+        """Sends a GET request of this session."""
+        return self.request("GET", url, **options)
+
+    def head(self, url: str, **options: Unpack[Options]) -> Response:
+        """Sends a HEAD request of this session."""
+        return self.request("HEAD", url, **options)
+
+    def post(self, url: str, **options: Unpack[Options]) -> Response:
+        """Sends a POST request of this session."""
+        return self.request("POST", url, **options)
+
+    def put(self, url: str, **options: Unpack[Options]) -> Response:
+        """Sends a PUT request of this session."""
+        return self.request("PUT", url, **options)
+
+    def patch(self, url: str, **options: Unpack[Options]) -> Response:
+        """Sends a PATCH request of this session."""
+        return self.request("PATCH", url, **options)
+
+    def delete(self, url: str, **options: Unpack[Options]) -> Response:
+        """Sends a DELETE request of this session."""
+        return self.request("DELETE", url, **options)
+
+    def cancel_all(self) -> int:
+        """Cancels all its requests, and waits until they are over; how many there were."""
+        return int(self._client.invoke("session.cancelAll", {"session": self.handle})["cancelled"])
+
+    def close(self) -> None:
+        """Ends it in the service; requests that run end with :class:`~outrider.Cancelled`."""
+        if self._made is not None:
+            made, self._made = self._made, None
+            self._client.invoke("session.close", {"session": made[1]})

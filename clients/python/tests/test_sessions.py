@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Sessions of both clients, and the functions that are asked about their requests."""
+
+import asyncio
+
+import pytest
+
+import outrider
+
+
+def sent(response):
+    return dict(response.json()["headers"])
+
+
+def test_settings_of_a_session_are_those_of_its_requests(client, origin):
+    session = client.session(headers={"X-Api": "1"}, timeout=5)
+    assert sent(session.get(origin + "/echo"))["X-Api"] == "1"
+    assert session.post(origin + "/echo", json={"a": 1}).json()["body"] == '{"a":1}'
+    session.close()
+
+
+def test_an_adapter_and_a_retrier(client, origin):
+    session = client.session()
+    asked = []
+
+    @session.adapter
+    def sign(attempt):
+        asked.append(attempt.attempt)
+        attempt.headers["X-Signed"] = str(attempt.attempt)
+        attempt.headers.pop("X-Plain", None)
+        attempt.url = "http://127.0.0.1:1/" if attempt.attempt == 1 else origin + "/echo"
+
+    @session.retrier(timeout=5)
+    def again(answered):
+        return answered.error["code"] == 1402 and answered.retries < 2
+
+    fields = sent(session.get(origin + "/nowhere", headers={"X-Plain": "1"}))
+    assert fields["X-Signed"] == "2" and "X-Plain" not in fields and asked == [1, 2]
+
+
+def test_a_function_that_is_added_later_is_asked_too(client, origin):
+    session = client.session()
+    assert "X-Late" not in sent(session.get(origin + "/echo"))
+
+    @session.adapter
+    def late(attempt):
+        return {"headers": {"X-Late": "1"}}
+
+    assert sent(session.get(origin + "/echo"))["X-Late"] == "1"
+
+
+def test_what_a_retrier_may_say(client):
+    session = client.session()
+    answers = iter([True, 0.01, "no more"])
+
+    @session.retrier
+    def again(answered):
+        return next(answers)
+
+    with pytest.raises(outrider.InterceptionError) as caught:
+        session.get("http://127.0.0.1:1/")
+    assert caught.value.code == 1310 and caught.value.response.raw["attempts"] == 3
+
+
+def test_a_function_that_raises_fails_its_request(client, origin):
+    session = client.session()
+
+    @session.adapter
+    def broken(attempt):
+        raise RuntimeError("no key")
+
+    with pytest.warns(RuntimeWarning), pytest.raises(outrider.InterceptionError) as caught:
+        session.get(origin + "/json")
+    assert caught.value.code == 1300 and "no key" in str(caught.value)
+
+
+def test_a_redirector(client, origin):
+    session = client.session()
+
+    @session.redirector
+    def lead(redirect):
+        return origin + "/echo" if redirect.target.endswith("/redirect/1") else True
+
+    assert session.get(origin + "/redirect/2").url == origin + "/echo"
+    assert session.get(origin + "/redirect/1").url == origin + "/json"
+
+
+def test_two_sessions_ask_their_own_functions(client, origin):
+    one, two = client.session(), client.session()
+    one.adapter(lambda attempt: {"headers": {"X": "one"}})
+    two.adapter(lambda attempt: {"headers": {"X": "two"}})
+    assert [sent(session.get(origin + "/echo"))["X"] for session in (one, two, one)] == ["one", "two", "one"]
+
+
+def test_the_awaiting_client_asks_coroutines(service, origin):
+    async def main():
+        async with outrider.AsyncClient(socket=service) as client:
+            session = client.session(headers={"X-Api": "1"})
+
+            @session.adapter
+            async def sign(attempt):
+                await asyncio.sleep(0)
+                attempt.headers["X-Signed"] = "yes"
+
+            responses = await asyncio.gather(*[session.get(origin + "/echo") for _ in range(10)])
+            for response in responses:
+                fields = sent(response)
+                assert fields["X-Signed"] == "yes" and fields["X-Api"] == "1"
+            await session.close()
+
+    asyncio.run(main())
