@@ -33,14 +33,21 @@ package enum Methods {
         table.add(EvaluateSerialization.self)
         table.add(EvaluateValidation.self)
 
+        table.add(EventsNext.self)
+
         table.add(HarExport.self)
         table.add(HeadersNormalize.self)
         table.add(MIMEMatch.self)
+
+        table.add(InterceptorCreate.self)
+        table.add(InterceptorDelete.self)
+        table.add(InterceptorList.self)
 
         table.add(RequestAdopt.self)
         table.add(RequestBuild.self)
         table.add(RequestCancel.self)
         table.add(RequestCurl.self)
+        table.add(RequestDecide.self)
         table.add(RequestDescribe.self)
         table.add(RequestDetach.self)
         table.add(RequestForget.self)
@@ -63,6 +70,16 @@ package enum Methods {
         table.add(ServerSetLog.self)
         table.add(ServerStats.self)
         table.add(ServerStop.self)
+
+        table.add(SessionCancelAll.self)
+        table.add(SessionClose.self)
+        table.add(SessionCreate.self)
+        table.add(SessionFlush.self)
+        table.add(SessionGet.self)
+        table.add(SessionList.self)
+        table.add(SessionResumeAll.self)
+        table.add(SessionSuspendAll.self)
+        table.add(SessionUpdate.self)
 
         table.add(StreamClose.self)
         table.add(StreamCredit.self)

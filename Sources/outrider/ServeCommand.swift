@@ -47,7 +47,7 @@ struct ServeCommand: AsyncParsableCommand {
             fields: Self.fields)
         // what killed services have left; nobody waits for it
         Task.detached { engine.sweep() }
-        let service = Service(engine: engine) {
+        let service = Service(engine: engine, flush: { transport.flush() }) {
             let counts = await transport.counts()
             return PoolCounts(connections: counts.busy + counts.idle, idle: counts.idle, waiting: counts.waiting)
         }

@@ -26,11 +26,11 @@ struct DataStart: Method {
         if params.spec.shared?.plan.startsImmediately == false { return Result(request: record.handle) }
         // with listeners, not before the reply that names the handle; without, at once
         if record.events == nil {
-            record.exchange.start()
+            record.exchange.launch()
         } else {
-            call.afterReply { record.exchange.start() }
+            call.afterReply { record.exchange.launch() }
             // a client that is gone before the reply does not hear it, but what it detached goes on
-            if record.isDetached { _ = engine.later(seconds: 1) { record.exchange.start() } }
+            if record.isDetached { _ = engine.later(seconds: 1) { record.exchange.launch() } }
         }
         return Result(request: record.handle)
     }

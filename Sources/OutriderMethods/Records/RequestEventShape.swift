@@ -23,6 +23,7 @@ struct RequestEventShape: JSONEncodable {
         case retry(Int, Double, HTTPFailure?)
         case progress(ExchangeProgress)
         case finish(ResponseReply)
+        case decision(DecisionShape)
     }
 
     var names: Names
@@ -57,6 +58,7 @@ struct RequestEventShape: JSONEncodable {
                 if let failure { writer.member("error", FailureShape(failure)) }
             case .progress(let progress): Self.encode(progress, to: &writer)
             case .finish(let reply): writer.member("response", reply)
+            case .decision(let decision): decision.encodeMembers(to: &writer)
             }
         }
     }

@@ -8,7 +8,7 @@ import OutriderRPC
 import Synchronization
 
 /// Tells one client how one request goes on, as events of the contract.
-final class RequestEvents: ExchangeObserver {
+final class RequestEvents: ExchangeObserver, DecisionOutlet {
     typealias Finish = @Sendable (ExchangeOutcome) async -> ResponseReply?
 
     private let kinds: EventKinds
@@ -18,10 +18,17 @@ final class RequestEvents: ExchangeObserver {
     private let isSilent = Atomic(false)
     /// What makes the Response for the last event; nil where a call waits for it.
     private let finish = Mutex<Finish?>(nil)
+    /// What waits for `events.next`; nothing comes here unless it was asked for.
+    let queue = EventQueue()
+    private let keeps: Bool
 
-    init(_ kinds: EventKinds, of request: String, call: RequestID?, tag: String?, peer: any Peer) {
+    /// - Parameter keeps: whether they wait for `events.next` too, where they are not sent at all.
+    init(
+        _ kinds: EventKinds, of request: String, call: RequestID?, tag: String?, peer: any Peer, keeps: Bool = false
+    ) {
         self.kinds = kinds
         self.peer = peer
+        self.keeps = keeps
         names = RequestEventShape.Names(request: request, call: call, tag: tag)
     }
 
@@ -33,26 +40,49 @@ final class RequestEvents: ExchangeObserver {
     func silence() { isSilent.store(true, ordering: .relaxed) }
 
     func heard(_ event: ExchangeEvent) async {
-        guard let event = await message(event) else { return }
+        defer { if case .finish = event { queue.end() } }
+        guard let message = await message(event) else { return }
+        if keeps {
+            if case .finish = event {
+                queue.push(message, mayBeLost: false)
+            } else {
+                queue.push(message, mayBeLost: true)
+            }
+        }
+        if kinds.contains(.pulled) { return }
         guard Task.isCancelled else {
-            try? await peer.notify(event)
+            try? await peer.notify(message)
             return
         }
         // a cancelled request still tells its end; a cancelled task cannot wait, so another one does
         let peer = peer
-        await Task { try? await peer.notify(event) }.value
+        await Task { try? await peer.notify(message) }.value
+    }
+
+    func decision(_ shape: DecisionShape, isOpen: @escaping @Sendable () -> Bool, also inbox: EventQueue) async {
+        guard let event = make("event.decision", .decision(shape)) else { return }
+        let taken = Claim()
+        let claim: @Sendable () -> Bool = { isOpen() && taken.take() }
+        queue.push(event, mayBeLost: false, claim: claim)
+        inbox.push(event, mayBeLost: false, claim: claim)
+        if kinds.contains(.decision), !kinds.contains(.pulled) { try? await peer.notify(event) }
     }
 
     func glimpsed(_ event: ExchangeEvent) {
         switch event {
         case .state(let phase, let time) where kinds.contains(.state):
             guard let event = make("event.state", .state(phase, time)) else { return }
-            peer.offer(event, key: "\(names.request)/\(phase.rawValue)")
+            offer(event, key: phase.rawValue)
         case .progress(let progress):
             guard let event = make("event.progress", .progress(progress)) else { return }
-            peer.offer(event, key: "\(names.request)/\(progress.direction.rawValue)")
+            offer(event, key: progress.direction.rawValue)
         default: return
         }
+    }
+
+    private func offer(_ event: Event, key: String) {
+        if keeps { queue.push(event, mayBeLost: true) }
+        if !kinds.contains(.pulled) { peer.offer(event, key: "\(names.request)/\(key)") }
     }
 
     private func message(_ event: ExchangeEvent) async -> Event? {
@@ -78,4 +108,11 @@ final class RequestEvents: ExchangeObserver {
         let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
         return Event(name, RequestEventShape(names: names, number: number, content: content))
     }
+}
+
+/// Whoever takes it first has it.
+private final class Claim: Sendable {
+    private let isTaken = Atomic(false)
+
+    func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
 }

@@ -22,6 +22,10 @@ final class RequestRecord: Holdable {
     /// Whether the call that made it waits for its end.
     let isOfCall: Bool
     let events: RequestEvents?
+    /// Nil for the default one.
+    let session: SessionRecord?
+    /// Asks the client about the answer; nil where it need not be asked.
+    let asker: AnswerAsker?
     private let holding: Mutex<Holding>
 
     private struct Holding {
@@ -39,8 +43,9 @@ final class RequestRecord: Holdable {
 
     private init(
         _ params: RequestParameters, _ handle: Handle<RequestRecord>, _ exchange: Exchange, owner: HandleTable,
-        isOfCall: Bool, events: RequestEvents?, review: AnswerReview?
+        isOfCall: Bool, events: RequestEvents?, session: SessionRecord?, review: AnswerReview?, asker: AnswerAsker?
     ) {
+        self.session = session
         self.handle = handle
         self.exchange = exchange
         holding = Mutex(Holding(owner: owner, isDetached: params.isDetached))
@@ -48,6 +53,7 @@ final class RequestRecord: Holdable {
         self.events = events
         again = isOfCall || !exchange.hasShortBody ? nil : params
         self.review = review
+        self.asker = asker
         serialize = params.spec.serialize
         wishes = params.spec.wishes
         tag = params.spec.tag
@@ -65,21 +71,28 @@ final class RequestRecord: Holdable {
                 .notPermitted, "detach works on a socket only: nothing outlives a service on stdio",
                 data: ["pointer": .string("/detach")])
         }
+        let assembly = try RequestAssembly(params, call)
+        let asks = assembly.asks
         let handle = Handle<RequestRecord>()
         let events =
-            params.events.isEmpty
+            params.events.isEmpty && !asks
             ? nil
             : RequestEvents(
-                params.events, of: handle.name, call: isOfCall ? call.id : nil, tag: params.spec.tag, peer: call.peer)
+                params.events, of: handle.name, call: isOfCall ? call.id : nil, tag: params.spec.tag, peer: call.peer,
+                keeps: params.isDetached || params.events.contains(.pulled))
         let engine = scope.service.engine
-        var spec = params.spec(with: engine.settings)
-        let review = AnswerReview(&spec, nil)
+        let asker = asks ? events.map { assembly.asker(params, call, handle.name, $0) } : nil
+        var spec = assembly.spec
+        let review = AnswerReview(&spec, asker)
+        let advisor: (any ExchangeAdvisor)? =
+            asker.map { assembly.advisor(params, $0, review) } ?? review.map { ReviewOnly($0) }
         let exchange = await engine.exchange(
-            spec, quota: scope.quota, keepsBody: !isOfCall || params.isDetached, observer: events,
-            advisor: review.map(ReviewOnly.init))
+            spec, quota: scope.quota, keepsBody: !isOfCall || params.isDetached, observer: events, advisor: advisor,
+            turns: assembly.session?.session)
         let owner = params.isDetached ? scope.service.detached : scope.handles
         let record = RequestRecord(
-            params, handle, exchange, owner: owner, isOfCall: isOfCall, events: events, review: review)
+            params, handle, exchange, owner: owner, isOfCall: isOfCall, events: events, session: assembly.session,
+            review: review, asker: asker)
         // whoever cannot learn the handle needs no entry for it
         if params.showsHandle || !isOfCall || events != nil { try owner.keep(record, as: handle) }
         if !isOfCall || params.isDetached { record.forget(after: engine.settings.keepSeconds, engine) }

@@ -14,6 +14,10 @@ package final class ClientScope: ConnectionScope {
     /// How much may be kept for this client.
     let quota: BodyQuota
     let recent = RecentHandles()
+    /// Its own sessions that have a name.
+    let sessions = NameTable()
+    /// What this client is to decide, for `events.next` without a request.
+    let inbox = EventQueue()
 
     package init(_ service: Service, _ control: any ServerControl) {
         self.service = service
@@ -24,5 +28,8 @@ package final class ClientScope: ConnectionScope {
 
     package func inputEnded() { handles.inputEnded() }
 
-    package func close() { handles.close() }
+    package func close() {
+        inbox.end()
+        handles.close()
+    }
 }

@@ -8,12 +8,16 @@ package enum HandleKind: String, Sendable, CaseIterable {
     case request = "req_"
     case response = "rsp_"
     case stream = "str_"
+    case decision = "dec_"
+    case interceptor = "int_"
+    case session = "ses_"
 
     /// How many a connection may have.
     package var limit: Int {
         switch self {
         case .request, .response: 4096
-        case .stream: 256
+        case .stream, .interceptor, .session: 256
+        case .decision: 64
         }
     }
 
@@ -22,6 +26,9 @@ package enum HandleKind: String, Sendable, CaseIterable {
         switch self {
         case .request, .response: "requests"
         case .stream: "streams"
+        case .decision: "callbacks"
+        case .interceptor: "interceptors"
+        case .session: "sessions"
         }
     }
 }
@@ -61,6 +68,9 @@ package struct Handle<Thing: Holdable>: Sendable, Hashable {
             return index
         }
     }
+
+    /// What a client calls it; whether it names something is for the table to say.
+    package init(named name: String) { self.name = name }
 
     /// RFC 4648 section 6, in lower case.
     private static func digit(_ value: UInt64) -> UInt8 {

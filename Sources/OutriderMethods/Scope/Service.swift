@@ -8,11 +8,18 @@ package final class Service: Sendable {
     package let engine: Engine
     /// What was detached from its connection.
     package let detached = HandleTable()
+    /// What every client may use by its name.
+    let sessions = NameTable()
+    /// Closes the connections to servers that lie idle.
+    let flush: @Sendable () -> Void
     /// The connections to servers, asked for by `server.stats`.
     package let pool: @Sendable () async -> PoolCounts
 
-    package init(engine: Engine, pool: @escaping @Sendable () async -> PoolCounts) {
+    package init(
+        engine: Engine, flush: @escaping @Sendable () -> Void = {}, pool: @escaping @Sendable () async -> PoolCounts
+    ) {
         self.engine = engine
+        self.flush = flush
         self.pool = pool
     }
 }

@@ -7,6 +7,8 @@ import OutriderJSON
 /// Whether redirects are followed: "follow", "none", or how.
 struct RedirectParameter: JSONDecodable {
     var policy: RedirectPolicy
+    /// Who is asked about each; the policy names it, too.
+    var callback: CallbackSpec?
 
     init(json: JSONValue) throws(JSONComplaint) {
         policy = .follow
@@ -25,7 +27,8 @@ struct RedirectParameter: JSONDecodable {
         if let limit = try fields.integer("max", in: 0...100) { policy.limit = limit }
         policy.keepHeaders = try fields.optional("keepHeaders") ?? []
         policy.keepsBody = try fields.optional("keepBody") ?? false
-        policy.callback = try fields.optional("callback")
+        callback = try fields.callback()
+        policy.callback = callback?.name
         try fields.finish()
     }
 }

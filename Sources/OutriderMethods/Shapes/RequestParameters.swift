@@ -15,6 +15,13 @@ struct RequestParameters: JSONDecodable {
     var isDetached = false
     /// Whether the response names the request's handle.
     var showsHandle = true
+    var session: SessionReference?
+    var interceptors: [InterceptorParameter] = []
+    var priority: RequestPriority?
+    /// Nil for what its session says.
+    var startsImmediately: Bool?
+    /// The client's code that it names; nil for none.
+    var codes: RequestCodes?
     private var maxInline: Int?
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -38,6 +45,11 @@ struct RequestParameters: JSONDecodable {
         spec.tag = try fields.optional("tag")
         isDetached = try fields.optional("detach") ?? false
         showsHandle = try fields.optional("handles") ?? true
+        session = try fields.optional("session")
+        if let interceptors: [InterceptorParameter] = try fields.optional("interceptors") {
+            self.interceptors = interceptors
+        }
+        priority = try fields.choice("priority")
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
         try fields.finish()
         _ = try JSONFields.need("url", url)
@@ -47,9 +59,14 @@ struct RequestParameters: JSONDecodable {
     private mutating func readPlan(_ fields: inout JSONFields) throws(JSONComplaint) {
         let redirect: RedirectParameter? = try fields.optional("redirect")
         let retry: RetryParameter? = try fields.optional("retry")
-        let startsImmediately: Bool? = try fields.optional("startImmediately")
-        guard redirect != nil || retry != nil || startsImmediately == false else { return }
+        let disposition: CallbackParameter? = try fields.optional("disposition")
+        startsImmediately = try fields.optional("startImmediately")
+        guard redirect != nil || retry != nil || disposition != nil || startsImmediately == false else { return }
         var plan = spec.plan
+        codes = RequestCodes(
+            redirect: redirect?.callback, retry: retry?.callback, disposition: disposition?.spec,
+            saysRedirect: redirect != nil)
+        plan.asksAboutHead = disposition != nil
         if let redirect { plan.redirect = redirect.policy }
         if let retry { plan.retriers = retry.retriers }
         plan.startsImmediately = startsImmediately ?? true
@@ -77,15 +94,26 @@ struct RequestParameters: JSONDecodable {
         spec.authorization = auth.authorization
     }
 
-    /// With the defaults of the service for all that was not said.
-    func spec(with settings: EngineSettings) -> RequestSpec {
+    /// With the defaults of the session, and then of the service, for all that was not said.
+    func spec(with settings: EngineSettings, _ timeout: TimeoutParameter? = nil) -> RequestSpec {
         var spec = spec
         spec.timeouts = settings.timeouts
         timeout?.apply(to: &spec.timeouts)
+        self.timeout?.apply(to: &spec.timeouts)
         spec.maxInline = maxInline ?? settings.maxInline
         if let file = settings.caFile { spec.trust = .roots(file: file) }
         return spec
     }
+}
+
+/// The client's code that is asked about one request, beside its interceptors.
+struct RequestCodes: Sendable {
+    var redirect: CallbackSpec?
+    var retry: CallbackSpec?
+    /// Whether to read the body.
+    var disposition: CallbackSpec?
+    /// Whether the request says anything of redirects; otherwise its session does.
+    var saysRedirect: Bool
 }
 
 /// Which events a caller wants: all, none, or some kinds.
@@ -100,15 +128,22 @@ struct EventKinds: OptionSet, JSONDecodable {
     static let finish = EventKinds(rawValue: 8)
     static let redirect = EventKinds(rawValue: 16)
     static let retry = EventKinds(rawValue: 32)
-    static let all: EventKinds = [.state, .response, .progress, .finish, .redirect, .retry]
+    static let decision = EventKinds(rawValue: 64)
+    /// They wait for `events.next`, and are not sent.
+    static let pulled = EventKinds(rawValue: 128)
+    static let all: EventKinds = [.state, .response, .progress, .finish, .redirect, .retry, .decision]
 
     init(json: JSONValue) throws(JSONComplaint) {
         if case .bool(let flag) = json {
             self = flag ? .all : []
             return
         }
+        if let object = json.object, !object.isEmpty {
+            self = try Self.pulled(json)
+            return
+        }
         guard json.array != nil || json.object?.isEmpty == true else {
-            throw JSONComplaint("must be true, false or a list of kinds, not \(json.typeName)")
+            throw JSONComplaint("must be true, false, a list of kinds or {kinds, pull}, not \(json.typeName)")
         }
         self = []
         for (index, word) in try [String](json: json).enumerated() {
@@ -119,10 +154,32 @@ struct EventKinds: OptionSet, JSONDecodable {
             case "finish": insert(.finish)
             case "redirect": insert(.redirect)
             case "retry": insert(.retry)
+            case "decision": insert(.decision)
             default:
-                throw JSONComplaint("events must hold state, response, redirect, retry, progress and finish only")
-                    .under(index: index)
+                throw JSONComplaint(
+                    "events must hold state, response, redirect, retry, progress, decision and finish only"
+                )
+                .under(index: index)
             }
         }
+    }
+
+    /// `{kinds, pull}`: the object form, for those who come for their events.
+    private static func pulled(_ json: JSONValue) throws(JSONComplaint) -> EventKinds {
+        var fields = try JSONFields(json)
+        var kinds: EventKinds = .all
+        if let wanted = fields.value("kinds") {
+            guard wanted.object?.isEmpty != false else {
+                throw JSONComplaint("kinds must be true or a list of kinds", at: JSONPointer(member: "kinds"))
+            }
+            do throws(JSONComplaint) {
+                kinds = try EventKinds(json: wanted)
+            } catch {
+                throw error.under(member: "kinds")
+            }
+        }
+        let pulls: Bool = try fields.optional("pull") ?? true
+        try fields.finish()
+        return pulls ? kinds.union(.pulled) : kinds
     }
 }

@@ -7,6 +7,8 @@ import OutriderJSON
 /// Who is asked about a retry: a policy, "connectionLost", `offline`, or the client's code.
 struct RetryParameter: JSONDecodable {
     var retriers: [Retrier]
+    /// Who is asked; one of the retriers names it, too.
+    var callback: CallbackSpec?
 
     /// The longest delay that can be asked for. There is none for ever.
     private static let longest = 86400.0
@@ -15,15 +17,20 @@ struct RetryParameter: JSONDecodable {
         switch json {
         case .string("connectionLost"): retriers = [.policy(.connectionLost)]
         case .bool(let flag): retriers = flag ? [.policy(RetryPolicy())] : []
-        case .object: retriers = try Self.read(json)
+        case .object: self = try Self.read(json)
         case .array(let list) where list.isEmpty: retriers = [.policy(RetryPolicy())]
         default: throw JSONComplaint("must be true, \"connectionLost\" or an object, not \(json.typeName)")
         }
     }
 
-    private static func read(_ json: JSONValue) throws(JSONComplaint) -> [Retrier] {
+    private init(_ retriers: [Retrier], _ callback: CallbackSpec?) {
+        self.retriers = retriers
+        self.callback = callback
+    }
+
+    private static func read(_ json: JSONValue) throws(JSONComplaint) -> RetryParameter {
         var fields = try JSONFields(json)
-        let callback: String? = try fields.optional("callback")
+        let callback = try fields.callback()
         let offline: OfflineParameter? = try fields.optional("offline")
         let policy = try readPolicy(&fields)
         try fields.finish()
@@ -31,8 +38,8 @@ struct RetryParameter: JSONDecodable {
         // what is said of a policy is wanted, and so is one if nothing at all is said
         if let policy { retriers.append(.policy(policy)) }
         if let offline { retriers.append(.offline(wait: offline.wait)) }
-        if let callback { retriers.append(.callback(callback)) }
-        return retriers.isEmpty ? [.policy(RetryPolicy())] : retriers
+        if let callback { retriers.append(.callback(callback.name)) }
+        return RetryParameter(retriers.isEmpty ? [.policy(RetryPolicy())] : retriers, callback)
     }
 
     private static func readPolicy(_ fields: inout JSONFields) throws(JSONComplaint) -> RetryPolicy? {

@@ -14,13 +14,19 @@ extension JSONFields {
         }
         let way: CallbackSpec.Way? = try choice("decide")
         let timeout = try number("timeout", in: CallbackSpec.timeouts)
-        guard let name else {
-            if way != nil { throw JSONComplaint("decide goes with callback only", at: JSONPointer(member: "decide")) }
-            if timeout != nil {
-                throw JSONComplaint("timeout goes with callback only", at: JSONPointer(member: "timeout"))
-            }
-            return nil
-        }
+        guard let name else { return nil }
         return CallbackSpec(name, way: way ?? .request, timeout: timeout ?? 30)
+    }
+}
+
+/// `{callback, decide, timeout}`, where nothing stands beside them.
+struct CallbackParameter: JSONDecodable {
+    var spec: CallbackSpec
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let spec = try fields.callback()
+        try fields.finish()
+        self.spec = try JSONFields.need("callback", spec)
     }
 }

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+
+/// `callback.adapt`: what is to be different about the attempt.
+struct AdaptAnswer: JSONDecodable {
+    private var url: String?
+    private var method: String?
+    private var fields: HTTPFields?
+    private var removed: [String]
+    private var query: ValuesParameter?
+    private var body: BodyParameter?
+    private var timeout: TimeoutParameter?
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        url = try fields.optional("url")
+        method = try fields.optional("method")
+        self.fields = try fields.optional("headers", as: FieldsParameter.self)?.fields
+        removed = try fields.optional("removeHeaders") ?? []
+        query = try fields.optional("query")
+        body = try fields.optional("body")
+        timeout = try fields.optional("timeout")
+        try fields.finish()
+    }
+
+    /// Throws what building a request throws.
+    func apply(to attempt: inout Attempt) throws(HTTPFailure) {
+        if let url { attempt.url = try HTTPURL(parsing: url) }
+        if let query { try Adaptation.query(query.object).apply(to: &attempt) }
+        if let method { try Adaptation.method(method).apply(to: &attempt) }
+        for name in removed { attempt.fields.remove(name) }
+        if let body {
+            attempt.body = try body.body.encoded(fileSize: nil)
+            attempt.fields.remove("Content-Type")
+            if let type = body.body.impliedContentType { attempt.fields.add("Content-Type", type) }
+        }
+        if let fields { try Adaptation.headers(fields).apply(to: &attempt) }
+        timeout?.apply(to: &attempt.timeouts)
+    }
+}
+
+/// `callback.retry`: whether to send again.
+struct RetryAnswer: JSONDecodable {
+    var verdict: RetryVerdict
+
+    /// Seconds.
+    private static let delays = 0.0...86400
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let retry: Bool? = try fields.optional("retry")
+        let delay = try fields.number("delay", in: Self.delays)
+        let error: String? = try fields.optional("error")
+        try fields.finish()
+        let isWanted = try JSONFields.need("retry", retry)
+        if delay != nil && !isWanted {
+            throw JSONComplaint("delay goes with retry: true only", at: JSONPointer(member: "delay"))
+        }
+        if error != nil && isWanted {
+            throw JSONComplaint("error goes with retry: false only", at: JSONPointer(member: "error"))
+        }
+        if isWanted {
+            verdict = .retry(after: delay ?? 0)
+        } else if let error {
+            verdict = .fail(HTTPFailure(.sessionTaskFailed, error))
+        } else {
+            verdict = .doNotRetry
+        }
+    }
+}
+
+/// `callback.validate`: whether the response is acceptable.
+struct ValidateAnswer: JSONDecodable {
+    var isValid: Bool
+    /// Why it is not.
+    var reason: String?
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let valid: Bool? = try fields.optional("valid")
+        reason = try fields.optional("reason")
+        try fields.finish()
+        isValid = try JSONFields.need("valid", valid)
+    }
+}
+
+/// `callback.serialize`: what the body says.
+struct SerializeAnswer: JSONDecodable {
+    var value: JSONValue
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        value = fields.value("value") ?? .null
+        try fields.finish()
+    }
+}
+
+/// `callback.preprocess`: the bytes to read, as `text` or `base64`.
+struct PreprocessAnswer: JSONDecodable {
+    var bytes: [UInt8]
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let text: String? = try fields.optional("text")
+        let base64: String? = try fields.optional("base64")
+        try fields.finish()
+        switch (text, base64) {
+        case (let text?, nil): bytes = Array(text.utf8)
+        case (nil, let base64?):
+            guard let decoded = Base64.decode(base64) else {
+                throw JSONComplaint("base64 must be base64 (RFC 4648)", at: JSONPointer(member: "base64"))
+            }
+            bytes = decoded
+        default: throw JSONComplaint("must have exactly one of text and base64")
+        }
+    }
+}
+
+/// `callback.disposition`: whether to read the body.
+struct DispositionAnswer: JSONDecodable {
+    var isAllowed: Bool
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let allow: Bool? = try fields.optional("allow")
+        try fields.finish()
+        isAllowed = try JSONFields.need("allow", allow)
+    }
+}
+
+/// `callback.redirect`: whether to follow, and how.
+struct RedirectAnswer: JSONDecodable {
+    var follows: Bool
+    /// What is to be different about the attempt that follows.
+    var change: AdaptAnswer?
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let follow: Bool? = try fields.optional("follow")
+        change = try fields.optional("request")
+        try fields.finish()
+        follows = try JSONFields.need("follow", follow)
+        if change != nil && !follows {
+            throw JSONComplaint("request goes with follow: true only", at: JSONPointer(member: "request"))
+        }
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// Asks clients what one exchange wants to know, each of them for what is its own code.
+final class ClientAdvisor: ExchangeAdvisor {
+    /// Whose code is asked, and how.
+    struct Code: Sendable {
+        var spec: CallbackSpec
+        var asker: Asker
+        /// The first answer is kept for all attempts.
+        var isAskedOnce = false
+    }
+
+    /// The code of one request, by the keys under which the engine asks for it.
+    struct Book: Sendable {
+        private var codes: [Code] = []
+
+        var isEmpty: Bool { codes.isEmpty }
+
+        /// Its key: no name that a client may give.
+        mutating func add(_ code: Code) -> String {
+            codes.append(code)
+            return "\0\(codes.count - 1)"
+        }
+
+        func code(_ key: String) -> Code? {
+            guard key.utf8.first == 0, let index = Int(key.dropFirst()), codes.indices.contains(index) else {
+                return nil
+            }
+            return codes[index]
+        }
+    }
+
+    private let book: Book
+    private let asker: AnswerAsker
+    private let answers: AnswerReview?
+    /// Asked with the head of a response; nil for nobody.
+    private let disposition: CallbackSpec?
+    private let adapted = Mutex<[String: AdaptAnswer]>([:])
+    private let decided = Mutex<[String: RetryVerdict]>([:])
+
+    /// - Parameters:
+    ///   - asker: asks the client that made the request.
+    ///   - answers: looks at the answers before anybody is asked about them.
+    init(_ book: Book, _ asker: AnswerAsker, _ answers: AnswerReview?, disposition: CallbackSpec?) {
+        self.book = book
+        self.asker = asker
+        self.answers = answers
+        self.disposition = disposition
+    }
+
+    func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt {
+        let code = code(name)
+        var attempt = moment.request
+        if let answer = adapted.withLock({ $0[name] }) {
+            try answer.apply(to: &attempt)
+            return attempt
+        }
+        let answer: AdaptAnswer = try await ask(.adapt, code, moment, .adapt(attempt, retries: moment.retries))
+        try answer.apply(to: &attempt)
+        if code.isAskedOnce { adapted.withLock { $0[name] = answer } }
+        return attempt
+    }
+
+    func retry(
+        _ name: String, _ failure: HTTPFailure, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> RetryVerdict {
+        let code = code(name)
+        if let verdict = decided.withLock({ $0[name] }) { return verdict }
+        let content = CallbackQuestion.Content.retry(failure, moment.request, moment.head, retries: moment.retries)
+        guard let answer: RetryAnswer = try await askIfPossible(.retry, code, moment, content) else {
+            return .doNotRetry
+        }
+        if code.isAskedOnce { decided.withLock { $0[name] = answer.verdict } }
+        return answer.verdict
+    }
+
+    func redirect(
+        _ name: String, _ hop: RedirectHop, next: Attempt, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> Attempt? {
+        let content = CallbackQuestion.Content.redirect(hop, next)
+        guard let answer: RedirectAnswer = try await askIfPossible(.redirect, code(name), moment, content),
+            answer.follows
+        else { return nil }
+        var attempt = next
+        try answer.change?.apply(to: &attempt)
+        return attempt
+    }
+
+    func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
+        asker.turn(to: moment.attempt)
+        try await answers?.judge(moment)
+        guard let disposition else { return }
+        let code = Code(spec: disposition, asker: asker.asker)
+        let content = CallbackQuestion.Content.disposition(moment.request, moment.head)
+        guard let answer: DispositionAnswer = try await askIfPossible(.disposition, code, moment, content) else {
+            return
+        }
+        if !answer.isAllowed {
+            throw HTTPFailure(.explicitlyCancelled, "the client did not want the body of the response", sent: .sent)
+        }
+    }
+
+    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
+        asker.turn(to: moment.attempt)
+        try await answers?.review(body, moment)
+    }
+
+    // MARK: asking
+
+    /// What the key stands for; a name that is no key is the request's own code.
+    private func code(_ key: String) -> Code { book.code(key) ?? Code(spec: CallbackSpec(key), asker: asker.asker) }
+
+    /// Throws what follows from no answer.
+    func ask<Answer: JSONDecodable>(
+        _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
+    ) async throws(HTTPFailure) -> Answer {
+        do throws(RPCError) {
+            return try await answer(kind, code, moment, content)
+        } catch {
+            throw kind.failure(error) ?? HTTPFailure(.sessionTaskFailed, error.message, underlying: error.underlying)
+        }
+    }
+
+    /// Nil where there is no answer, and the exchange goes on without.
+    private func askIfPossible<Answer: JSONDecodable>(
+        _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
+    ) async throws(HTTPFailure) -> Answer? {
+        do throws(RPCError) {
+            return try await answer(kind, code, moment, content)
+        } catch {
+            return nil
+        }
+    }
+
+    private func answer<Answer: JSONDecodable>(
+        _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
+    ) async throws(RPCError) -> Answer {
+        var names = asker.names
+        names.callback = code.spec.name
+        names.attempt = moment.attempt
+        return try await code.asker.ask(kind, code.spec, names, content, events: asker.events)
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Answers a question that waited as `event.decision`.
+struct RequestDecide: Method {
+    static let name = "request.decide"
+
+    struct Params: JSONDecodable {
+        var decision: Handle<Decision>
+        var answer: JSONValue
+        /// Why there is no answer.
+        var error: String?
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let decision: Handle<Decision>? = try fields.optional("decision")
+            answer = try fields.optional("answer", as: JSONObject.self).map { .object($0) } ?? .object([:])
+            error = try fields.optional("error")
+            try fields.finish()
+            self.decision = try JSONFields.need("decision", decision)
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
+        let decision = try call.scope.handles.find(params.decision, "decision")
+        let result: Swift.Result<JSONValue, RPCError>
+        if let message = params.error {
+            result = .failure(
+                RPCError(
+                    .callbackFailed, "the client answered with an error: \(message)",
+                    data: ["error": .object(["message": .string(message)])]))
+        } else {
+            result = .success(params.answer)
+        }
+        guard decision.settle(result) else {
+            throw RPCError(
+                .wrongState, "this decision has been made, or came too late",
+                data: ["pointer": .string("/decision"), "state": .string("decided")])
+        }
+        return JSONNothing()
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderRPC
+
+/// A request as it will be made: what was asked for, with what its session and its interceptors add.
+struct RequestAssembly {
+    var spec: RequestSpec
+    var session: SessionRecord?
+    /// The code of clients that its interceptors name.
+    var book = ClientAdvisor.Book()
+
+    /// Throws `unknownHandle` for a session or an interceptor.
+    init(_ params: RequestParameters, _ call: Call<ClientScope>) throws(RPCError) {
+        session = try params.session?.resolved(call.scope)
+        let settings = session?.settings
+        spec = params.spec(with: call.scope.service.engine.settings, settings?.timeout)
+        guard settings != nil || params.adds else { return }
+        if let settings { addFields(settings.spec.fields) }
+        var plan = spec.plan
+        let own = plan
+        plan.adaptations = []
+        plan.retriers = []
+        plan.connectionsPerHost = settings?.spec.connectionsPerHost
+        plan.priority = params.priority ?? .normal
+        plan.startsImmediately = params.startsImmediately ?? settings?.spec.startsImmediately ?? true
+        if let redirect = settings?.spec.redirect, params.codes?.saysRedirect != true {
+            plan.redirect = redirect
+            if let code = settings?.redirectCode { plan.redirect.callback = book.add(code) }
+        }
+        for interceptor in settings?.interceptors ?? [] { interceptor.add(to: &plan, &book) }
+        for interceptor in try params.interceptors.resolved(call) { interceptor.add(to: &plan, &book) }
+        if plan.adaptations.count + plan.retriers.count > 2 * Interceptor.mostParts {
+            throw Interceptor.tooLong("/interceptors")
+        }
+        plan.adaptations += own.adaptations
+        plan.retriers += own.retriers
+        if let codes = params.codes { name(codes, in: &plan, call) }
+        spec.plan = plan
+    }
+
+    /// Whether anybody may have to be asked.
+    var asks: Bool {
+        !book.isEmpty || spec.shared?.plan.asksAboutHead == true || spec.serialize.asksClient
+            || spec.wishes?.validation?.asksClient == true
+            || spec.wishes?.handlers.contains { $0.asksClient } == true
+    }
+
+    /// Asks the client that makes the request, about the request of that handle.
+    func asker(
+        _ params: RequestParameters, _ call: Call<ClientScope>, _ handle: String, _ events: any DecisionOutlet
+    ) -> AnswerAsker {
+        let names = QuestionNames(
+            callback: "", request: handle, session: session.map { $0.label ?? $0.handle.name }, tag: params.spec.tag,
+            attempt: 1)
+        return AnswerAsker(Asker(call), names, events)
+    }
+
+    func advisor(_ params: RequestParameters, _ asker: AnswerAsker, _ review: AnswerReview?) -> ClientAdvisor {
+        ClientAdvisor(book, asker, review, disposition: params.codes?.disposition)
+    }
+
+    private mutating func addFields(_ fields: HTTPFields) {
+        for field in fields.list where !spec.fields.contains(field.name) {
+            // `auth` of the request says the same
+            if spec.authorization != nil, HTTPFields.same(field.name, "Authorization") { continue }
+            spec.fields.list.append(field)
+        }
+    }
+
+    /// The request's own code is asked under keys, too, with its own way and time.
+    private mutating func name(_ codes: RequestCodes, in plan: inout ExchangePlan, _ call: Call<ClientScope>) {
+        let asker = Asker(call)
+        if let redirect = codes.redirect {
+            plan.redirect.callback = book.add(ClientAdvisor.Code(spec: redirect, asker: asker))
+        }
+        guard let retry = codes.retry else { return }
+        let key = book.add(ClientAdvisor.Code(spec: retry, asker: asker))
+        plan.retriers = plan.retriers.map { $0 == .callback(retry.name) ? .callback(key) : $0 }
+    }
+}
+
+extension RequestParameters {
+    /// Whether it asks for more than the plain plan, as far as sessions, interceptors and the client's code go.
+    fileprivate var adds: Bool {
+        !interceptors.isEmpty || priority != nil || startsImmediately == false || codes?.redirect != nil
+            || codes?.retry != nil
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// What the requests of a session have in common.
+struct SessionSettings: Sendable {
+    var spec = SessionSpec()
+    var timeout: TimeoutParameter?
+    /// Who is asked about redirects.
+    var redirectCode: ClientAdvisor.Code?
+    var interceptors: [Interceptor] = []
+    /// What the interceptors are called.
+    var shown: [String] = []
+}
+
+/// A session under its handle: what its requests have in common, and those that run.
+final class SessionRecord: Holdable {
+    static let kind = HandleKind.session
+
+    let handle = Handle<SessionRecord>()
+    let label: String?
+    /// Whether every client of the service may use it, by its name.
+    let isShared: Bool
+    let session: Session
+    private let contents: Mutex<SessionSettings>
+
+    init(_ settings: SessionSettings, name: String?, isShared: Bool, _ engine: Engine) {
+        label = name
+        self.isShared = isShared
+        session = Session(settings.spec.limits, engine)
+        contents = Mutex(settings)
+    }
+
+    var settings: SessionSettings { contents.withLock { $0 } }
+
+    /// For requests that are made from now on; limits hold at once.
+    func update(_ settings: SessionSettings) {
+        contents.withLock { $0 = settings }
+        session.change(settings.spec.limits)
+    }
+
+    /// Its requests are cancelled by the client's end, if it is theirs; it only lives as long as they may need it.
+    var isAwaited: Bool { true }
+
+    func close() { session.close(HTTPFailure(.sessionDeinitialized, "the session ended with the client that made it")) }
+}
+
+extension SessionReference {
+    /// Nil for the default session. Throws `unknownHandle`.
+    func resolved(_ scope: ClientScope) throws(RPCError) -> SessionRecord? {
+        if isDefault { return nil }
+        if let named: SessionRecord = scope.sessions.find(text) ?? scope.service.sessions.find(text) { return named }
+        return try scope.handles.find(Handle(named: text), "session")
+    }
+}
+
+extension SessionRecord {
+    /// Throws where there must be one, and it is not the default one.
+    static func own(_ reference: SessionReference, _ scope: ClientScope) throws(RPCError) -> SessionRecord {
+        if let record = try reference.resolved(scope) { return record }
+        throw RPCError(
+            .notPermitted, "the default session cannot be changed or closed: create one of your own",
+            data: ["pointer": .string("/session")])
+    }
+
+    /// The unfinished requests of a session; of the default one, those of this client that have a handle.
+    static func exchanges(_ record: SessionRecord?, _ scope: ClientScope) -> [Exchange] {
+        if let record { return record.session.exchanges }
+        let records = scope.handles.all(RequestRecord.self).filter { $0.session == nil && $0.exchange.outcome == nil }
+        return records.map(\.exchange).sorted { $0.number < $1.number }
+    }
+}

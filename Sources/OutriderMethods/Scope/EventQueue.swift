@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderRPC
+import Synchronization
+
+/// Runs an `EventQueueMachine`: whoever comes for events waits here until there are some.
+final class EventQueue: Sendable {
+    struct Taken: Sendable {
+        var events: [Event]
+        var dropped: Int
+        /// Nothing more will come.
+        var isOver: Bool
+    }
+
+    fileprivate struct Contents {
+        var machine: EventQueueMachine
+        var isOver = false
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var nextWaiter = 0
+    }
+
+    private let contents: Mutex<Contents>
+
+    init(_ machine: EventQueueMachine = EventQueueMachine()) {
+        contents = Mutex(Contents(machine: machine))
+    }
+
+    var isAwaited: Bool { contents.withLock { !$0.waiters.isEmpty } }
+
+    func push(_ event: Event, mayBeLost: Bool, claim: (@Sendable () -> Bool)? = nil) {
+        let waiters = contents.withLock { contents -> [CheckedContinuation<Void, Never>] in
+            guard !contents.isOver else { return [] }
+            contents.machine.push(EventQueueMachine.Entry(event, mayBeLost: mayBeLost, claim: claim))
+            return contents.takeWaiters()
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Nothing more will come; what is there may still be taken.
+    func end() {
+        let waiters = contents.withLock { contents in
+            contents.isOver = true
+            return contents.takeWaiters()
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until there are events, none will come any more, or the seconds are over. Throws on cancellation.
+    func next(_ most: Int, bytes: Int, wait seconds: Double, _ engine: Engine) async throws -> Taken {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while true {
+            let taken = contents.withLock { contents in
+                let (events, dropped) = contents.machine.take(most, bytes: bytes)
+                return Taken(
+                    events: events, dropped: dropped, isOver: contents.isOver && contents.machine.isEmpty)
+            }
+            let left = deadline - ContinuousClock.now
+            if !taken.events.isEmpty || taken.dropped > 0 || taken.isOver || left <= .zero { return taken }
+            await arrival(within: left.seconds, engine)
+            try Task.checkCancellation()
+        }
+    }
+
+    private func arrival(within seconds: Double, _ engine: Engine) async {
+        let id = contents.withLock { contents in
+            contents.nextWaiter &+= 1
+            return contents.nextWaiter
+        }
+        let alarm = engine.later(seconds: seconds) { [weak self] in self?.wake(id) }
+        defer { alarm.cancel() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = contents.withLock { contents in
+                    guard contents.machine.isEmpty, !contents.isOver, !Task.isCancelled else { return false }
+                    contents.waiters[id] = continuation
+                    return true
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            wake(id)
+        }
+    }
+
+    private func wake(_ id: Int) {
+        contents.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+    }
+}
+
+extension EventQueue.Contents {
+    fileprivate mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
+        if waiters.isEmpty { return [] }
+        defer { waiters = [:] }
+        return Array(waiters.values)
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Makes a session: settings, interceptors and limits that requests share.
+struct SessionCreate: Method {
+    static let name = "session.create"
+
+    struct Params: JSONDecodable {
+        var label: String?
+        var isShared: Bool
+        var session: SessionParameters
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            label = try fields.optional("name") { (name: String) in
+                if name.isEmpty || name.utf8.count > 256 { return "must have 1 to 256 bytes" }
+                if name == SessionReference.defaultName { return "must not be \"default\", which always exists" }
+                return name.hasPrefix(HandleKind.session.rawValue) ? "must not look like a handle" : nil
+            }
+            isShared = try fields.optional("shared") ?? false
+            session = try SessionParameters(&fields)
+            try fields.finish()
+            if isShared && label == nil {
+                throw JSONComplaint("a shared session needs a name", at: JSONPointer(member: "name"))
+            }
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var session: Handle<SessionRecord>
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("session", session) } }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let scope = call.scope
+        var settings = SessionSettings()
+        try params.session.apply(to: &settings, call)
+        let record = SessionRecord(
+            settings, name: params.label, isShared: params.isShared, scope.service.engine)
+        let directory = params.isShared ? scope.service.sessions : scope.sessions
+        if let name = params.label, !directory.add(record, as: name) {
+            throw RPCError(
+                .wrongState, "there is a session named \(name) already: use it, or close it first",
+                data: ["pointer": .string("/name"), "state": .string("taken")])
+        }
+        do throws(RPCError) {
+            let owner = params.isShared ? scope.service.detached : scope.handles
+            try owner.keep(record, as: record.handle)
+        } catch {
+            if let name = params.label { directory.remove(record, as: name) }
+            throw error
+        }
+        return Result(session: record.handle)
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+
+/// A session as it stands: the SessionInfo of the contract. Secrets are masked.
+struct SessionInfoShape: JSONEncodable {
+    private var handle: String
+    private var label: String?
+    private var isShared: Bool
+    private var settings: SessionSettings
+    private var timeouts: Timeouts
+    private var connectionsPerHost: Int
+    private var counts: Session.Counts
+
+    init(_ record: SessionRecord?, _ scope: ClientScope) {
+        let defaults = scope.service.engine.settings
+        handle = record?.handle.name ?? SessionReference.defaultName
+        label = record.map { $0.label } ?? SessionReference.defaultName
+        isShared = record?.isShared ?? false
+        settings = record?.settings ?? SessionSettings()
+        timeouts = defaults.timeouts
+        settings.timeout?.apply(to: &timeouts)
+        connectionsPerHost = settings.spec.connectionsPerHost ?? defaults.connectionsPerHost
+        if let record {
+            counts = record.session.counts
+        } else {
+            counts = Session.Counts()
+            counts.requests = SessionRecord.exchanges(nil, scope).count
+            counts.running = counts.requests
+        }
+    }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("session", handle)
+            writer.member("name", label)
+            writer.member("shared", isShared)
+            writer.member("headers", FieldsShape(masked))
+            writer.member("timeout") { writer in
+                writer.member("resolve", timeouts.resolve)
+                writer.member("connect", timeouts.connect)
+                writer.member("tls", timeouts.tls)
+                writer.member("firstByte", timeouts.firstByte)
+                writer.member("idle", timeouts.idle)
+                writer.member("total", timeouts.total)
+            }
+            writer.member("connectionsPerHost", connectionsPerHost)
+            writer.member("interceptors", settings.shown)
+            writer.member("startImmediately", settings.spec.startsImmediately)
+            encodeLimits(to: &writer)
+            writer.member("requests") { writer in
+                writer.member("active", counts.requests)
+                writer.member("running", counts.running)
+                writer.member("waiting", counts.waiting)
+            }
+        }
+    }
+
+    private func encodeLimits(to writer: inout JSONWriter) {
+        let limits = settings.spec.limits
+        writer.member("limits") { writer in
+            writer.member("concurrent", limits.concurrent)
+            if let rate = limits.rate {
+                writer.member("rate") { writer in
+                    writer.member("requests", rate.requests)
+                    writer.member("seconds", rate.seconds)
+                }
+            }
+            writer.member("waiting", limits.waiting)
+        }
+    }
+
+    private var masked: HTTPFields {
+        HTTPFields(
+            settings.spec.fields.list.map { field in
+                SecretFields.contains(field.name) ? HTTPFields.Field(field.name, SecretFields.mask) : field
+            })
+    }
+}

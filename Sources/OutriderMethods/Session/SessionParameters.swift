@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// What a client says of a session; what is left out stays as it is.
+struct SessionParameters: Sendable {
+    private var fields: HTTPFields?
+    private var timeout: TimeoutParameter?
+    private var connectionsPerHost: Int?
+    private var interceptors: [InterceptorParameter]?
+    private var redirect: RedirectParameter?
+    private var startsImmediately: Bool?
+    private var limits: LimitsParameter?
+
+    /// Reads its members where others stand beside them; `finish` is the caller's.
+    init(_ fields: inout JSONFields) throws(JSONComplaint) {
+        let headers: FieldsParameter? = try fields.optional("headers")
+        if let headers {
+            do throws(HTTPFailure) {
+                try AttemptBuilder.check(headers.fields)
+            } catch {
+                throw JSONComplaint(error.message, at: JSONPointer(member: "headers"))
+            }
+        }
+        self.fields = headers?.fields
+        timeout = try fields.optional("timeout")
+        connectionsPerHost = try fields.integer("connectionsPerHost", in: 1...1000)
+        interceptors = try fields.optional("interceptors")
+        redirect = try fields.optional("redirect")
+        startsImmediately = try fields.optional("startImmediately")
+        limits = try fields.optional("limits")
+    }
+
+    /// Changes what was said. Throws `unknownHandle` for an interceptor.
+    func apply(to settings: inout SessionSettings, _ call: Call<ClientScope>) throws(RPCError) {
+        if let fields { settings.spec.fields = fields }
+        if let timeout { settings.timeout = timeout }
+        if let connectionsPerHost { settings.spec.connectionsPerHost = connectionsPerHost }
+        if let redirect {
+            settings.spec.redirect = redirect.policy
+            settings.redirectCode = redirect.callback.map { ClientAdvisor.Code(spec: $0, asker: Asker(call)) }
+        }
+        if let startsImmediately { settings.spec.startsImmediately = startsImmediately }
+        if let limits { settings.spec.limits = limits.limits }
+        guard let interceptors else { return }
+        settings.interceptors = try interceptors.resolved(call)
+        settings.shown = interceptors.map(\.shown)
+    }
+}
+
+extension InterceptorParameter {
+    /// For showing, without secrets: the handle, or what it does.
+    var shown: String {
+        switch self {
+        case .handle(let name): name
+        case .spec(let spec): spec.what
+        }
+    }
+}
+
+/// `{concurrent, rate, waiting}`.
+private struct LimitsParameter: JSONDecodable {
+    var limits = AdmissionLimits()
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        limits.concurrent = try fields.integer("concurrent", in: 1...10_000)
+        limits.rate = try fields.optional("rate", as: RateParameter.self)?.rate
+        if let waiting = try fields.integer("waiting", in: 0...100_000) { limits.waiting = waiting }
+        try fields.finish()
+    }
+}
+
+/// `{requests, seconds}`.
+private struct RateParameter: JSONDecodable {
+    var rate: AdmissionLimits.Rate
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let requests = try fields.integer("requests", in: 1...1_000_000)
+        let seconds = try fields.number("seconds", in: 0.001...86400) ?? 1
+        try fields.finish()
+        rate = AdmissionLimits.Rate(requests: try JSONFields.need("requests", requests), seconds: seconds)
+    }
+}

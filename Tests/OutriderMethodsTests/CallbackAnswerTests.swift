@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+import Testing
+
+@testable import OutriderMethods
+
+struct CallbackAnswerTests {
+    private func parse(_ text: String) throws -> JSONValue { try JSONParser.parse(Array(text.utf8)) }
+
+    private func attempt() throws -> Attempt {
+        Attempt(
+            method: "GET", url: try HTTPURL(parsing: "http://a/b?c=1"), fields: [.init("X-A", "1"), .init("B", "2")])
+    }
+
+    @Test func `an empty answer changes nothing`() throws {
+        var attempt = try attempt()
+        try AdaptAnswer(json: parse("{}")).apply(to: &attempt)
+        let before = try self.attempt().fields
+        #expect(attempt.url.description == "http://a/b?c=1" && attempt.fields == before)
+    }
+
+    @Test func `an adapter changes what it names`() throws {
+        var attempt = try attempt()
+        let answer = try AdaptAnswer(
+            json: parse(
+                #"{"method":"PUT","headers":{"x-a":"9"},"removeHeaders":["b"],"query":{"d":2},"body":{"json":{}},"timeout":7}"#
+            ))
+        try answer.apply(to: &attempt)
+        #expect(attempt.method == "PUT" && attempt.url.target == "/b?c=1&d=2" && attempt.timeouts.total == 7)
+        #expect(attempt.fields.all("X-A") == ["9"] && !attempt.fields.contains("B"))
+        #expect(attempt.fields.first("Content-Type") == "application/json" && attempt.body != .none)
+    }
+
+    @Test(arguments: [
+        #"{"headers":{"X":"a\r\nb"}}"#, #"{"method":"G T"}"#, #"{"url":"ftp://x/"}"#, #"{"url":""}"#,
+    ]) func `what may not be sent is refused`(text: String) throws {
+        var attempt = try attempt()
+        let answer = try AdaptAnswer(json: parse(text))
+        #expect(throws: HTTPFailure.self) { try answer.apply(to: &attempt) }
+    }
+
+    @Test(arguments: [
+        (#"{"retry":true}"#, RetryVerdict.retry(after: 0)), (#"{"retry":true,"delay":2.5}"#, .retry(after: 2.5)),
+        (#"{"retry":false}"#, .doNotRetry),
+        (#"{"retry":false,"error":"no"}"#, .fail(HTTPFailure(.sessionTaskFailed, "no"))),
+    ]) func `the four answers of a retrier`(text: String, verdict: RetryVerdict) throws {
+        let answer = try RetryAnswer(json: parse(text)).verdict
+        #expect(answer == verdict)
+    }
+
+    @Test(arguments: [
+        ("{}", "/retry"), (#"{"retry":1}"#, "/retry"), (#"{"retry":false,"delay":1}"#, "/delay"),
+        (#"{"retry":true,"error":"x"}"#, "/error"), (#"{"retry":true,"delay":-1}"#, "/delay"),
+        (#"{"retry":true,"delay":1e9}"#, "/delay"), (#"{"retry":true,"again":true}"#, "/again"), ("[1]", ""),
+    ]) func `other answers of a retrier are none`(text: String, pointer: String) throws {
+        let value = try parse(text)
+        let complaint = #expect(throws: JSONComplaint.self) { try RetryAnswer(json: value) }
+        #expect(complaint?.pointer.description == pointer)
+    }
+
+    @Test func `a redirect may be followed otherwise, but not be refused otherwise`() throws {
+        let follows = try RedirectAnswer(json: parse(#"{"follow":true,"request":{"method":"GET"}}"#)).follows
+        let stays = try RedirectAnswer(json: parse(#"{"follow":false}"#)).follows
+        #expect(follows && !stays)
+        let value = try parse(#"{"follow":false,"request":{}}"#)
+        #expect(throws: JSONComplaint.self) { try RedirectAnswer(json: value) }
+    }
+
+    @Test(arguments: CallbackKind.allCases) func `no answer is never taken for consent to what is at risk`(
+        kind: CallbackKind
+    ) {
+        let failure = kind.failure(RPCError(.callbackTimedOut, "too late"))
+        switch kind {
+        case .adapt: #expect(failure?.kind == .requestAdaptationFailed)
+        case .validate: #expect(failure?.kind == .customValidationFailed)
+        case .serialize, .preprocess: #expect(failure?.kind == .customSerializationFailed)
+        case .retry, .disposition, .redirect: #expect(failure == nil)
+        }
+        if let failure { #expect(failure.underlying?.code == -32020 && failure.underlying?.domain == .callback) }
+    }
+
+    @Test func `a decision is settled once`() async {
+        let decision = Decision()
+        #expect(decision.isOpen)
+        async let outcome = decision.outcome()
+        #expect(decision.settle(.success(.bool(true))))
+        #expect(!decision.settle(.success(.bool(false))) && !decision.isOpen)
+        decision.close()
+        #expect(await outcome == .success(.bool(true)))
+    }
+
+    @Test func `a decision ends with its owner, and with the task that waits`() async {
+        let owned = Decision()
+        owned.close()
+        guard case .failure(let gone) = await owned.outcome() else { return #expect(Bool(false)) }
+        #expect(gone.code == -32022)
+        let waited = Decision()
+        let task = Task { await waited.outcome() }
+        task.cancel()
+        guard case .failure(let cancelled) = await task.value else { return #expect(Bool(false)) }
+        #expect(cancelled.code == -32800)
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOPosix
+import OutriderEngine
+import OutriderJSON
+import OutriderRPC
+import Testing
+
+@testable import OutriderMethods
+
+struct EventQueueTests {
+    private func event(_ number: Int, bytes: Int = 0) -> Event {
+        Event("e\(number)", JSONValue.string(String(repeating: "x", count: bytes)))
+    }
+
+    private func names(_ events: [Event]) -> [String] { events.map(\.name) }
+
+    @Test func `events are taken in order, so many at a time`() {
+        var machine = EventQueueMachine()
+        for number in 1...5 { machine.push(.init(event(number), mayBeLost: true)) }
+        let taken = (0..<3).map { names(machine.take($0 == 0 ? 2 : 9).events) }
+        #expect(taken == [["e1", "e2"], ["e3", "e4", "e5"], []] && machine.bytes == 0)
+    }
+
+    @Test func `the oldest that may be lost goes first, and is counted`() {
+        var machine = EventQueueMachine(limit: 3)
+        machine.push(.init(event(1), mayBeLost: false))
+        for number in 2...6 { machine.push(.init(event(number), mayBeLost: true)) }
+        let taken = machine.take(9)
+        #expect(names(taken.events) == ["e1", "e5", "e6"] && taken.dropped == 3)
+        let after = machine.take(9)
+        #expect(after.dropped == 0)
+    }
+
+    @Test func `the newest goes where that was asked for`() {
+        var machine = EventQueueMachine(limit: 2, drop: .newest)
+        for number in 1...4 { machine.push(.init(event(number), mayBeLost: true)) }
+        machine.push(.init(event(5), mayBeLost: false))
+        let taken = machine.take(9)
+        #expect(names(taken.events) == ["e2", "e5"] && taken.dropped == 3)
+    }
+
+    @Test func `bytes are bounded, too, but one event always fits`() {
+        var machine = EventQueueMachine(limit: 100, bytes: 1000)
+        machine.push(.init(event(1, bytes: 5000), mayBeLost: true))
+        #expect(machine.count == 1)
+        for number in 2...20 { machine.push(.init(event(number, bytes: 100), mayBeLost: true)) }
+        #expect(machine.bytes <= 1000 && machine.count == 6)
+        let taken = machine.take(9, bytes: 1)
+        #expect(taken.events.count == 1, "at least one, however long")
+    }
+
+    @Test func `what lost its purpose is passed over`() {
+        var machine = EventQueueMachine()
+        machine.push(.init(event(1), mayBeLost: false, claim: { false }))
+        machine.push(.init(event(2), mayBeLost: false, claim: { true }))
+        let taken = machine.take(1)
+        #expect(names(taken.events) == ["e2"])
+    }
+
+    private var engine: Engine { Engine(transport: SilentTransport(), group: MultiThreadedEventLoopGroup.singleton) }
+
+    @Test func `who waits gets the first that comes`() async throws {
+        let queue = EventQueue()
+        let engine = engine
+        async let taken = queue.next(9, bytes: 1 << 20, wait: 60, engine)
+        while !queue.isAwaited { await Task.yield() }
+        queue.push(event(1), mayBeLost: true)
+        #expect(names(try await taken.events) == ["e1"])
+    }
+
+    @Test func `who waits hears that nothing more will come`() async throws {
+        let queue = EventQueue()
+        let engine = engine
+        async let taken = queue.next(9, bytes: 1 << 20, wait: 60, engine)
+        while !queue.isAwaited { await Task.yield() }
+        queue.end()
+        #expect(try await taken.isOver)
+        queue.push(event(1), mayBeLost: true)
+        #expect(try await queue.next(9, bytes: 1, wait: 60, engine).events.isEmpty)
+    }
+
+    @Test func `a wait that is cancelled ends`() async {
+        let queue = EventQueue()
+        let engine = engine
+        let task = Task { try await queue.next(9, bytes: 1 << 20, wait: 600, engine) }
+        while !queue.isAwaited { await Task.yield() }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `two that wait share what comes`() async throws {
+        let queue = EventQueue()
+        let engine = engine
+        async let one = queue.next(1, bytes: 1 << 20, wait: 60, engine)
+        async let two = queue.next(1, bytes: 1 << 20, wait: 60, engine)
+        while !queue.isAwaited { await Task.yield() }
+        queue.push(event(1), mayBeLost: true)
+        queue.push(event(2), mayBeLost: true)
+        let both = try await [one, two].flatMap { $0.events.map(\.name) }
+        #expect(both.sorted() == ["e1", "e2"])
+    }
+}

@@ -1,0 +1,10 @@
+>> {"jsonrpc":"2.0","id":1,"method":"session.create","params":{"name":"api"}}
+<< {"jsonrpc":"2.0","id":1,"result":{"session":"<s>"}}
+>> {"jsonrpc":"2.0","id":2,"method":"data.start","params":{"url":"{origin}/delay/5","session":"api"}}
+<< {"jsonrpc":"2.0","id":2,"result":{"request":"<r>"}}
+>> {"jsonrpc":"2.0","id":3,"method":"session.close","params":{"session":"api"}}
+<< {"jsonrpc":"2.0","id":3,"result":{}}
+>> {"jsonrpc":"2.0","id":4,"method":"request.wait","params":{"request":"<r>"}}
+<< {"jsonrpc":"2.0","id":4,"result":{"ok":false,"error":{"code":1902,"kind":"sessionInvalidated","...":"<any>"},"...":"<any>"}}
+>> {"jsonrpc":"2.0","id":5,"method":"data.send","params":{"url":"{origin}/json","session":"<s>"}}
+<< {"jsonrpc":"2.0","id":5,"error":{"code":-32012,"message":"<any>","data":{"pointer":"/session"}}}

@@ -1,0 +1,10 @@
+>> {"jsonrpc":"2.0","id":1,"method":"session.create","params":{"name":"api","startImmediately":false}}
+<< {"jsonrpc":"2.0","id":1,"result":{"session":"<s>"}}
+>> {"jsonrpc":"2.0","id":2,"method":"data.start","params":{"url":"{origin}/json","session":"api"}}
+<< {"jsonrpc":"2.0","id":2,"result":{"request":"<r>"}}
+>> {"jsonrpc":"2.0","id":3,"method":"request.wait","params":{"request":"<r>","timeout":0.05}}
+<< {"jsonrpc":"2.0","id":3,"result":{"pending":true,"state":"created"}}
+>> {"jsonrpc":"2.0","id":4,"method":"session.resumeAll","params":{"session":"api"}}
+<< {"jsonrpc":"2.0","id":4,"result":{"resumed":1}}
+>> {"jsonrpc":"2.0","id":5,"method":"request.wait","params":{"request":"<r>"}}
+<< {"jsonrpc":"2.0","id":5,"result":{"ok":true,"status":200,"...":"<any>"}}
