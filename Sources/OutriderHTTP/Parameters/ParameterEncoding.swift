@@ -44,6 +44,11 @@ package final class ParameterSpec: Sendable {
         self.value = value
         self.encoding = encoding
     }
+
+    /// The caller's own code that encodes them, if any does.
+    package var encoder: CallbackSpec? {
+        if case .custom(let spec) = encoding { spec } else { nil }
+    }
 }
 
 /// Parameters as they go out.

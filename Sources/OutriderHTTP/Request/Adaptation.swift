@@ -68,7 +68,8 @@ package enum Adaptation: Sendable {
 
     /// The failure of an attempt that could not be adapted.
     package static func failure(_ cause: HTTPFailure) -> HTTPFailure {
-        guard cause.kind != .requestAdaptationFailed, !cause.kind.isEnd else { return cause }
+        let isOther = cause.kind == .requestAdaptationFailed || cause.kind == .customEncodingFailed
+        guard !isOther, !cause.kind.isEnd else { return cause }
         return HTTPFailure(
             .requestAdaptationFailed, "the request could not be adapted: \(cause.message)",
             underlying: cause.underlying, details: [.cause(cause)])

@@ -8,6 +8,8 @@ import OutriderRPC
 /// What a client's code may be asked, and what follows when it cannot be asked, does not answer in time, or answers with
 /// an error or with what cannot be understood.
 enum CallbackKind: String, Sendable, CaseIterable {
+    /// Before the adapters of each attempt: how its parameters shall be sent. Otherwise the attempt fails (1202).
+    case encode
     /// Before each attempt: how it shall be sent. Otherwise the attempt fails (1300).
     case adapt
     /// After a failure: whether to send again. Otherwise it is not.
@@ -31,6 +33,7 @@ enum CallbackKind: String, Sendable, CaseIterable {
         let kind: HTTPFailure.Kind
         let what: String
         switch self {
+        case .encode: (kind, what) = (.customEncodingFailed, "the client did not encode the parameters")
         case .adapt: (kind, what) = (.requestAdaptationFailed, "the client did not say how to send the request")
         case .validate: (kind, what) = (.customValidationFailed, "the client did not say that the response is valid")
         case .preprocess: (kind, what) = (.customSerializationFailed, "the client did not say which bytes to read")

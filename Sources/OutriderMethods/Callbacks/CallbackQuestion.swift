@@ -20,6 +20,7 @@ struct QuestionNames: Sendable {
 struct CallbackQuestion: JSONEncodable, Sendable {
     enum Content: Sendable {
         case adapt(Attempt, retries: Int)
+        case encode(Attempt, JSONValue, retries: Int)
         case retry(HTTPFailure?, Attempt, ExchangeHead?, retries: Int)
         case validate(ResponseFacts, CallbackBody?)
         case serialize(ResponseFacts, CallbackBody, HTTPFailure?)
@@ -48,6 +49,10 @@ struct CallbackQuestion: JSONEncodable, Sendable {
         switch content {
         case .adapt(let attempt, let retries):
             Self.encode(attempt, to: &writer)
+            writer.member("retries", retries)
+        case .encode(let attempt, let parameters, let retries):
+            Self.encode(attempt, to: &writer)
+            writer.member("parameters", parameters)
             writer.member("retries", retries)
         case .retry(let failure, let attempt, let head, let retries):
             Self.encode(attempt, to: &writer)

@@ -15,6 +15,8 @@ final class ClientAdvisor: ExchangeAdvisor {
         var asker: Asker
         /// The first answer is kept for all attempts.
         var isAskedOnce = false
+        /// What is to be encoded; nil for an adapter.
+        var parameters: JSONValue?
     }
 
     /// The code of one request, by the keys under which the engine asks for it.
@@ -62,7 +64,12 @@ final class ClientAdvisor: ExchangeAdvisor {
             try answer.apply(to: &attempt)
             return attempt
         }
-        let answer: AdaptAnswer = try await ask(.adapt, code, moment, .adapt(attempt, retries: moment.retries))
+        let answer: AdaptAnswer =
+            if let parameters = code.parameters {
+                try await ask(.encode, code, moment, .encode(attempt, parameters, retries: moment.retries))
+            } else {
+                try await ask(.adapt, code, moment, .adapt(attempt, retries: moment.retries))
+            }
         try answer.apply(to: &attempt)
         if code.isAskedOnce { adapted.withLock { $0[name] = answer } }
         return attempt

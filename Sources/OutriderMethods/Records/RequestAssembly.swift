@@ -17,7 +17,8 @@ struct RequestAssembly {
         session = try params.session?.resolved(call.scope)
         let settings = session?.settings
         spec = params.spec(with: call.scope.service.engine.settings, settings?.timeout)
-        guard settings != nil || params.adds else { return }
+        let encoder = spec.parameters?.encoder
+        guard settings != nil || params.adds || encoder != nil else { return }
         if let settings { addFields(settings.spec.fields) }
         var plan = spec.plan
         let own = plan
@@ -38,6 +39,11 @@ struct RequestAssembly {
         plan.adaptations += own.adaptations
         plan.retriers += own.retriers
         if let codes = params.codes { name(codes, in: &plan, call) }
+        if let encoder, let parameters = spec.parameters {
+            let code = ClientAdvisor.Code(spec: encoder, asker: Asker(call), parameters: parameters.value)
+            plan.adaptations.insert(.callback(book.add(code)), at: 0)
+            spec.parameters = nil
+        }
         spec.plan = plan
     }
 

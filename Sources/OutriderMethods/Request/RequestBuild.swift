@@ -49,7 +49,9 @@ struct RequestBuild: Method {
 
     static func call(_ params: RequestParameters, _ call: Call<ClientScope>) async throws -> Result {
         let engine = call.scope.service.engine
-        let spec = params.spec(with: engine.settings)
+        var spec = params.spec(with: engine.settings)
+        // nobody is asked, so that nothing happens
+        if spec.parameters?.encoder != nil { spec.parameters = nil }
         do throws(HTTPFailure) {
             let attempt = try await engine.attempt(for: spec)
             // text may grow sixfold where it is escaped
