@@ -309,6 +309,7 @@ def test_on_stdio_nothing_is_detached(wire, home):
 
 
 def test_times_add_up(wire, home):
+    """What a request took is known with its end. [F17]"""
     get(wire, home.url())
     for path in ("/echo", "/many/3000000"):
         home.written = 0
@@ -325,3 +326,10 @@ def test_what_validation_refuses_is_repeated(wire, home):
     answer = get(wire, home.url("/fails/9/500"), validate=True, retry={"scale": 0.001, "onStatus": False})
     assert answer["error"]["code"] == 1600 and answer["status"] == 500 and answer["attempts"] == 3
     assert home.counts["/fails/9/500"] == 3 and answer["body"]["text"] == "busy"
+
+
+def test_a_body_in_the_wrong_shape_is_repeated_where_that_was_said(wire, home):
+    """The failure of the serializer is shown to the retriers. [H12]"""
+    retry = {"scale": 0.001, "errors": ["jsonSerializationFailed"]}
+    answer = get(wire, home.url("/fails/9/200"), serialize={"as": "json"}, retry=retry)
+    assert answer["error"]["code"] == 1704 and answer["attempts"] == 3

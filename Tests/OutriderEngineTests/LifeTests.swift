@@ -202,7 +202,7 @@ struct LifeTests {
 
     // MARK: the client's code
 
-    @Test func `the client's code is asked at every point, and its word is kept [F16] [T2]`() async throws {
+    @Test func `the client's code is asked at every point, and its word is kept [F16] [T2] [J5]`() async throws {
         let stage = Stage(Self.redirect(302, "/b"), Self.well, Self.redirect(302, "/b"), Self.well)
         let advisor = Advisor()
         let outcome = try #require(
