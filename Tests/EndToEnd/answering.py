@@ -67,6 +67,11 @@ def way(name):
     return {"decide": "pull"} if name == "pull" else {}
 
 
+def callback(name="mine", how="request", **more):
+    """A member that names the client's code."""
+    return {"callback": name, **way(how), **more}
+
+
 def ask(wire, name, params, answers):
     """One request whose callbacks are asked in that way; its response, and the questions."""
     if name == "pull":

@@ -45,7 +45,6 @@ extension RequestRecord {
             made: outcome.failure == nil || outcome.failure == made?.failure ? made : nil)
     }
 
-
     /// The same request once more, not yet started. Nobody hears of its events.
     func repeated(_ call: Call<ClientScope>) async throws(RPCError) -> RequestRecord {
         guard var again else {

@@ -209,7 +209,7 @@ class AsyncClient:
     # Events and callbacks
 
     def session(self, **settings: Any) -> AsyncSession:
-        """Requests that share settings, and functions that are asked about them; see :meth:`outrider.Client.session`."""
+        """Requests that share settings, and functions that are asked about them; see :class:`AsyncSession`."""
         from ._async_sessions import AsyncSession
         from ._sessions import Codes
 

@@ -182,26 +182,9 @@ def _put_auth(spec: dict[str, Any], value: Any) -> None:
 
 
 def _put_parameters(spec: dict[str, Any], value: Any) -> None:
-    spec["parameters"] = _tagged(value)
+    from ._values import tagged
 
-
-def _tagged(value: Any) -> Any:
-    """A value for ``parameters``: what JSON has no form for is written as the protocol says."""
-    if isinstance(value, (str, int, float)):
-        return value
-    if hasattr(value, "items"):
-        return {str(key): _tagged(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_tagged(item) for item in value]
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        from binascii import b2a_base64
-
-        return {"$data": b2a_base64(value, newline=False).decode("ascii")}
-    if hasattr(value, "timestamp"):
-        return {"$date": value.timestamp()}
-    if hasattr(value, "as_tuple"):
-        return {"$decimal": str(value)}
-    return value
+    spec["parameters"] = tagged(value)
 
 
 def _put_timeout(spec: dict[str, Any], value: Any) -> None:

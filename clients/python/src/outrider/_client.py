@@ -253,15 +253,10 @@ class Client:
     # Events and callbacks
 
     def session(self, **settings: Any) -> Session:
-        """Requests that share settings, and functions that are asked about them; see :class:`outrider.Session`.
-
-        ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``, ``redirect``, ``limits``, ``name``,
-        ``shared`` and ``start_immediately`` are those of ``session.create``.
-        """
+        """Requests that share settings, and functions that are asked about them; see :class:`outrider.Session`."""
         from ._sessions import Codes, Session
 
-        if self._codes is None:
-            self._codes = Codes()
+        self._codes = self._codes or Codes()
         return Session(self, self._codes, settings)
 
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> EventStream:

@@ -76,7 +76,7 @@ class Answered:
     def __init__(self, params: Mapping[str, Any]) -> None:
         head = params.get("response") or {}
         self.status: int | None = head.get("status")
-        self.headers = Headers([(one["name"], one["value"]) for one in head.get("headers", ())])
+        self.headers = Headers(head.get("headers", []))
         self.url: str = params.get("url", "")
         self.method: str = params.get("method", "")
         self.attempt: int = params["attempt"]
@@ -240,6 +240,9 @@ class Session:
             return answered.status == 503 and answered.retries < 3
 
         session.get("https://example.org/things", validate=True)
+
+    The settings are those of ``session.create``: ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``,
+    ``redirect``, ``limits``, ``name``, ``shared`` and ``start_immediately``.
 
     The functions run in a thread of the client; an exception becomes the service's "no answer": the attempt of an
     adapter fails, a retrier wants no retry. ``timeout`` in a decorator is how long the service waits for it.

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Values of parameters that JSON has no form for. Loaded when the first request has parameters."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def tagged(value: Any) -> Any:
+    """A value for ``parameters``: what JSON has no form for is written as the protocol says."""
+    if isinstance(value, (str, int, float)):
+        return value
+    if hasattr(value, "items"):
+        return {str(key): tagged(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [tagged(item) for item in value]
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        from binascii import b2a_base64
+
+        return {"$data": b2a_base64(value, newline=False).decode("ascii")}
+    if hasattr(value, "timestamp"):
+        return {"$date": value.timestamp()}
+    if hasattr(value, "as_tuple"):
+        return {"$decimal": str(value)}
+    return value
