@@ -110,3 +110,16 @@ def test_the_awaiting_client_asks_coroutines(service, origin):
             await session.close()
 
     asyncio.run(main())
+
+
+def test_a_validator_and_a_serializer(client, origin):
+    session = client.session()
+    session.validator(lambda answered: answered.status == 200 or f"status {answered.status}")
+    assert session.get(origin + "/json").json() == {"id": 1, "x": 0.1}
+    with pytest.raises(outrider.ValidationError) as caught:
+        session.get(origin + "/status/404")
+    assert "status 404" in str(caught.value)
+
+    counted = client.session()
+    counted.serializer(lambda answered: {"length": len(answered.text), "id": answered.json()["id"]})
+    assert counted.get(origin + "/json").json() == {"length": 16, "id": 1}
