@@ -76,6 +76,7 @@ struct CallbackAnswerTests {
         let failure = kind.failure(RPCError(.callbackTimedOut, "too late"))
         switch kind {
         case .adapt: #expect(failure?.kind == .requestAdaptationFailed)
+        case .encode: #expect(failure?.kind == .customEncodingFailed)
         case .validate: #expect(failure?.kind == .customValidationFailed)
         case .serialize, .preprocess: #expect(failure?.kind == .customSerializationFailed)
         case .retry, .disposition, .redirect: #expect(failure == nil)
