@@ -4,9 +4,8 @@
 
 import asyncio
 
-import pytest
-
 import outrider
+import pytest
 
 
 def sent(response):
