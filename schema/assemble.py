@@ -32,7 +32,7 @@ OUTPUTS = {
 }
 NODE_KEYS = {
     "type", "properties", "required", "items", "enum", "$ref", "minimum", "maximum", "default", "format", "description",
-    "example", "examples", "secret", "anyOf", "values", "exactlyOne", "open", "name",
+    "defaults", "example", "examples", "secret", "anyOf", "values", "exactlyOne", "open", "name",
 }  # fmt: skip
 TYPES = {"object", "array", "string", "integer", "number", "boolean", "null"}
 ENTRY_KEYS = ("name", "summary", "description", "since", "params")
@@ -123,8 +123,12 @@ def check_node(node, at, types, top=False):
     if "$ref" in node:
         if node["$ref"] not in types:
             yield "%s: there is no type %s" % (at, node["$ref"])
-        if set(node) - {"$ref", "description", "default"}:
-            yield "%s: a reference has a description and a default, nothing else" % at
+        allowed = {"$ref", "required", "defaults"} if top else {"$ref", "description", "default"}
+        if set(node) - allowed:
+            yield "%s: a reference has %s, nothing else" % (at, " and ".join(sorted(allowed - {"$ref"})))
+        members = types.get(node["$ref"], {}).get("properties", {})
+        for name in sorted((set(node.get("required", [])) | set(node.get("defaults", {}))) - set(members)):
+            yield "%s: %s has no member %s" % (at, node["$ref"], name)
         return
     if "type" not in node and "anyOf" not in node and "description" not in node:
         yield "%s: a value of any type needs a description that says so" % at

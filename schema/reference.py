@@ -60,7 +60,11 @@ def shape(title, node, defaults):
     """Params or a result."""
     if "$ref" in node:
         if defaults:
-            return ["%ss: the members of %s." % (title, link(node["$ref"])), ""]
+            line = "%ss: the members of %s" % (title, link(node["$ref"]))
+            changes = ["`%s` is required" % name for name in node.get("required", [])]
+            for name, value in node.get("defaults", {}).items():
+                changes.append("`%s` is %s by default" % (name, json.dumps(value)))
+            return ["%s; %s." % (line, ", ".join(changes)) if changes else line + ".", ""]
         return ["%s: %s." % (title, "`{}`" if node["$ref"] == "Empty" else link(node["$ref"])), ""]
     lines = table(node, title.lower(), defaults)
     if node.get("open"):

@@ -78,8 +78,16 @@ def reachable(roots, types):
 
 
 def expanded(node, types):
-    """An object schema, read through the reference that it may be."""
-    return types[node["$ref"]] if "$ref" in node else node
+    """An object schema, read through the reference that it may be; params may ask for more members of it."""
+    if "$ref" not in node:
+        return node
+    whole = types[node["$ref"]]
+    if "required" in node:
+        whole = dict(whole, required=whole.get("required", []) + node["required"])
+    for name, value in node.get("defaults", {}).items():
+        member = dict(whole["properties"][name], default=value)
+        whole = dict(whole, properties=dict(whole["properties"], **{name: member}))
+    return whole
 
 
 def descriptors(params, types, closed):
