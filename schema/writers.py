@@ -83,7 +83,8 @@ def expanded(node, types):
         return node
     whole = types[node["$ref"]]
     if "required" in node:
-        whole = dict(whole, required=whole.get("required", []) + node["required"])
+        fitting = [one for one in whole.get("examples", []) if set(node["required"]) <= set(one)]
+        whole = dict(whole, required=whole.get("required", []) + node["required"], examples=fitting)
     for name, value in node.get("defaults", {}).items():
         member = dict(whole["properties"][name], default=value)
         whole = dict(whole, properties=dict(whole["properties"], **{name: member}))

@@ -50,11 +50,19 @@ package final class Engine: Sendable {
 
     /// What would be sent.
     package func attempt(for spec: RequestSpec) async throws(HTTPFailure) -> Attempt {
-        var size: Int64?
-        if case .file(let path) = spec.body.content { size = try await Self.fileSize(path) }
-        var attempt = try AttemptBuilder.build(spec, defaults: fields, fileSize: size)
+        let sizes = try await BodySizes.of(spec.body)
+        var attempt = try AttemptBuilder.build(spec, defaults: fields, fileSize: sizes.file, partSizes: sizes.parts)
         attempt.connectionsPerHost = spec.shared?.plan.connectionsPerHost ?? settings.connectionsPerHost
+        if let compression = spec.compression { try await compression.apply(to: &attempt) }
         return attempt
+    }
+
+    /// Writes a form somewhere instead of sending it.
+    package func encode(
+        _ form: MultipartForm, to destination: FormDestination, quota: BodyQuota
+    ) async throws(HTTPFailure) -> EncodedForm {
+        try await EncodedForm.make(
+            form, destination, BodyStore(quota: quota, workspace: surroundings.workspace))
     }
 
     /// Forgets something later: runs short work once after so many seconds. Cancel it when it has lost its purpose.
@@ -76,16 +84,5 @@ package final class Engine: Sendable {
     /// Removes the private files. Exchanges must have ended.
     package func close() {
         surroundings.workspace.remove()
-    }
-
-    private static func fileSize(_ path: String) async throws(HTTPFailure) -> Int64? {
-        do {
-            let size = try await offLoop { () throws(HTTPFailure) in try PosixFile.regularSize(of: path) }
-            if let size { return size }
-        } catch {
-            throw HTTPFailure(
-                .createUploadableFailed, error.message, underlying: error.underlying, pointer: "/body/file")
-        }
-        throw HTTPFailure(.createUploadableFailed, "\(path) is not a regular file", pointer: "/body/file")
     }
 }

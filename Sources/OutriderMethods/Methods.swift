@@ -32,6 +32,7 @@ package enum Methods {
         table.add(EvaluateSchema.self)
         table.add(EvaluateSerialization.self)
         table.add(EvaluateValidation.self)
+        table.add(MultipartEncode.self)
 
         table.add(EventsNext.self)
 
@@ -83,7 +84,13 @@ package enum Methods {
 
         table.add(StreamClose.self)
         table.add(StreamCredit.self)
+        table.add(StreamFinish.self)
         table.add(StreamRead.self)
+        table.add(StreamWrite.self)
+
+        table.add(UploadOpen.self)
+        table.add(UploadSend.self)
+        table.add(UploadStart.self)
         return table
     }()
 }

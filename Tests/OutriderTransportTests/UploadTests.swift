@@ -6,6 +6,7 @@ import NIOCore
 import NIOPosix
 import OutriderHTTP
 import OutriderTransport
+import Synchronization
 import Testing
 
 /// Bodies of requests: from memory and from files, refused early, changed meanwhile.
@@ -84,6 +85,71 @@ struct UploadTests {
         await server.close()
     }
 
+    /// Bytes, a file and a feed, one after the other.
+    private func composed(_ path: String, _ fed: [[UInt8]], length: Int64?, _ coding: BodyCoding? = nil) -> AttemptBody
+    {
+        let pieces: [ComposedBody.Piece] = [
+            .bytes([1, 2, 3]), .file(path: path, size: 200_000, pointer: "/file"),
+            .feed(ScriptedFeed(fed), length: length, pointer: "/stream"), .bytes([4, 5]),
+        ]
+        return .composed(ComposedBody(pieces, coding: coding))
+    }
+
+    @Test func `a body of several pieces arrives in order, with its length`() async throws {
+        let server = try await ScriptedServer { request in [.ok("\(request.body.readableBytes)")] }
+        let path = try makeFile(200_000)
+        let transport = makeTransport()
+        let fed = [[UInt8](repeating: 8, count: 1), [UInt8](repeating: 9, count: 300_000)]
+        let body = composed(path, fed, length: 300_001)
+        #expect(body.size == 500_006)
+        let observer = RecordingObserver()
+        let answer = try await transport.answer(
+            .local(server.port, method: "POST", body: body), observer: observer)
+        #expect(answer.text == "500006" && observer.heard.bodySent.last == 500_006)
+        let expected = [1, 2, 3] + pattern(200_000) + fed.joined() + [4, 5]
+        #expect(server.requests[0].body == ByteBuffer(bytes: expected))
+        #expect(!body.isReplayable)
+        #expect(await transport.counts().idle == 1)
+        await server.close()
+        unlink(path)
+    }
+
+    @Test(arguments: [nil, BodyCoding.gzip])
+    func `a body of unknown length is sent in chunks`(coding: BodyCoding?) async throws {
+        let server = try await ScriptedServer(readsBodies: false) { request in
+            request.number > 0 ? [] : [.pause(0.2), .ok("hello", fields: "Connection: close\r\n")]
+        }
+        let path = try makeFile(200_000)
+        let body = composed(path, [[7]], length: nil, coding)
+        #expect(body.size == nil)
+        let answer = try await makeTransport().answer(.local(server.port, method: "POST", body: body))
+        #expect(answer.text == "hello")
+        #expect(server.requests[0].head.contains("\r\nTransfer-Encoding: chunked"))
+        #expect(!server.requests[0].head.contains("Content-Length"))
+        await server.close()
+        unlink(path)
+    }
+
+    @Test func `a feed that fails, or gives too little, fails the attempt`() async throws {
+        let server = try await ScriptedServer { _ in [.ok("hello")] }
+        let path = try makeFile(200_000)
+        for (fed, length) in [([[7]], Int64(2)), ([[7, 7, 7]], 2), ([], 1)] as [([[UInt8]], Int64)] {
+            let failure = await makeTransport().failure(
+                .local(server.port, method: "POST", body: composed(path, fed, length: length)))
+            #expect(failure?.kind == .inputStreamReadFailed && failure?.pointer == "/stream")
+        }
+        await server.close()
+        unlink(path)
+    }
+
+    @Test func `one zero byte is deflated as zlib does it on level 5`() throws {
+        let stream = DeflateStream(.deflate)
+        var output = try stream.compress(ByteBuffer(bytes: [0]))
+        output.writeImmutableBuffer(try stream.finish())
+        #expect(Array(output.readableBytesView) == [0x78, 0x5E, 0x63, 0, 0, 0, 1, 0, 1])
+        #expect(try stream.finish().readableBytes == 0)
+    }
+
     @Test func `an early refusal stops the upload and is delivered`() async throws {
         let server = try await ScriptedServer(readsBodies: false) { request in
             request.number > 0
@@ -148,4 +214,32 @@ struct UploadTests {
         #expect(!head.contains(": 99") && !head.contains("chunked") && !head.contains("keep-alive"))
         await server.close()
     }
+}
+
+/// Gives some pieces, then ends; each from another thread.
+private final class ScriptedFeed: BodyFeed {
+    private struct State {
+        var pieces: [[UInt8]]
+        var isTaken = false
+    }
+
+    private let state: Mutex<State>
+
+    init(_ pieces: [[UInt8]]) { state = Mutex(State(pieces: pieces)) }
+
+    var isFresh: Bool { state.withLock { !$0.isTaken } }
+
+    func take() -> Bool {
+        state.withLock { state in
+            defer { state.isTaken = true }
+            return !state.isTaken
+        }
+    }
+
+    func next(_ hand: @escaping @Sendable (BodyFeedStep) -> Void) {
+        let piece = state.withLock { $0.pieces.isEmpty ? nil : $0.pieces.removeFirst() }
+        Task.detached { hand(piece.map { .bytes($0) } ?? .end) }
+    }
+
+    func drop() {}
 }

@@ -70,6 +70,8 @@ package final class Exchange: Sendable {
         /// When the head of the request was written.
         var uploadBegan: ContinuousClock.Instant?
         var uploadLimiter: ProgressLimiter?
+        /// What the client gives of the body: it hears when nobody wants it any more.
+        var feeds: [any BodyFeed] = []
     }
 
     package let created = WallTime.now
@@ -107,11 +109,8 @@ package final class Exchange: Sendable {
         case .success(let attempt):
             url = attempt.url.description
             method = attempt.method
-            switch attempt.body {
-            case .none: break
-            case .bytes(let bytes): state.snapshot.progress.sentTotal = Int64(bytes.count)
-            case .file(_, let size): state.snapshot.progress.sentTotal = size
-            }
+            if attempt.body != .none { state.snapshot.progress.sentTotal = attempt.body.size }
+            if case .composed(let body) = attempt.body { state.feeds = body.feeds }
         case .failure:
             url = spec.url
             method = spec.method

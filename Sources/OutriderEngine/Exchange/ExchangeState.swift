@@ -146,7 +146,7 @@ extension Exchange {
             await observer.heard(.state(phase, at: .now))
             await observer.heard(.finish(outcome))
         }
-        let (waiters, work, watchdog) = state.withLock { state in
+        let (waiters, work, watchdog, feeds) = state.withLock { state in
             state.snapshot.phase = phase
             state.snapshot.failure = outcome.failure
             state.outcome = outcome
@@ -161,9 +161,10 @@ extension Exchange {
             {
                 state.request = .success(attempt.withoutLongBody)
             }
-            defer { (state.whenEnded, state.watchdog) = (nil, nil) }
-            return (state.takeWaiters { _ in true }, state.whenEnded, state.watchdog)
+            defer { (state.whenEnded, state.watchdog, state.feeds) = (nil, nil, []) }
+            return (state.takeWaiters { _ in true }, state.whenEnded, state.watchdog, state.feeds)
         }
+        for feed in feeds { feed.drop() }
         watchdog?.cancel()
         turns?.left(self)
         work?()
@@ -237,9 +238,15 @@ extension Attempt {
     fileprivate static let keptBodyBytes: Int64 = 16 << 10
 
     fileprivate var withoutLongBody: Attempt {
-        guard case .bytes(let bytes) = body, bytes.count > Self.keptBodyBytes else { return self }
+        let held: Int
+        switch body {
+        case .none, .file: return self
+        case .bytes(let bytes): held = bytes.count
+        case .composed(let body): held = body.heldBytes
+        }
+        guard Int64(held) > Self.keptBodyBytes else { return self }
         var attempt = self
-        attempt.body = .file(path: "-", size: Int64(bytes.count))
+        attempt.body = .file(path: "-", size: body.size ?? 0)
         return attempt
     }
 }

@@ -33,7 +33,7 @@ enum AtomicFile {
         try file.sync(path: path)
     }
 
-    private static func move(_ temporary: String, to path: String, replace: Bool) throws(HTTPFailure) {
+    static func move(_ temporary: String, to path: String, replace: Bool) throws(HTTPFailure) {
         if replace {
             if rename(temporary, path) != 0 { throw PosixFile.failure("write", path) }
             return

@@ -29,7 +29,36 @@ struct CurlBody {
         case .bytes(let bytes):
             let type = attempt.fields.first("Content-Type")
             take(redaction.body(bytes, contentType: type))
+        case .composed(let body): take(body)
         }
+    }
+
+    /// A pipeline that gives the pieces one after the other.
+    private mutating func take(_ body: ComposedBody) {
+        size = body.size
+        words = ["--data-binary", "@-"]
+        if !body.feeds.isEmpty {
+            note = "the body is fed by the client: give it on standard input"
+            return
+        }
+        guard body.heldBytes <= Self.longest else {
+            note = "the body is too long for a command: give it on standard input"
+            return
+        }
+        let commands = body.pieces.map { piece in
+            switch piece {
+            case .bytes(let bytes): ShellText.printf(bytes)
+            case .file(let path, _, _): "cat \(ShellText.quoted(path))"
+            case .feed: ":"
+            }
+        }
+        let all = commands.count == 1 ? commands[0] : "{ \(commands.joined(separator: "; ")); }"
+        switch body.coding {
+        case nil: input = all
+        case .gzip: input = "\(all) | gzip -c"
+        case .deflate: input = "\(all) | pigz -zc"
+        }
+        if body.coding != nil { note = "the body is compressed by another program: its bytes may differ" }
     }
 
     private mutating func take(_ bytes: [UInt8]) {

@@ -35,6 +35,9 @@ package enum ExchangeDescription {
         case .none: lines.append("    [Body]: None")
         case .file("-", let size): lines.append("    [Body]: \(bytes(Int(clamping: size)))")
         case .file(let path, let size): lines.append("    [Body]: \(bytes(Int(clamping: size))) of \(path)")
+        case .composed(let body):
+            let size = body.size.map { bytes(Int(clamping: $0)) } ?? "of unknown length"
+            lines.append("    [Body]: \(size) in \(body.pieces.count) pieces")
         case .bytes(let body):
             lines += self.body(body, size: body.count, type: attempt.fields.first("Content-Type"), redaction)
         }

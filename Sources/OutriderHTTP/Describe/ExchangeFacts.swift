@@ -38,10 +38,12 @@ extension Attempt {
         if decodesContent, !fields.contains("Accept-Encoding"), !fields.contains("Range") {
             fields.add("Accept-Encoding", "gzip, deflate")
         }
-        switch body {
-        case .none: if ["POST", "PUT", "PATCH"].contains(method) { fields.add("Content-Length", "0") }
-        case .bytes(let bytes): fields.add("Content-Length", "\(bytes.count)")
-        case .file(_, let size): fields.add("Content-Length", "\(size)")
+        if case .none = body, !["POST", "PUT", "PATCH"].contains(method) { return fields }
+        if expectsContinue { fields.add("Expect", "100-continue") }
+        if let size = body.size {
+            fields.add("Content-Length", "\(size)")
+        } else {
+            fields.add("Transfer-Encoding", "chunked")
         }
         return fields
     }

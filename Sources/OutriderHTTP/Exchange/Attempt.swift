@@ -16,6 +16,8 @@ package struct Attempt: Sendable {
     package var decodesContent: Bool
     /// Refuse an answer whose body is longer than this, in decoded bytes; nil for no limit.
     package var maximumBodyBytes: Int?
+    /// Send the body only once the server has said 100 Continue, or has kept silent for a while (RFC 9110 section 10.1.1).
+    package var expectsContinue: Bool
 
     package init(method: String, url: HTTPURL, fields: HTTPFields, body: AttemptBody = .none) {
         self.method = method
@@ -26,15 +28,8 @@ package struct Attempt: Sendable {
         trust = .system
         connectionsPerHost = 6
         decodesContent = true
+        expectsContinue = false
     }
-}
-
-/// What an attempt carries.
-package enum AttemptBody: Sendable, Equatable {
-    case none
-    case bytes([UInt8])
-    /// A regular file, read piece by piece; its size when the attempt began.
-    case file(path: String, size: Int64)
 }
 
 /// Whom to believe on TLS connections. Part of the key of a pooled connection.
@@ -43,13 +38,4 @@ package enum Trust: Sendable, Hashable {
     case system
     /// The certificates in a PEM file, and no others.
     case roots(file: String)
-}
-
-extension AttemptBody {
-    /// Whether it can be sent once more.
-    package var isReplayable: Bool {
-        switch self {
-        case .none, .bytes, .file: true
-        }
-    }
 }

@@ -9,22 +9,23 @@ package enum AttemptBuilder {
     /// form; then a Content-Type if the body implies one; then the defaults; of each only what the caller did not give.
     ///
     /// Throws `invalidURL`, `unsupportedScheme`, `createURLRequestFailed` (method, fields), `bodyDataInGETRequest`,
-    /// `parameterEncodingFailed`, `parameterEncoderFailed` or `createUploadableFailed`, each with a pointer to the
-    /// parameter at fault.
+    /// `parameterEncodingFailed`, `parameterEncoderFailed`, `createUploadableFailed` or one of multipart forms, each with a
+    /// pointer to the parameter at fault.
     ///
     /// - Parameter encoded: the parameters, where somebody else has encoded them.
     package static func build(
-        _ spec: RequestSpec, defaults: HTTPFields, fileSize: Int64? = nil, encoded: EncodedParameters? = nil
+        _ spec: RequestSpec, defaults: HTTPFields, fileSize: Int64? = nil, partSizes: [Int: Int64] = [:],
+        encoded: EncodedParameters? = nil
     ) throws(HTTPFailure) -> Attempt {
         guard let parameters = spec.parameters else {
-            return try build(spec, defaults, fileSize, bodyAt: "/body")
+            return try build(spec, defaults, fileSize, partSizes, bodyAt: "/body")
         }
         let ready: EncodedParameters
         if let encoded { ready = encoded } else { ready = try encode(parameters, of: spec) }
         switch ready {
-        case .nothing: return try build(spec, defaults, fileSize, bodyAt: "/body")
+        case .nothing: return try build(spec, defaults, fileSize, partSizes, bodyAt: "/body")
         case .query(let text):
-            var attempt = try build(spec, defaults, fileSize, bodyAt: "/body")
+            var attempt = try build(spec, defaults, fileSize, partSizes, bodyAt: "/body")
             attempt.url.append(query: text)
             return attempt
         case .body(let bytes, let contentType):
@@ -36,7 +37,7 @@ package enum AttemptBuilder {
             }
             var whole = spec
             whole.body = BodySpec(.bytes(bytes), contentType: contentType)
-            return try build(whole, defaults, fileSize, bodyAt: "/parameters")
+            return try build(whole, defaults, fileSize, partSizes, bodyAt: "/parameters")
         }
     }
 
@@ -48,7 +49,8 @@ package enum AttemptBuilder {
     }
 
     private static func build(
-        _ spec: RequestSpec, _ defaults: HTTPFields, _ fileSize: Int64?, bodyAt pointer: String
+        _ spec: RequestSpec, _ defaults: HTTPFields, _ fileSize: Int64?, _ partSizes: [Int: Int64],
+        bodyAt pointer: String
     ) throws(HTTPFailure) -> Attempt {
         if let fault = FieldRules.fault(inMethod: spec.method) {
             throw HTTPFailure(.createURLRequestFailed, fault, pointer: "/method")
@@ -64,11 +66,19 @@ package enum AttemptBuilder {
         }
         var attempt = Attempt(
             method: spec.method, url: url, fields: try fields(of: spec, defaults),
-            body: try spec.body.encoded(fileSize: fileSize))
+            body: try spec.body.encoded(fileSize: fileSize, partSizes: partSizes))
         attempt.timeouts = spec.timeouts
         attempt.trust = spec.trust
         attempt.maximumBodyBytes = spec.wishes?.maxBody
+        attempt.expectsContinue = attempt.body != .none && (spec.expectsContinue || takesExpectation(from: &attempt))
         return attempt
+    }
+
+    /// Whether the caller's own fields ask for 100 Continue; the transport then writes that field.
+    private static func takesExpectation(from attempt: inout Attempt) -> Bool {
+        guard let value = attempt.fields.first("Expect"), HTTPFields.same(value, "100-continue") else { return false }
+        attempt.fields.list.removeAll { HTTPFields.same($0.name, "Expect") }
+        return true
     }
 
     /// Throws at the first field that may not be sent.
@@ -109,6 +119,14 @@ package enum AttemptBuilder {
                 .createURLRequestFailed, "contentType holds a line break or control character",
                 pointer: "/body/contentType")
         }
+        if spec.body.ownsContentType, let type = spec.body.contentType {
+            let parsed = MediaType(parsing: type)
+            guard parsed?.type == "multipart", parsed?[parameter: "boundary"] == nil else {
+                throw HTTPFailure(
+                    .createURLRequestFailed, "the contentType of a form must be multipart/…, without a boundary",
+                    pointer: "/body/contentType")
+            }
+        }
     }
 
     private static func fields(of spec: RequestSpec, _ defaults: HTTPFields) throws(HTTPFailure) -> HTTPFields {
@@ -116,8 +134,9 @@ package enum AttemptBuilder {
         if let authorization = spec.authorization, !fields.contains("Authorization") {
             fields.add("Authorization", try authorization.fieldValue())
         }
-        if let type = spec.body.impliedContentType, !fields.contains("Content-Type") {
-            fields.add("Content-Type", type)
+        if let type = spec.body.impliedContentType {
+            if spec.body.ownsContentType { fields.list.removeAll { HTTPFields.same($0.name, "Content-Type") } }
+            if !fields.contains("Content-Type") { fields.add("Content-Type", type) }
         }
         // parts of a coded body could not be decoded, so none is offered for a range
         let isRange = fields.contains("Range")

@@ -7,7 +7,7 @@ package import OutriderJSON
 package struct BodySpec: Sendable {
     package enum Content: Sendable {
         case none
-        /// Encoded with the charset: `utf-8`, `iso-8859-1` or `us-ascii`.
+        /// Encoded with the charset; see TextEncoding.
         case text(String, charset: String)
         case bytes([UInt8])
         /// Sent as it was written.
@@ -16,6 +16,9 @@ package struct BodySpec: Sendable {
         case form(JSONObject)
         /// The absolute path of a regular file.
         case file(path: String)
+        case multipart(MultipartForm)
+        /// What the client will give, by the name of its handle; found before the request is built.
+        case stream(String, (any BodyFeed)?, length: Int64?)
     }
 
     package var content: Content
@@ -33,7 +36,7 @@ package struct BodySpec: Sendable {
         if case .none = content { true } else { false }
     }
 
-    /// The key under which a caller gives this content: "text", "base64", "json", "form", "file"; nil for none.
+    /// The key under which a caller gives this content, such as "text"; nil for none.
     package var kind: String? {
         switch content {
         case .none: nil
@@ -42,29 +45,51 @@ package struct BodySpec: Sendable {
         case .json: "json"
         case .form: "form"
         case .file: "file"
+        case .multipart: "multipart"
+        case .stream: "stream"
         }
+    }
+
+    /// Whether the Content-Type must be the body's, whatever the fields say: nobody else knows the boundary.
+    var ownsContentType: Bool {
+        if case .multipart = content { true } else { false }
     }
 
     /// The Content-Type that goes with the content unless the request's own fields name one.
     package var impliedContentType: String? {
-        if let contentType { return contentType }
+        if let contentType {
+            guard case .multipart(let form) = content else { return contentType }
+            return "\(contentType); \(form.boundaryParameter)"
+        }
         return switch content {
         case .none: nil
         case .text(_, let charset): "text/plain; charset=\(Charset(label: charset)?.name ?? "utf-8")"
-        case .bytes, .file: "application/octet-stream"
+        case .bytes, .file, .stream: "application/octet-stream"
+        case .multipart(let form): form.contentType
         case .json: "application/json"
         case .form: FormEncoding.contentType
         }
     }
 
-    /// The body as bytes. A file needs its size, which only the running side knows.
-    package func encoded(fileSize: Int64?) throws(HTTPFailure) -> AttemptBody {
+    /// The body as it is sent. Files need their sizes, which only the running side knows.
+    ///
+    /// - Parameter partSizes: of the files in a form, by the place of their part.
+    package func encoded(fileSize: Int64?, partSizes: [Int: Int64] = [:]) throws(HTTPFailure) -> AttemptBody {
         switch content {
         case .none: return .none
         case .bytes(let bytes): return .bytes(bytes)
         case .json(let text): return .bytes(text.bytes)
         case .form(let form): return .bytes(Array(try FormEncoding().encode(form, at: "/body/form").utf8))
-        case .text(let text, let charset): return .bytes(try Self.encode(text, charset))
+        case .text(let text, let charset):
+            return .bytes(
+                try TextEncoding.encode(
+                    text, charset: charset, textPointer: "/body/text", charsetPointer: "/body/charset"))
+        case .multipart(let form): return try MultipartLayout(form, fileSizes: partSizes).body
+        case .stream(_, let feed, let length):
+            guard let feed else {
+                throw HTTPFailure(.createUploadableFailed, "the stream is not open", pointer: "/body/stream")
+            }
+            return .composed(ComposedBody([.feed(feed, length: length, pointer: "/body/stream")]))
         case .file(let path):
             guard path.utf8.first == UInt8(ascii: "/") else {
                 throw HTTPFailure(
@@ -76,31 +101,5 @@ package struct BodySpec: Sendable {
             }
             return .file(path: path, size: max(0, fileSize ?? 0))
         }
-    }
-
-    private static func encode(_ text: String, _ charset: String) throws(HTTPFailure) -> [UInt8] {
-        let limit: UInt32
-        switch Charset(label: charset) {
-        case .utf8: return Array(text.utf8)
-        case .latin1: limit = 0xFF
-        case .ascii: limit = 0x7F
-        default:
-            throw HTTPFailure(
-                .parameterEncoderFailed,
-                "text is sent as utf-8, iso-8859-1 or us-ascii, not as \(FieldRules.shown(charset))",
-                pointer: "/body/charset")
-        }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        for (index, scalar) in text.unicodeScalars.enumerated() {
-            guard scalar.value <= limit, let byte = UInt8(exactly: scalar.value) else {
-                throw HTTPFailure(
-                    .parameterEncoderFailed,
-                    "character \(index + 1) of the text does not exist in \(charset): use utf-8",
-                    pointer: "/body/text")
-            }
-            bytes.append(byte)
-        }
-        return bytes
     }
 }

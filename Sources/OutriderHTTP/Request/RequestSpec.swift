@@ -15,6 +15,10 @@ package struct RequestSpec: Sendable {
     package var body = BodySpec.none
     /// Becomes the Authorization field, where there is none.
     package var authorization: Authorization?
+    /// Compress the body.
+    package var compression: RequestCompression?
+    /// Wait for 100 Continue before sending the body.
+    package var expectsContinue = false
     package var timeouts = Timeouts()
     package var trust = Trust.system
     package var destination = BodyDestination.inline

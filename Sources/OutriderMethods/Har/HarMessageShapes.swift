@@ -24,7 +24,7 @@ struct HarRequestShape: JSONEncodable {
             writer.member("queryString", QueryPairs.of(url).map { HarPairShape(pair: $0) })
             if let attempt, attempt.body != .none { encodeBody(attempt, to: &writer) }
             writer.member("headersSize", -1)
-            writer.member("bodySize", facts.timeline == nil ? -1 : attempt?.body.byteCount ?? 0)
+            writer.member("bodySize", facts.timeline == nil ? -1 : attempt?.body.size ?? 0)
         }
     }
 
@@ -46,7 +46,7 @@ struct HarRequestShape: JSONEncodable {
                 writer.member("comment", "\(size) bytes of \(path)")
             default:
                 writer.member("text", "")
-                writer.member("comment", "\(attempt.body.byteCount) bytes, not shown")
+                writer.member("comment", "\(attempt.body.size ?? 0) bytes, not shown")
             }
         }
     }
@@ -132,16 +132,6 @@ struct HarCookieShape: JSONEncodable {
             }
             writer.member("httpOnly", cookie.isHTTPOnly)
             writer.member("secure", cookie.isSecure)
-        }
-    }
-}
-
-extension AttemptBody {
-    fileprivate var byteCount: Int64 {
-        switch self {
-        case .none: 0
-        case .bytes(let bytes): Int64(bytes.count)
-        case .file(_, let size): size
         }
     }
 }

@@ -83,6 +83,7 @@ final class RequestRecord: Holdable {
         let engine = scope.service.engine
         let asker = asks ? events.map { assembly.asker(params, call, handle.name, $0) } : nil
         var spec = assembly.spec
+        try spec.body.findStreams(in: scope.handles)
         let review = AnswerReview(&spec, asker)
         let advisor: (any ExchangeAdvisor)? =
             asker.map { assembly.advisor(params, $0, review) } ?? review.map { ReviewOnly($0) }

@@ -41,8 +41,14 @@ struct RequestBuild: Method {
             if !fields.contains("Host") {
                 fields.list.insert(HTTPFields.Field("Host", attempt.url.authority), at: 0)
             }
+            if attempt.expectsContinue { fields.add("Expect", "100-continue") }
             let writesLength = attempt.body != .none || ["POST", "PUT", "PATCH"].contains(attempt.method)
-            if writesLength { fields.add("Content-Length", "\(attempt.body.size)") }
+            guard writesLength else { return fields }
+            if let size = attempt.body.size {
+                fields.add("Content-Length", "\(size)")
+            } else {
+                fields.add("Transfer-Encoding", "chunked")
+            }
             return fields
         }
     }
@@ -52,6 +58,7 @@ struct RequestBuild: Method {
         var spec = params.spec(with: engine.settings)
         // nobody is asked, so that nothing happens
         if spec.parameters?.encoder != nil { spec.parameters = nil }
+        try spec.body.findStreams(in: call.scope.handles)
         do throws(HTTPFailure) {
             let attempt = try await engine.attempt(for: spec)
             // text may grow sixfold where it is escaped
@@ -71,15 +78,5 @@ extension RequestBuild {
             ?? spec.parameters.map { spec in
                 spec.encoding.kind == .urlEncodedForm ? "form" : spec.encoding.kind.rawValue
             }
-    }
-}
-
-extension AttemptBody {
-    fileprivate var size: Int64 {
-        switch self {
-        case .none: 0
-        case .bytes(let bytes): Int64(bytes.count)
-        case .file(_, let size): size
-        }
     }
 }

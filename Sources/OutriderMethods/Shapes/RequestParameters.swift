@@ -34,6 +34,8 @@ struct RequestParameters: JSONDecodable {
         if let body: BodyParameter = try fields.optional("body") { spec.body = body.body }
         try readParameters(&fields)
         try readAuth(&fields)
+        if let compress: CompressParameter = try fields.optional("compress") { spec.compression = compress.compression }
+        spec.expectsContinue = try fields.optional("expectContinue") ?? false
         timeout = try fields.optional("timeout")
         if let destination: BodyDestination = try fields.choice("bodyTo") { spec.destination = destination }
         maxInline = try fields.integer("maxInline", in: 0...8_388_608)

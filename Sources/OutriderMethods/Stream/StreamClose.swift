@@ -21,6 +21,13 @@ struct StreamClose: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
         let handles = call.scope.handles
+        // one that feeds a body ends it
+        let upload = Handle<UploadStream>(named: params.stream.name)
+        if let stream = try? handles.find(upload, "stream") {
+            handles.remove(upload)
+            stream.close()
+            return JSONNothing()
+        }
         let stream = try handles.find(params.stream, "stream")
         handles.remove(params.stream)
         await stream.end()

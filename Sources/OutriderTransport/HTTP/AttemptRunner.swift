@@ -35,6 +35,7 @@ final class AttemptRunner: @unchecked Sendable {
     private var connection: HTTP1Connection?
     private var writer: BodyWriter?
     private var replayedBefore = false
+    private var expectation: Expectation
     private var sent = HTTPFailure.Sent.notSent
     private var body: BodyQueue
     private var isReadPaused = false
@@ -52,6 +53,7 @@ final class AttemptRunner: @unchecked Sendable {
         self.wiring = wiring
         key = PoolKey(attempt.url, trust: attempt.trust)
         clock = AttemptClock(attempt.timeouts)
+        expectation = Expectation(attempt)
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
     }
 
@@ -156,11 +158,16 @@ final class AttemptRunner: @unchecked Sendable {
     }
 
     private func letGo(close: Bool) {
-        writer?.stop()
-        writer = nil
+        stopSending()
         if close { connection?.close() }
         connection = nil
         heldConnection = nil
+    }
+
+    private func stopSending() {
+        expectation.end()
+        writer?.stop()
+        writer = nil
     }
 
     private func resume(_ result: Result<AttemptResponse, HTTPFailure>) {
@@ -207,7 +214,7 @@ extension AttemptRunner: PoolWaiter {
 
     private func write(to connection: HTTP1Connection) {
         do throws(HTTPFailure) {
-            let bytes = try RequestWriter.head(attempt)
+            let bytes = try RequestWriter.head(attempt, expects: expectation.isDeclared)
             sent = .maybeSent
             // it died just now: as if it had been lent and then died
             guard connection.begin(self, method: attempt.method, bytes: bytes) else {
@@ -219,17 +226,20 @@ extension AttemptRunner: PoolWaiter {
             return end(error)
         }
         pool.deadlines.movedUp(self)
-        sendBody(on: connection)
+        guard expectation.isDeclared else { return sendBody(on: connection) }
+        expectation.wait(on: pool.loop) { self.goOn() }
     }
 
     func refused(_ failure: HTTPFailure) { end(failure) }
 
     private func sendBody(on connection: HTTP1Connection) {
-        guard let writer = BodyWriter(attempt.body, to: connection, files: wiring.files) else {
+        guard let writer = BodyWriter(attempt.body, all: expectation.isDeclared, to: connection, files: wiring.files)
+        else {
             if case .bytes(let bytes) = attempt.body { observer.bodySent(Int64(bytes.count)) }
             return requestSent()
         }
         self.writer = writer
+        if isHeld { writer.hold() }
         writer.start { step in
             switch step {
             case .sent(let bytes, let inAll):
@@ -243,6 +253,19 @@ extension AttemptRunner: PoolWaiter {
                 self.end(failure)
             }
         }
+    }
+
+    /// Sends the body that was held back.
+    private func goOn() {
+        guard stage == .sending, let connection, expectation.end() else { return }
+        sendBody(on: connection)
+    }
+
+    private func sendAgain() {
+        letGo(close: true)
+        sent = .notSent
+        clock.startAgain()
+        openConnection()
     }
 
     private func requestSent() {
@@ -266,23 +289,27 @@ extension AttemptRunner: ConnectionUser {
         clock.received(bytes)
         switch clock.phase {
         // the answer to a request that is still being sent: its phase goes on
-        case .request where writer != nil: clock.moved()
+        case .request where writer != nil || expectation.isWaiting: clock.moved()
         case .request, .firstByte: clock.enter(.response)
         default: if stage == .sending || body.isAwaited { clock.moved() }
         }
         pool.deadlines.movedUp(self)
     }
 
-    func informational(_ head: ResponseHead) { observer.informational(status: head.status, fields: head.fields) }
+    func informational(_ head: ResponseHead) {
+        observer.informational(status: head.status, fields: head.fields)
+        if head.status == 100 { goOn() }
+    }
 
     func answered(_ head: ResponseHead, _ framing: BodyFraming, stopSending: Bool) {
         guard stage == .sending else { return }
+        if head.status == 417, expectation.isDeclared, writer?.hasBegun != true {
+            expectation.refuse()
+            return sendAgain()
+        }
         stage = .answering
         sent = .sent
-        if stopSending {
-            writer?.stop()
-            writer = nil
-        }
+        if stopSending || expectation.isWaiting { self.stopSending() }
         clock.enter(.response)
         clock.pause()
         body.begin(head, framing, decodes: attempt.decodesContent)
@@ -324,11 +351,8 @@ extension AttemptRunner: ConnectionUser {
     func broke(_ close: HTTP1Machine.Close, _ error: (any Error)?) {
         guard stage != .done else { return }
         if case .beforeAnswer(true) = close, mayReplay {
-            letGo(close: true)
             replayedBefore = true
-            sent = .notSent
-            clock.startAgain()
-            return openConnection()
+            return sendAgain()
         }
         end(Breakage(close, error, host: host, phase: clock.phase, body: body.progress).failure)
     }
@@ -372,11 +396,5 @@ extension AttemptRunner: AttemptControl {
         }
         writer?.release()
         if isReadPaused, stage == .sending || body.hasRoom { readMore() }
-    }
-}
-
-extension HTTPFailure {
-    static func cancelled(_ sent: Sent) -> HTTPFailure {
-        HTTPFailure(.explicitlyCancelled, "the request was cancelled", sent: sent)
     }
 }

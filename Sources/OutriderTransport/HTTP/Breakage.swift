@@ -36,3 +36,9 @@ struct Breakage {
         body.of.map { "\(body.got) of \($0) bytes" } ?? "\(body.got) bytes and no end"
     }
 }
+
+extension HTTPFailure {
+    static func cancelled(_ sent: Sent) -> HTTPFailure {
+        HTTPFailure(.explicitlyCancelled, "the request was cancelled", sent: sent)
+    }
+}

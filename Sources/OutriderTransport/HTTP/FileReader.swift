@@ -5,63 +5,71 @@ import Glibc
 import NIOCore
 import OutriderHTTP
 
-/// A file that is a request's body: open for reading, of the size that was announced. Its methods block.
+/// A file that is a request's body, or a part of it: open for reading, of the size that was announced. Its methods block.
 final class FileReader: Sendable {
     private let path: String
     private let size: Int64
+    /// Where the path stands in the caller's params, if it is that of a part.
+    private let pointer: String?
     private let descriptor: CInt
 
-    init(path: String, size: Int64) throws(HTTPFailure) {
+    init(path: String, size: Int64, partAt pointer: String? = nil) throws(HTTPFailure) {
         self.path = path
         self.size = size
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw .unreadable(path, .errno) }
+        self.pointer = pointer
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { throw .unreadable(path, .errno, pointer) }
         try checkSize()
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// So many bytes from there on, fewer at the end of the body. Throws `bodyUnreadable` if the file has changed its size,
-    /// since its length has been promised to the server.
-    func read(at offset: Int64, most: Int) throws(HTTPFailure) -> ByteBuffer {
+    /// So many bytes from there on are read into the piece, fewer at the end of the body. Throws if the file has changed
+    /// its size, since its length has been promised to the server.
+    func read(at offset: Int64, most: Int, into piece: inout ByteBuffer) throws(HTTPFailure) {
         let wanted = Int(clamping: min(Int64(most), size - offset))  // safe: an Int is an Int64
-        var piece = ByteBuffer()
-        piece.reserveCapacity(wanted)
-        while piece.readableBytes < wanted {
-            let missing = wanted - piece.readableBytes
-            let position = Int(clamping: offset) + piece.readableBytes
+        piece.reserveCapacity(minimumWritableBytes: wanted)
+        var position = Int(clamping: offset)
+        let target = position + wanted
+        while position < target {
+            let missing = target - position
             var got = 0
             piece.writeWithUnsafeMutableBytes(minimumWritableBytes: missing) { target in
                 got = pread(descriptor, target.baseAddress, missing, position)
                 return max(0, got)
             }
-            if got == 0 { throw .changed(path) }
-            if got < 0, errno != EINTR { throw .unreadable(path, .errno) }
+            if got == 0 { throw changed }
+            if got < 0, errno != EINTR { throw .unreadable(path, .errno, pointer) }
+            position += max(0, got)
         }
         let end = offset + Int64(wanted)  // safe: an Int is an Int64
         if end >= size { try checkSize() }
-        return piece
     }
 
     private func checkSize() throws(HTTPFailure) {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .unreadable(path, .errno) }
+        guard fstat(descriptor, &status) == 0 else { throw .unreadable(path, .errno, pointer) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw HTTPFailure(.bodyUnreadable, "the body file \(path) is not a regular file", phase: .request)
+            throw .body("the body file \(path) is not a regular file", nil, pointer)
         }
-        guard Int64(status.st_size) == size else { throw .changed(path) }  // safe: off_t is 64 bits wide
+        guard Int64(status.st_size) == size else { throw changed }  // safe: off_t is 64 bits wide
+    }
+
+    private var changed: HTTPFailure {
+        .body("the size of the body file \(path) changed while it was being sent", nil, pointer)
     }
 }
 
 extension HTTPFailure {
-    static func unreadable(_ path: String, _ underlying: Underlying) -> HTTPFailure {
-        let text = "the body file \(path) cannot be read: \(underlying.message)"
-        return HTTPFailure(.bodyUnreadable, text, phase: .request, underlying: underlying)
+    static func unreadable(_ path: String, _ underlying: Underlying, _ pointer: String? = nil) -> HTTPFailure {
+        body("the body file \(path) cannot be read: \(underlying.message)", underlying, pointer)
     }
 
-    fileprivate static func changed(_ path: String) -> HTTPFailure {
+    /// Of a part of a form, `inputStreamReadFailed`; of a whole body, `bodyUnreadable`.
+    fileprivate static func body(_ text: String, _ underlying: Underlying?, _ pointer: String?) -> HTTPFailure {
         HTTPFailure(
-            .bodyUnreadable, "the size of the body file \(path) changed while it was being sent", phase: .request)
+            pointer == nil ? .bodyUnreadable : .inputStreamReadFailed, text, phase: .request, underlying: underlying,
+            pointer: pointer)
     }
 }
 

@@ -13,11 +13,13 @@ enum RequestWriter {
     static let joinedBodyBytes = 64 << 10
 
     /// The head, followed by the whole body if that is small.
-    static func head(_ attempt: Attempt) throws(HTTPFailure) -> ByteBuffer {
+    ///
+    /// - Parameter expects: whether the server is asked to say 100 Continue before the body is sent; it is not sent here then.
+    static func head(_ attempt: Attempt, expects: Bool = false) throws(HTTPFailure) -> ByteBuffer {
         guard isToken(attempt.method) else { throw refused("the method") }
         guard attempt.url.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
         guard attempt.url.host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
-        let joined = joinedBody(attempt.body)
+        let joined = expects ? nil : joinedBody(attempt.body)
         var head = ByteBuffer()
         head.reserveCapacity(
             256 + attempt.url.target.utf8.count + attempt.fields.list.count * 64 + (joined?.count ?? 0))
@@ -39,7 +41,8 @@ enum RequestWriter {
             head.writeStaticString("Accept-Encoding: gzip, deflate\r\n")
         }
         if seen.close { head.writeStaticString("Connection: close\r\n") }
-        if let length = declaredLength(attempt) { head.writeString("Content-Length: \(length)\r\n") }
+        if expects { head.writeStaticString("Expect: 100-continue\r\n") }
+        writeLength(of: attempt, into: &head)
         head.writeStaticString("\r\n")
         if let joined { head.writeBytes(joined) }
         return head
@@ -73,11 +76,12 @@ enum RequestWriter {
     }
 
     /// A method that expects a body says so even if there is none (RFC 9110 section 8.6).
-    private static func declaredLength(_ attempt: Attempt) -> Int64? {
-        switch attempt.body {
-        case .bytes(let bytes): Int64(bytes.count)
-        case .file(_, let size): size
-        case .none: ["POST", "PUT", "PATCH"].contains(attempt.method) ? 0 : nil
+    private static func writeLength(of attempt: Attempt, into head: inout ByteBuffer) {
+        if case .none = attempt.body, !["POST", "PUT", "PATCH"].contains(attempt.method) { return }
+        if let size = attempt.body.size {
+            head.writeString("Content-Length: \(size)\r\n")
+        } else {
+            head.writeStaticString("Transfer-Encoding: chunked\r\n")
         }
     }
 

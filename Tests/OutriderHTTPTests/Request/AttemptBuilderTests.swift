@@ -140,7 +140,7 @@ import Testing
         },
         Fault(.parameterEncoderFailed, "/body/charset") { spec in
             spec.method = "POST"
-            spec.body = BodySpec(.text("x", charset: "utf-16"))
+            spec.body = BodySpec(.text("x", charset: "utf-99"))
         },
         Fault(.parameterEncoderFailed, "/body/charset") { spec in
             spec.method = "POST"

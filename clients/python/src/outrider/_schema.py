@@ -7,8 +7,8 @@ PROTOCOL = 1
 
 # method: (required parameters, optional parameters)
 METHODS = {
-    "data.send": (("url",), ("allowGetBody", "auth", "body", "bodyTo", "detach", "disposition", "encoding", "events", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
-    "data.start": (("url",), ("allowGetBody", "auth", "body", "bodyTo", "detach", "disposition", "encoding", "events", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
+    "data.send": (("url",), ("allowGetBody", "auth", "body", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
+    "data.start": (("url",), ("allowGetBody", "auth", "body", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
     "diagnostics.blob": (("bytes",), ()),
     "diagnostics.callback": ((), ("method", "params", "timeout")),
     "diagnostics.echo": ((), ()),
@@ -34,8 +34,9 @@ METHODS = {
     "interceptor.delete": (("interceptor",), ()),
     "interceptor.list": ((), ()),
     "mime.match": (("type",), ("acceptable",)),
+    "multipart.encode": (("parts",), ("boundary", "escape", "path", "threshold", "to")),
     "request.adopt": (("request",), ()),
-    "request.build": (("url",), ("allowGetBody", "auth", "body", "bodyTo", "detach", "disposition", "encoding", "events", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
+    "request.build": (("url",), ("allowGetBody", "auth", "body", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
     "request.cancel": (("request",), ()),
     "request.curl": (("request",), ("secrets",)),
     "request.decide": (("decision",), ("answer", "error")),
@@ -70,7 +71,12 @@ METHODS = {
     "shutdown": ((), ()),
     "stream.close": (("stream",), ()),
     "stream.credit": (("bytes", "stream"), ()),
+    "stream.finish": (("stream",), ()),
     "stream.read": (("stream",), ("bytes", "wait")),
+    "stream.write": (("stream",), ("base64", "text", "wait")),
+    "upload.open": ((), ()),
+    "upload.send": (("body", "url"), ("allowGetBody", "auth", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
+    "upload.start": (("body", "url"), ("allowGetBody", "auth", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
 }
 
 # methods that take any parameters besides

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// Where an encoded form goes.
+package enum FormDestination: Sendable {
+    /// Into memory; into a private file if it has more bytes.
+    case memory(most: Int)
+    /// Into a private file, kept until it is released.
+    case kept
+    /// Into a file of the caller's that must not exist.
+    case path(String)
+}
+
+/// A form, written.
+package struct EncodedForm: Sendable {
+    package enum Place: Sendable {
+        case memory([UInt8])
+        case kept(KeptBody)
+        case path(String)
+    }
+
+    package var place: Place
+    package var size: Int
+    /// The bytes of the parts alone.
+    package var contentLength: Int64
+
+    static func make(
+        _ form: MultipartForm, _ destination: FormDestination, _ store: BodyStore
+    ) async throws(HTTPFailure) -> EncodedForm {
+        let layout = try MultipartLayout(form, fileSizes: try await BodySizes.partSizes(form))
+        defer { layout.body.drop() }
+        var source = FormPieces(layout.pieces)
+        let total = layout.body.size
+        if case .path(let path) = destination {
+            let size = try await write(&source, to: path)
+            return EncodedForm(place: .path(path), size: size, contentLength: layout.partBytes &+ source.fed)
+        }
+        var most = 0
+        if case .memory(let limit) = destination { most = limit }
+        var memory = ByteBuffer()
+        var sink = BodySink(.file, maxInline: 0, store: store)
+        var isKept = total.map { $0 > Int64(most) } ?? false  // safe: an Int is an Int64
+        if case .kept = destination { isKept = true }
+        while let piece = try await source.next() {
+            if !isKept, memory.readableBytes + piece.readableBytes > most {
+                isKept = true
+                if memory.readableBytes > 0 { try await sink.take(memory) }
+                memory = ByteBuffer()
+            }
+            if isKept { try await sink.take(piece) } else { memory.writeImmutableBuffer(piece) }
+        }
+        let parts = layout.partBytes &+ source.fed
+        guard isKept else {
+            let bytes = Array(buffer: memory)
+            return EncodedForm(place: .memory(bytes), size: bytes.count, contentLength: parts)
+        }
+        let size = sink.size
+        guard case .kept(let body) = try await sink.finish(keeping: true, contentType: form.contentType) else {
+            return EncodedForm(place: .memory([]), size: 0, contentLength: 0)
+        }
+        return EncodedForm(place: .kept(body), size: size, contentLength: parts)
+    }
+
+    /// The file appears under its name when it is whole; what could not be finished is removed.
+    private static func write(_ source: inout FormPieces, to path: String) async throws(HTTPFailure) -> Int {
+        guard path.hasPrefix("/"), !path.utf8.contains(0) else {
+            throw HTTPFailure(
+                .outputStreamURLInvalid, "path must be absolute, not \(FieldRules.shown(path))", pointer: "/path",
+                details: [.path(path)])
+        }
+        let temporary = "\(path).outrider-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+        let file = try await output(path) { () throws(HTTPFailure) in
+            var info = stat()
+            if lstat(path, &info) == 0 { throw HTTPFailure(.destinationExists, "\(path) exists already") }
+            return OpenFile(try PosixFile(creating: temporary))
+        }
+        var size = 0
+        do throws(HTTPFailure) {
+            while let piece = try await source.next() {
+                let bytes = Array(buffer: piece)
+                size += bytes.count
+                try await output(path) { () throws(HTTPFailure) in try file.file.write(bytes, path: path) }
+            }
+            try await output(path) { () throws(HTTPFailure) in
+                try file.file.sync(path: path)
+                try AtomicFile.move(temporary, to: path, replace: false)
+            }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        return size
+    }
+
+    private static func output<Value: Sendable>(
+        _ path: String, _ work: @escaping @Sendable () throws(HTTPFailure) -> Value
+    ) async throws(HTTPFailure) -> Value {
+        do throws(HTTPFailure) {
+            return try await offLoop(work)
+        } catch {
+            var failure = error
+            failure.kind =
+                switch error.kind {
+                case .destinationExists: .outputStreamFileAlreadyExists
+                default: isOfOpening(error.underlying?.code) ? .outputStreamCreationFailed : .outputStreamWriteFailed
+                }
+            failure.pointer = "/path"
+            failure.details = [.path(path)]
+            throw failure
+        }
+    }
+
+    private static func isOfOpening(_ code: Int?) -> Bool {
+        let codes = [ENOENT, ENOTDIR, EACCES, EPERM, EROFS, EISDIR, ELOOP, ENAMETOOLONG, EMFILE, ENFILE]
+        return code.map { code in codes.contains { Int($0) == code } } ?? false  // safe: CInt is narrower
+    }
+}
+
+/// Lets closures share what cannot be copied.
+private final class OpenFile: Sendable {
+    let file: PosixFile
+
+    init(_ file: consuming PosixFile) { self.file = file }
+}
+
+/// The bytes of a form one piece after the other.
+struct FormPieces {
+    private static let pieceBytes = 256 << 10
+
+    private var pieces: ArraySlice<ComposedBody.Piece>
+    private var reader: PieceReader?
+    private var taken: Int64?
+    /// Bytes of streams whose length was not known.
+    private(set) var fed: Int64 = 0
+
+    init(_ pieces: [ComposedBody.Piece]) { self.pieces = pieces[...] }
+
+    mutating func next() async throws(HTTPFailure) -> ByteBuffer? {
+        while let piece = pieces.first {
+            switch piece {
+            case .feed(let feed, let length, let pointer):
+                if let more = try await fed(feed, length, pointer) { return more }
+                taken = nil
+            case .bytes, .file:
+                let reader = self.reader ?? PieceReader([piece])
+                self.reader = reader
+                let more = try await offLoop { () throws(HTTPFailure) in try reader.read(most: Self.pieceBytes) }
+                if let more { return more }
+                self.reader = nil
+            }
+            pieces = pieces.dropFirst()
+        }
+        return nil
+    }
+
+    private mutating func fed(
+        _ feed: any BodyFeed, _ length: Int64?, _ pointer: String?
+    ) async throws(HTTPFailure) -> ByteBuffer? {
+        let before = taken ?? 0
+        if let length, before == length { return nil }
+        if taken == nil, !feed.take() {
+            throw HTTPFailure(
+                .inputStreamReadFailed, "the stream has been read before: what a client feeds can be had once",
+                pointer: pointer)
+        }
+        taken = before
+        let step = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in feed.next { continuation.resume(returning: $0) } }
+        } onCancel: {
+            feed.drop()
+        }
+        switch step {
+        case .failed(let failure): throw failure
+        case .end:
+            if let length { throw unexpected(length, "only \(before)", pointer) }
+            return nil
+        case .bytes(let bytes):
+            let after = before &+ Int64(bytes.count)  // safe: an Int is an Int64
+            if let length, after > length { throw unexpected(length, "more", pointer) }
+            taken = after
+            if length == nil { fed &+= Int64(bytes.count) }  // safe: an Int is an Int64
+            return ByteBuffer(bytes: bytes)
+        }
+    }
+
+    private func unexpected(_ length: Int64, _ given: String, _ pointer: String?) -> HTTPFailure {
+        HTTPFailure(
+            .inputStreamReadFailed, "the stream was to give \(length) bytes, and gave \(given)", pointer: pointer)
+    }
+}

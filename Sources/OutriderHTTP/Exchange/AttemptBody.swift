@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What an attempt carries.
+package enum AttemptBody: Sendable, Equatable {
+    case none
+    case bytes([UInt8])
+    /// A regular file, read piece by piece; its size when the attempt began.
+    case file(path: String, size: Int64)
+    /// Several pieces one after the other, some of which come from files or from the client, or that are compressed on
+    /// their way.
+    case composed(ComposedBody)
+
+    /// Its bytes on the wire; nil if they are not known beforehand, and are sent in chunks.
+    package var size: Int64? {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(_, let size): size
+        case .composed(let body): body.size
+        }
+    }
+
+    /// Whether it can be sent once more: a client's stream cannot once its first byte was taken.
+    package var isReplayable: Bool {
+        switch self {
+        case .none, .bytes, .file: true
+        case .composed(let body): body.feeds.allSatisfy(\.isFresh)
+        }
+    }
+
+    /// Nothing will be taken from it any more: clients that feed it are told so.
+    package func drop() {
+        guard case .composed(let body) = self else { return }
+        for feed in body.feeds { feed.drop() }
+    }
+}
+
+/// A body of several pieces. Shared, never changed.
+package final class ComposedBody: Sendable, Equatable {
+    package enum Piece: Sendable {
+        case bytes([UInt8])
+        /// A regular file; its size when the body was composed; where its path stands in the caller's params.
+        case file(path: String, size: Int64, pointer: String?)
+        /// What a client gives, its length if that was said beforehand, and where that stands.
+        case feed(any BodyFeed, length: Int64?, pointer: String?)
+    }
+
+    package let pieces: [Piece]
+    /// How it is compressed on its way.
+    package let coding: BodyCoding?
+    /// Bytes on the wire; nil if they are not known beforehand.
+    package let size: Int64?
+
+    package init(_ pieces: [Piece], coding: BodyCoding? = nil) {
+        self.pieces = pieces
+        self.coding = coding
+        size = coding == nil ? Self.sum(pieces) : nil
+    }
+
+    package var feeds: [any BodyFeed] {
+        pieces.compactMap { if case .feed(let feed, _, _) = $0 { feed } else { nil } }
+    }
+
+    /// Bytes that stand in memory.
+    package var heldBytes: Int {
+        pieces.reduce(0) { if case .bytes(let bytes) = $1 { $0 &+ bytes.count } else { $0 } }
+    }
+
+    private static func sum(_ pieces: [Piece]) -> Int64? {
+        var sum: Int64 = 0
+        for piece in pieces {
+            guard let size = piece.size else { return nil }
+            let (total, overflows) = sum.addingReportingOverflow(size)
+            if overflows { return nil }
+            sum = total
+        }
+        return sum
+    }
+
+    package static func == (one: ComposedBody, other: ComposedBody) -> Bool { one === other }
+}
+
+extension ComposedBody.Piece {
+    /// Nil if it is not known beforehand.
+    package var size: Int64? {
+        switch self {
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(_, let size, _): size
+        case .feed(_, let length, _): length
+        }
+    }
+}
+
+/// How a body is compressed.
+package enum BodyCoding: String, Sendable, CaseIterable {
+    /// zlib's container (RFC 1950), as HTTP means it (RFC 9110 section 8.4.1.2).
+    case deflate
+    case gzip
+}

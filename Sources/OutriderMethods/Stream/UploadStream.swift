@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderRPC
+import Synchronization
+
+/// Bytes from a client for a body: what it writes waits here, within bounds, until the network takes it.
+///
+///     open ──finish──▶ finished ──all taken──▶ done
+///       └───────────────drop──────┴──────────▶ done
+final class UploadStream: Holdable, BodyFeed {
+    static let kind = HandleKind.stream
+    /// A write is answered once no more than this is waiting.
+    static let capacity = 256 << 10
+    /// More than this may not wait, whoever wrote it.
+    static let limit = 16 << 20
+
+    private enum Phase { case open, finished, done }
+
+    private struct State: ~Copyable {
+        var phase = Phase.open
+        var isTaken = false
+        var pieces: [[UInt8]] = []
+        /// Bytes in the pieces.
+        var waiting = 0
+        /// Bytes in all.
+        var written = 0
+        var hand: (@Sendable (BodyFeedStep) -> Void)?
+        /// Those who wait for room.
+        var writers: [Bell] = []
+    }
+
+    private let state = Mutex(State())
+
+    // MARK: what the client does
+
+    enum Outcome {
+        /// How many bytes may follow without waiting.
+        case room(Int)
+        /// It has been finished, or nobody wants it any more.
+        case wrongState(String)
+        case tooMuch
+    }
+
+    /// Takes all of it, and comes back when there is room for more, or when the time is over.
+    func write(_ bytes: [UInt8], wait: Duration) async throws -> Outcome {
+        let (outcome, ready) = state.withLock { state -> (Outcome?, (@Sendable (BodyFeedStep) -> Void)?) in
+            switch state.phase {
+            case .finished: return (.wrongState("the stream has been finished"), nil)
+            case .done: return (.wrongState("the stream is over: the request that took it has ended"), nil)
+            case .open: break
+            }
+            guard state.waiting + bytes.count <= max(Self.limit, bytes.count) else { return (.tooMuch, nil) }
+            state.written &+= bytes.count
+            if bytes.isEmpty { return (nil, nil) }
+            if let hand = state.hand {
+                state.hand = nil
+                return (nil, hand)
+            }
+            state.pieces.append(bytes)
+            state.waiting += bytes.count
+            return (nil, nil)
+        }
+        if let outcome { return outcome }
+        ready?(.bytes(bytes))
+        return .room(try await room(wait))
+    }
+
+    private func room(_ wait: Duration) async throws -> Int {
+        let bell = Bell()
+        let deadline = ContinuousClock.now.advanced(by: wait)
+        var alarm: Task<Void, Never>?
+        defer { alarm?.cancel() }
+        while true {
+            let room = state.withLock { state in
+                let room = state.phase == .done ? Self.capacity : max(0, Self.capacity - state.waiting)
+                if room == 0 { state.writers.append(bell) }
+                return room
+            }
+            if room > 0 || ContinuousClock.now >= deadline { return room }
+            // Ends with this write; only rings.
+            alarm =
+                alarm
+                ?? Task {
+                    try? await Task.sleep(until: deadline, clock: .continuous)
+                    bell.ring()
+                }
+            await bell.wait()
+            try Task.checkCancellation()
+        }
+    }
+
+    /// No more will follow. Returns how many bytes there were, or why it could not be.
+    func finish() -> Result<Int, RPCError> {
+        let (result, hand) = state.withLock { state -> (Result<Int, RPCError>, (@Sendable (BodyFeedStep) -> Void)?) in
+            guard state.phase != .done || state.isTaken else {
+                return (.failure(RPCError.wrongState("the stream is closed", "closed")), nil)
+            }
+            if state.phase == .open { state.phase = .finished }
+            defer { state.hand = nil }
+            return (.success(state.written), state.hand)
+        }
+        hand?(.end)
+        return result
+    }
+
+    // MARK: what the request does
+
+    var isFresh: Bool { state.withLock { !$0.isTaken && $0.phase != .done } }
+
+    func take() -> Bool {
+        state.withLock { state in
+            defer { state.isTaken = true }
+            return !state.isTaken && state.phase != .done
+        }
+    }
+
+    func next(_ hand: @escaping @Sendable (BodyFeedStep) -> Void) {
+        let (step, bells) = state.withLock { state -> (BodyFeedStep?, [Bell]) in
+            if !state.pieces.isEmpty, state.phase != .done {
+                let piece = state.pieces.removeFirst()
+                state.waiting -= piece.count
+                guard state.waiting < Self.capacity else { return (.bytes(piece), []) }
+                defer { state.writers = [] }
+                return (.bytes(piece), state.writers)
+            }
+            switch state.phase {
+            case .open:
+                state.hand = hand
+                return (nil, [])
+            case .finished: return (.end, [])
+            case .done:
+                let text = "the client closed the stream before it was finished"
+                return (.failed(HTTPFailure(.inputStreamReadFailed, text, phase: .request)), [])
+            }
+        }
+        for bell in bells { bell.ring() }
+        if let step { hand(step) }
+    }
+
+    func drop() { end() }
+
+    // MARK: Holdable
+
+    /// It is for a request, which others wait for, or which is still to come.
+    var isAwaited: Bool { true }
+
+    func close() { end() }
+
+    private func end() {
+        let (hand, bells) = state.withLock { state -> ((@Sendable (BodyFeedStep) -> Void)?, [Bell]) in
+            state.phase = .done
+            state.pieces = []
+            state.waiting = 0
+            defer { (state.hand, state.writers) = (nil, []) }
+            return (state.hand, state.writers)
+        }
+        let text = "the client closed the stream before it was finished"
+        hand?(.failed(HTTPFailure(.inputStreamReadFailed, text, phase: .request)))
+        for bell in bells { bell.ring() }
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Gives the next bytes of a body.
+struct StreamWrite: Method {
+    static let name = "stream.write"
+
+    struct Params: JSONDecodable {
+        var stream: Handle<UploadStream>
+        var bytes: [UInt8]
+        /// Seconds.
+        var wait: Double
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let stream = try fields.optional("stream", as: Handle<UploadStream>.self)
+            let text: String? = try fields.optional("text")
+            let base64: String? = try fields.optional("base64")
+            wait = try fields.number("wait", in: 0...600) ?? 30
+            try fields.finish()
+            bytes = Array((text ?? "").utf8)
+            if let base64 { bytes += try BodyParameter.bytes(base64) }
+            self.stream = try JSONFields.need("stream", stream)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var accepted: Int
+        var room: Int
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("accepted", accepted)
+                writer.member("room", room)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let stream = try call.scope.handles.find(params.stream, "stream")
+        switch try await stream.write(params.bytes, wait: .seconds(params.wait)) {
+        case .room(let room): return Result(accepted: params.bytes.count, room: room)
+        case .wrongState(let text): throw RPCError.wrongState(text, "closed")
+        case .tooMuch:
+            throw RPCError(
+                .tooMany, "too many bytes wait to be sent: wait for the answers to earlier writes",
+                data: ["limit": .integer(Int64(UploadStream.limit)), "what": .string("streamBytes")])
+        }
+    }
+}

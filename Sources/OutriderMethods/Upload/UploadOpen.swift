@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Opens a stream that feeds the body of a request.
+struct UploadOpen: Method {
+    static let name = "upload.open"
+
+    struct Result: JSONEncodable {
+        var stream: Handle<UploadStream>
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("stream", stream)
+                writer.member("room", UploadStream.capacity)
+            }
+        }
+    }
+
+    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
+        let handle = Handle<UploadStream>()
+        try call.scope.handles.keep(UploadStream(), as: handle)
+        return Result(stream: handle)
+    }
+}

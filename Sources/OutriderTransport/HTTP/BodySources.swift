@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import NIOPosix
+import OutriderHTTP
+
+/// Where the pieces of a body come from. Used on one event loop.
+protocol BodySource: AnyObject {
+    typealias Hand = (Result<ByteBuffer?, HTTPFailure>) -> Void
+
+    /// Gives the next piece to `hand`, once: at once, or later on the loop. Nil at the end. Asked again only afterwards.
+    func next(_ hand: @escaping Hand)
+
+    /// No more is wanted.
+    func stop()
+}
+
+extension BodySource {
+    func stop() {}
+}
+
+/// Bytes in memory.
+final class MemorySource: BodySource {
+    private var bytes: ByteBuffer
+
+    init(_ bytes: [UInt8]) { self.bytes = ByteBuffer(bytes: bytes) }
+
+    func next(_ hand: @escaping Hand) {
+        let count = min(BodyWriter.pieceBytes, bytes.readableBytes)
+        hand(.success(count == 0 ? nil : bytes.readSlice(length: count)))
+    }
+
+    func stop() { bytes = ByteBuffer() }
+}
+
+/// Bytes in memory and in files, which are read on other threads.
+final class ReadSource: BodySource {
+    private let reader: PieceReader
+    private let files: NIOThreadPool
+    private let loop: any EventLoop
+
+    init(_ pieces: [ComposedBody.Piece], files: NIOThreadPool, loop: any EventLoop) {
+        reader = PieceReader(pieces)
+        self.files = files
+        self.loop = loop
+    }
+
+    func next(_ hand: @escaping Hand) {
+        let reader = reader
+        files.run(on: loop, hand) { () throws(HTTPFailure) in try reader.read(most: BodyWriter.pieceBytes) }
+    }
+}
+
+/// Bytes that a client gives while they are sent.
+// proof: its methods run on the loop; other threads only carry the reference.
+final class FeedSource: BodySource, @unchecked Sendable {
+    private let feed: any BodyFeed
+    private let length: Int64?
+    private let pointer: String?
+    private let loop: any EventLoop
+    private var isTaken = false
+    private var taken: Int64 = 0
+    private var rest = ByteBuffer()
+    private var hand: Hand?
+
+    init(_ feed: any BodyFeed, length: Int64?, pointer: String?, loop: any EventLoop) {
+        self.feed = feed
+        self.length = length
+        self.pointer = pointer
+        self.loop = loop
+    }
+
+    func next(_ hand: @escaping Hand) {
+        if let piece = piece() { return hand(.success(piece)) }
+        // all that was promised is there: the client need not say that it is the end
+        if let length, taken == length { return hand(.success(nil)) }
+        if !isTaken {
+            guard feed.take() else {
+                let text = "the stream has been sent before: what a client feeds can be sent once"
+                return hand(.failure(failure(text)))
+            }
+            isTaken = true
+        }
+        self.hand = hand
+        feed.next { step in
+            if self.loop.inEventLoop { self.took(step) } else { self.loop.execute { self.took(step) } }
+        }
+    }
+
+    func stop() {
+        hand = nil
+        if isTaken { feed.drop() }
+    }
+
+    private func piece() -> ByteBuffer? {
+        let count = min(BodyWriter.pieceBytes, rest.readableBytes)
+        return count == 0 ? nil : rest.readSlice(length: count)
+    }
+
+    private func took(_ step: BodyFeedStep) {
+        guard let hand else { return }
+        self.hand = nil
+        switch step {
+        case .bytes(let bytes):
+            taken &+= Int64(bytes.count)  // safe: an Int is an Int64
+            if let length, taken > length { return hand(.failure(unexpected(length))) }
+            rest = ByteBuffer(bytes: bytes)
+            hand(.success(piece()))
+        case .end:
+            if let length, taken != length { return hand(.failure(unexpected(length))) }
+            hand(.success(nil))
+        case .failed(let failure): hand(.failure(failure))
+        }
+    }
+
+    private func unexpected(_ length: Int64) -> HTTPFailure {
+        failure("the stream was to give \(length) bytes, and gave \(taken > length ? "more" : "only \(taken)")")
+    }
+
+    private func failure(_ text: String) -> HTTPFailure {
+        HTTPFailure(.inputStreamReadFailed, text, phase: .request, pointer: pointer)
+    }
+}
+
+/// Sources one after the other.
+final class SequenceSource: BodySource {
+    private var sources: ArraySlice<any BodySource>
+
+    init(_ sources: [any BodySource]) { self.sources = sources[...] }
+
+    func next(_ hand: @escaping Hand) {
+        guard let source = sources.first else { return hand(.success(nil)) }
+        source.next { result in
+            if case .success(nil) = result {
+                self.sources = self.sources.dropFirst()
+                return self.next(hand)
+            }
+            hand(result)
+        }
+    }
+
+    func stop() {
+        for source in sources { source.stop() }
+        sources = []
+    }
+}
+
+/// A source, compressed on other threads.
+final class CodedSource: BodySource {
+    private let source: any BodySource
+    private let stream: DeflateStream
+    private let files: NIOThreadPool
+    private let loop: any EventLoop
+    private var isAtEnd = false
+
+    init(
+        _ source: any BodySource, _ coding: BodyCoding, files: NIOThreadPool, loop: any EventLoop
+    ) {
+        self.source = source
+        stream = DeflateStream(coding)
+        self.files = files
+        self.loop = loop
+    }
+
+    func next(_ hand: @escaping Hand) {
+        if isAtEnd { return hand(.success(nil)) }
+        let stream = stream
+        source.next { result in
+            switch result {
+            case .failure: hand(result)
+            case .success(let piece):
+                self.isAtEnd = piece == nil
+                self.files.run(on: self.loop, { self.compressed($0, hand) }) { () throws(HTTPFailure) in
+                    if let piece { try stream.compress(piece) } else { try stream.finish() }
+                }
+            }
+        }
+    }
+
+    private func compressed(_ result: Result<ByteBuffer?, HTTPFailure>, _ hand: @escaping Hand) {
+        // zlib keeps what is too little for a block
+        if case .success(let piece?) = result, piece.readableBytes == 0 { return next(hand) }
+        hand(result)
+    }
+
+    func stop() { source.stop() }
+}
+
+extension NIOThreadPool {
+    /// Runs work that blocks, and hands its result over on the loop.
+    fileprivate func run(
+        on loop: any EventLoop, _ hand: @escaping BodySource.Hand,
+        _ work: @escaping @Sendable () throws(HTTPFailure) -> ByteBuffer?
+    ) {
+        let done = runIfActive(eventLoop: loop) { Result { () throws(HTTPFailure) in try work() } }
+        done.assumeIsolated().whenComplete { result in
+            switch result {
+            case .success(let result): hand(result)
+            case .failure(let error):
+                hand(.failure(HTTPFailure(.bodyUnreadable, "the body cannot be read: \(error)", phase: .request)))
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import CZlib
+package import NIOCore
+package import OutriderHTTP
+
+/// Compresses a body piece by piece with zlib.
+// proof: one call at a time, which is what its owners see to.
+package final class DeflateStream: @unchecked Sendable {
+    /// Fast enough not to hold up an upload; the first two bytes of a deflate body are then 78 5E.
+    private static let level: Int32 = 5
+    private static let roomBytes = 64 << 10
+
+    private let stream: UnsafeMutablePointer<z_stream>
+    private var isOpen = false
+    private var isDone = false
+
+    package init(_ coding: BodyCoding) {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        // safe: a constant of the library's own layout
+        let size = Int32(MemoryLayout<z_stream>.size)
+        // 15 is the largest window; 16 more means a gzip header
+        isOpen =
+            deflateInit2_(
+                stream, Self.level, Z_DEFLATED, coding == .gzip ? 15 + 16 : 15, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+                size) == Z_OK
+    }
+
+    deinit {
+        if isOpen { deflateEnd(stream) }
+        stream.deallocate()
+    }
+
+    /// What comes out for these bytes, perhaps nothing yet.
+    package func compress(_ input: ByteBuffer) throws(HTTPFailure) -> ByteBuffer { try run(input, Z_NO_FLUSH) }
+
+    /// The rest, once.
+    package func finish() throws(HTTPFailure) -> ByteBuffer {
+        guard !isDone else { return ByteBuffer() }
+        isDone = true
+        return try run(ByteBuffer(), Z_FINISH)
+    }
+
+    private func run(_ input: ByteBuffer, _ flush: Int32) throws(HTTPFailure) -> ByteBuffer {
+        var input = input
+        var output = ByteBuffer()
+        guard isOpen else { throw Self.failure }
+        while true {
+            let available = UInt32(clamping: input.readableBytes)
+            var taken = 0
+            var code = Z_OK
+            var isFull = false
+            output.writeWithUnsafeMutableBytes(minimumWritableBytes: min(Self.roomBytes, input.readableBytes + 1024)) {
+                target in
+                let room = UInt32(clamping: target.count)
+                input.withUnsafeReadableBytes { source in
+                    stream.pointee.next_in = UnsafeMutablePointer(
+                        mutating: source.bindMemory(to: UInt8.self).baseAddress)
+                    stream.pointee.avail_in = available
+                    stream.pointee.next_out = target.bindMemory(to: UInt8.self).baseAddress
+                    stream.pointee.avail_out = room
+                    code = CZlib.deflate(stream, flush)
+                    taken = Int(available &- stream.pointee.avail_in)  // safe: not more than what was there
+                    stream.pointee.next_in = nil
+                }
+                isFull = stream.pointee.avail_out == 0
+                return Int(room &- stream.pointee.avail_out)  // safe: not more than the room
+            }
+            input.moveReaderIndex(forwardBy: taken)
+            guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw Self.failure }
+            if code == Z_STREAM_END || (input.readableBytes == 0 && !isFull) { return output }
+        }
+    }
+
+    private static let failure = HTTPFailure(.bodyUnreadable, "zlib could not compress the body", phase: .request)
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import NIOCore
+package import OutriderHTTP
+
+/// Reads the pieces of a body that are there already, in memory and in files, as one sequence of bytes. Blocks.
+// proof: one call at a time, which is what its owners see to.
+package final class PieceReader: @unchecked Sendable {
+    private let pieces: [ComposedBody.Piece]
+    private var index = 0
+    private var offset: Int64 = 0
+    private var file: FileReader?
+
+    /// Pieces that a client feeds are not among them.
+    package init(_ pieces: [ComposedBody.Piece]) { self.pieces = pieces }
+
+    /// Up to so many bytes; nil at the end. Throws when a file cannot be read or is not what it was.
+    package func read(most: Int) throws(HTTPFailure) -> ByteBuffer? {
+        var gathered = ByteBuffer()
+        while index < pieces.count, gathered.readableBytes < most {
+            let room = most - gathered.readableBytes
+            let before = gathered.readableBytes
+            let size = pieces[index].size ?? 0
+            switch pieces[index] {
+            case .bytes(let bytes):
+                let start = Int(clamping: offset)
+                gathered.writeBytes(bytes[start..<min(bytes.count, start + room)])
+            case .file(let path, let size, let pointer):
+                if file == nil { file = try FileReader(path: path, size: size, partAt: pointer) }
+                try file?.read(at: offset, most: room, into: &gathered)
+            case .feed: break
+            }
+            offset += Int64(gathered.readableBytes - before)  // safe: an Int is an Int64
+            if offset >= size {
+                index += 1
+                offset = 0
+                file = nil
+            }
+        }
+        return gathered.readableBytes > 0 ? gathered : nil
+    }
+}
