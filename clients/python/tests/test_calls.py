@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from datetime import datetime
 from decimal import Decimal
@@ -42,6 +43,30 @@ def test_a_plain_get_is_a_url_and_the_wish_for_exact_bytes() -> None:
         ({"data": {"a": 1}}, {"body": {"form": {"a": 1}}}),
         ({"data": b"x", "content_type": "image/png"}, {"body": {"base64": "eA==", "contentType": "image/png"}}),
         ({"file": Path("/etc/hostname")}, {"body": {"file": "/etc/hostname"}}),
+        ({"files": {"f": b"x"}}, {"body": {"multipart": [{"name": "f", "base64": "eA==", "filename": "f"}]}}),
+        ({"files": {"f": Path("/etc/hostname")}}, {"body": {"multipart": [{"name": "f", "file": "/etc/hostname"}]}}),
+        ({"files": {"f": (None, "x")}}, {"body": {"multipart": [{"name": "f", "text": "x"}]}}),
+        (
+            {"files": [("f", ("a.bin", "x", "a/b", {"X": "1"}))], "data": {"n": 1, "m": ["a", "b"], "o": None}},
+            {
+                "body": {
+                    "multipart": [
+                        {"name": "n", "text": "1"},
+                        {"name": "m", "text": "a"},
+                        {"name": "m", "text": "b"},
+                        {
+                            "name": "f",
+                            "text": "x",
+                            "filename": "a.bin",
+                            "mimeType": "a/b",
+                            "headers": [{"name": "X", "value": "1"}],
+                        },
+                    ]
+                }
+            },
+        ),
+        ({"data": "x", "compress": "gzip"}, {"body": {"text": "x"}, "compress": "gzip"}),
+        ({"data": "x", "expect_continue": True}, {"body": {"text": "x"}, "expectContinue": True}),
         ({"auth": ("user", "pässword")}, {"headers": {"Authorization": "Basic dXNlcjpww6Rzc3dvcmQ="}}),
         ({"auth": {"bearer": "t"}}, {"auth": {"bearer": "t"}}),
         ({"parameters": {"a": [1, None]}, "encoding": "json"}, {"parameters": {"a": [1, None]}, "encoding": "json"}),
@@ -62,6 +87,39 @@ def test_a_plain_get_is_a_url_and_the_wish_for_exact_bytes() -> None:
 )  # fmt: skip
 def test_each_option_has_its_place(given: dict[str, Any], wanted: dict[str, Any]) -> None:
     assert spec(**given) == {"url": "http://h/", "serialize": EXACT, **wanted}
+
+
+def test_an_open_file_is_streamed_by_its_path_or_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"abc")
+    with path.open("rb") as file:
+        assert spec(files={"f": file})["body"] == {"multipart": [{"name": "f", "file": str(path)}]}
+        file.read(1)
+        part = {"name": "f", "base64": "YmM=", "filename": "a.txt"}
+        assert spec(files={"f": file})["body"] == {"multipart": [part]}
+    with path.open() as text:
+        part = {"name": "f", "text": "abc", "filename": "a.txt"}
+        assert spec(files={"f": text})["body"] == {"multipart": [part]}
+    part = {"name": "f", "base64": "eA==", "filename": "f"}
+    assert spec(files={"f": io.BytesIO(b"x")})["body"] == {"multipart": [part]}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"files": "x"},
+        {"files": {"f": 1j}},
+        {"files": {"f": ("a",)}},
+        {"files": [("a",)]},
+        {"files": {1: b"x"}},
+        {"files": {"f": b"x"}, "data": "text"},
+        {"files": {"f": b"x"}, "json": {}},
+        {"files": {"f": ("a", b"x", 1)}},
+    ],
+)
+def test_files_that_are_none_are_refused_by_name(given: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"files|data"):
+        spec(**given)
 
 
 def test_serialize_replaces_the_wish_for_exact_bytes() -> None:

@@ -60,6 +60,21 @@ def test_bodies_of_every_kind_arrive(client: Client, origin: str, tmp_path: Path
         assert client.post(url, data=opened).json()["body"] == "from a file"
 
 
+def test_files_and_fields_are_one_form(client: Client, origin: str, tmp_path: Path) -> None:
+    file = tmp_path / "wolf.txt"
+    file.write_bytes(b"from a file")
+    seen = client.post(f"{origin}/echo", data={"title": "Wölfe"}, files={"photo": file, "raw": ("a.bin", b"x")}).json()
+    kind = dict(seen["headers"])["Content-Type"]
+    mark = kind.removeprefix("multipart/form-data; boundary=")
+    names = [part.split("\r\n")[1] for part in seen["body"].split(f"--{mark}")[1:-1]]
+    assert names == [
+        'Content-Disposition: form-data; name="title"',
+        'Content-Disposition: form-data; name="photo"; filename="wolf.txt"',
+        'Content-Disposition: form-data; name="raw"; filename="a.bin"',
+    ]
+    assert "Wölfe" in seen["body"] and "from a file" in seen["body"]
+
+
 def test_a_head_has_no_body(client: Client, origin: str) -> None:
     r = client.head(f"{origin}/json")
     assert r.status == 200 and r.content == b"" and list(r.iter_bytes()) == []

@@ -42,8 +42,8 @@ def test_every_option_is_a_parameter_of_the_protocol() -> None:
     required, optional = _schema.METHODS["data.send"]
     assert required == ("url",)
     samples = {
-        "json": 1, "data": "x", "file": "/f", "auth": {"bearer": "t"}, "timeout": 1, "params": {"a": 1},
-        "headers": {"A": "b"}, "serialize": "json", "events": True, "metrics": True, "check": True,
+        "json": 1, "data": "x", "file": "/f", "files": {"f": b"x"}, "auth": {"bearer": "t"}, "timeout": 1,
+        "params": {"a": 1}, "headers": {"A": "b"}, "serialize": "json", "events": True, "metrics": True, "check": True,
     }  # fmt: skip
     reached = {"url", "method"}
     for option in _calls.OPTIONS:

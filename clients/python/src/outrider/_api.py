@@ -53,7 +53,7 @@ def options(url: str, **options: Unpack[Options]) -> Response:
 
 
 def post(url: str, **options: Unpack[Options]) -> Response:
-    """Sends a POST request, usually with ``json=``, ``data=`` or ``file=``."""
+    """Sends a POST request, usually with ``json=``, ``data=``, ``file=`` or ``files=``."""
     return shared().post(url, **options)
 
 

@@ -92,7 +92,7 @@ class AsyncClient:
         return await self._send("OPTIONS", url, options)
 
     async def post(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
-        """Sends a POST request, usually with ``json=``, ``data=`` or ``file=``."""
+        """Sends a POST request, usually with ``json=``, ``data=``, ``file=`` or ``files=``."""
         return await self._send("POST", url, options)
 
     async def put(self, url: str, **options: Unpack[Options]) -> AsyncResponse:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Scalar = Union[str, int, float, bool, None]
     Pairs = Union[Mapping[str, Any], Iterable[tuple[str, Scalar]]]
     HeadersIn = Union[Mapping[str, Union[str, Sequence[str]]], Iterable[tuple[str, str]]]
+    Files = Union[Mapping[str, Any], Iterable[tuple[str, Any]]]
     Timeout = Union[float, Mapping[str, float]]
     Auth = Union[tuple[str, str], Mapping[str, Any]]
     Item = Union[str, tuple[str, str], Mapping[str, Any]]
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
         json: Any
         data: str | bytes | bytearray | memoryview | IO[bytes] | IO[str] | Pairs | None
         file: str | os.PathLike[str] | None
+        files: Files | None
+        compress: Literal["deflate", "gzip"] | Mapping[str, Any] | None
+        expect_continue: bool | None
         content_type: str | None
         parameters: Any
         encoding: str | Mapping[str, Any] | None
@@ -106,7 +110,7 @@ def header_list(headers: object, name: str = "headers") -> list[tuple[str, str]]
     return fields
 
 
-def _grouped(pairs: object, name: str) -> dict[str, Any]:
+def grouped(pairs: object, name: str) -> dict[str, Any]:
     """A mapping, or pairs in which a name may occur again, as the object that the protocol wants."""
     items = getattr(pairs, "items", None)
     found = items() if callable(items) else pairs
@@ -139,7 +143,7 @@ def _put_params(spec: dict[str, Any], value: Any) -> None:
             url, mark, fragment = spec["url"].partition("#")
             spec["url"] = url + ("&" if "?" in url else "?") + value.lstrip("?") + mark + fragment
         return
-    query = _grouped(value, "params")
+    query = grouped(value, "params")
     if query:
         spec["query"] = query
 
@@ -150,7 +154,7 @@ def _put_headers(spec: dict[str, Any], value: Any) -> None:
 
 def _put_body(spec: dict[str, Any], body: dict[str, Any]) -> None:
     if len(spec.setdefault("body", body)) and spec["body"] is not body:
-        raise TypeError("give only one of json, data and file")
+        raise TypeError("give only one of json, data and file, or data and files")
 
 
 def _put_json(spec: dict[str, Any], value: Any) -> None:
@@ -167,7 +171,7 @@ def _put_data(spec: dict[str, Any], value: Any) -> None:
 
         _put_body(spec, {"base64": b2a_base64(value, newline=False).decode("ascii")})
     else:
-        _put_body(spec, {"form": _grouped(value, "data")})
+        _put_body(spec, {"form": grouped(value, "data")})
 
 
 def _put_file(spec: dict[str, Any], value: Any) -> None:
@@ -218,6 +222,9 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "json": _put_json,
     "data": _put_data,
     "file": _put_file,
+    "files": lambda spec, value: _put_body(spec, {"multipart": value}),
+    "compress": _plain("compress"),
+    "expect_continue": _plain("expectContinue"),
     "parameters": _put_parameters,
     "encoding": _plain("encoding"),
     "auth": _put_auth,
@@ -331,6 +338,10 @@ def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults)
     spec: dict[str, Any] = {"url": url}
     if method != "GET":
         spec["method"] = text_of(method, "method")
+    if options.get("files") is not None:
+        from ._forms import parts
+
+        options = {**options, "data": None, "files": parts(options.get("data"), options["files"])}
     for name, value in options.items():
         writer = _WRITERS.get(name)
         if writer is None:
@@ -370,7 +381,7 @@ def _finish_body(spec: dict[str, Any]) -> None:
     if content_type is None:
         return
     if "body" not in spec:
-        raise TypeError("content_type needs one of json, data and file")
+        raise TypeError("content_type needs one of json, data, file and files")
     spec["body"]["contentType"] = text_of(content_type, "content_type")
 
 

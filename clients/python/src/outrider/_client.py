@@ -129,7 +129,7 @@ class Client:
         return self._send("OPTIONS", url, options)
 
     def post(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a POST request, usually with ``json=``, ``data=`` or ``file=``; options as for :meth:`get`."""
+        """Sends a POST request, with ``json=``, ``data=``, ``file=`` or ``files=``; options as for :meth:`get`."""
         return self._send("POST", url, options)
 
     def put(self, url: str, **options: Unpack[Options]) -> Response:
