@@ -130,3 +130,37 @@ def context(ca):
 
 if __name__ == "__main__":
     asyncio.run(delay(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))
+
+
+SINK = """
+import socket, sys
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+block = memoryview(bytearray(1 << 20))
+while True:
+    connection, _ = listener.accept()
+    with connection:
+        data = b""
+        while b"\\r\\n\\r\\n" not in data:
+            data += connection.recv(4096) or sys.exit("the client went away")
+        head, rest = data.split(b"\\r\\n\\r\\n", 1)
+        lengths = [int(l[15:]) for l in head.split(b"\\r\\n") if l.lower().startswith(b"content-length:")]
+        left = lengths[0] - len(rest)
+        while left:
+            left -= connection.recv_into(block) or sys.exit("the client went away")
+        text = b"%d" % lengths[0]
+        answer = b"HTTP/1.1 200 OK\\r\\nConnection: close\\r\\nContent-Length: %d\\r\\n\\r\\n"
+        connection.sendall(answer % len(text) + text)
+"""
+
+
+class Sink:
+    """A server that reads bodies as fast as it can, one connection after the other, and answers with their length."""
+
+    def __init__(self):
+        self.process = subprocess.Popen((sys.executable, "-c", SINK), stdout=subprocess.PIPE, text=True)
+        self.url = "http://127.0.0.1:%d/" % int(self.process.stdout.readline())
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()

@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -213,6 +214,42 @@ class Bench:
         self.row("printf … | socat, one HTTPS call", "ms", {p: statistics.median(s) for p, s in samples.items()},
                  [(None, 10)], smaller=True)
 
+    def upload(self):
+        """One gigabyte in a form, from a file, to a server that throws it away; what the daemon holds meanwhile."""
+        size = 1 << (28 if self.options.quick else 30)
+        path = os.path.join(self.folder, "gigabyte")
+        with open(path, "wb") as file:
+            block = os.urandom(1 << 20)
+            for _ in range(size >> 20):
+                file.write(block)
+        sink, peak = origin.Sink(), [0.0]
+        params = {"url": sink.url, "body": {"multipart": [{"name": "file", "file": path}]}, "timeout": 120}
+
+        def outrider():
+            ended = threading.Event()
+
+            def watch():
+                while not ended.wait(0.05):
+                    peak[0] = max(peak[0], self.resident(self.daemon.pid))
+
+            watcher = threading.Thread(target=watch)
+            watcher.start()
+            start = time.perf_counter()
+            answer = self.call("upload.send", params)
+            seconds = time.perf_counter() - start
+            ended.set()
+            watcher.join()
+            assert answer["ok"] and int(answer["body"]["text"]) > size, answer
+            return size / seconds / 1e6
+
+        command = ("curl", "-sS", "-o", "/dev/null", "-H", "Expect:", "-F", "file=@" + path, sink.url)
+        samples = self.interleave({"curl": lambda: size / self.timed(*command) / 1e6, "outrider": outrider})
+        rates = {name: statistics.median(some) for name, some in samples.items()}
+        self.row("%d MiB in a multipart form, HTTP" % (size >> 20), "MB/s", rates, [("curl", 0.9)])
+        self.row("memory during such uploads", "MB", {"outrider": peak[0]}, [(None, 40)], smaller=True)
+        sink.stop()
+        os.unlink(path)
+
     def process(self):
         starts, idle = [], []
         for _ in range(self.options.rounds * 2):
@@ -226,7 +263,7 @@ class Bench:
         print("  binary %.1f MB" % (os.path.getsize(self.binary) / 1e6))
 
 
-ROWS = ("sequential", "parallel", "cold", "scripts", "far_scripts", "editor", "shell", "form", "process")
+ROWS = ("sequential", "parallel", "cold", "scripts", "far_scripts", "editor", "shell", "form", "upload", "process")
 
 
 def main():
