@@ -33,6 +33,8 @@ final class RequestRecord: Holdable {
         var owner: HandleTable
         var isDetached: Bool
         var kept: StoredResponse?
+        var isForgotten = false
+        var expiry: Postponed?
     }
     /// Who looked at its answers; nil for nobody.
     let review: AnswerReview?
@@ -103,10 +105,12 @@ final class RequestRecord: Holdable {
     /// Once it has ended, its result is kept for so long.
     private func forget(after seconds: Double, _ engine: Engine) {
         exchange.whenEnded { [weak self] in
-            _ = engine.later(seconds: seconds) { [weak self] in
+            guard let self, !holding.withLock({ $0.isForgotten }) else { return }
+            let expiry = engine.later(seconds: seconds) { [weak self] in
                 guard let self else { return }
                 owner.remove(handle)
             }
+            holding.withLock { $0.expiry = expiry }
         }
     }
 
@@ -130,8 +134,12 @@ final class RequestRecord: Holdable {
 
     /// Ends it, and drops all that is kept of it.
     func forget() {
+        let (owner, kept, expiry) = holding.withLock { holding in
+            holding.isForgotten = true
+            return (holding.owner, holding.kept, holding.expiry)
+        }
+        expiry?.cancel()
         exchange.cancel()
-        let (owner, kept) = holding.withLock { ($0.owner, $0.kept) }
         owner.forget(handle.name, of: .request)
         if let kept {
             owner.forget(kept.handle.name, of: .response)
