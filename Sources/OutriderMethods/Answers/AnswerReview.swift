@@ -10,8 +10,9 @@ final class AnswerReview: Sendable {
     private let validation: Validation?
     private let serialize: SerializeSpec
     private let handlers: [ResponseRecipient]
-    /// Whether a body that cannot be brought into its shape is worth another attempt.
+    /// Whether a body that cannot be brought into its shape is worth another attempt, or the client has a part in it.
     private let checksShape: Bool
+    private let hasRetriers: Bool
     private let asker: (any AnswerAsking)?
     /// The body in its shape, when it was made for the last answer.
     private let body = Mutex<SerializedBody?>(nil)
@@ -20,16 +21,18 @@ final class AnswerReview: Sendable {
     init?(_ spec: inout RequestSpec, _ asker: (any AnswerAsking)?) {
         let validation = spec.wishes?.validation
         let retries = !(spec.shared?.plan.retriers.isEmpty ?? true)
-        if validation == nil, !retries { return nil }
+        let asks = spec.destination == .inline && spec.serialize.asksClient
+        if validation == nil, !retries, !asks { return nil }
         let handlers = spec.wishes?.handlers ?? []
         let insists =
             spec.destination == .inline && spec.serialize.insists || handlers.contains { $0.serialize.insists }
-        let checksShape = retries && insists
+        let checksShape = retries && insists || asks
         guard validation != nil || checksShape else { return nil }
         self.validation = validation
         serialize = spec.serialize
         self.handlers = handlers
         self.checksShape = checksShape
+        hasRetriers = retries
         self.asker = asker
         spec.plan.asksAboutHead = spec.plan.asksAboutHead || validation?.looksAtHead ?? false
         spec.plan.asksAboutAnswer = true
@@ -56,6 +59,7 @@ final class AnswerReview: Sendable {
             body.withLock { $0 = made }
             if let failure = made.failure { throw failure }
         }
+        guard hasRetriers else { return }
         for handler in handlers where !handler.asksClient {
             if let failure = await work.result(handler, answer, failure: nil).failure { throw failure }
         }
