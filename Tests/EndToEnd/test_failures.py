@@ -75,6 +75,9 @@ UNSEEN = {
     1226: "a file system that fails between opening a file and asking for its size",
     1231: "a disk that becomes full",
     1409: "a proxy: none are spoken to yet",
+    2100: "a router",
+    2101: "a router",
+    2102: "a router",
 }
 
 
@@ -147,12 +150,34 @@ def test_files_that_cannot_be_written(line, tmp_path):
         assert error["code"] == -32602 and error["data"]["failure"]["code"] == code, error
 
 
+def test_a_kept_body_whose_file_is_gone(line):
+    """[AB1] [AB6]"""
+    with Capture(answer=TEXT) as capture:
+        body = get(line, capture.url(), bodyTo="file")["body"]
+    pathlib.Path(body["path"]).unlink()
+    kept = {"response": body["response"]}
+    told = result(line.call("response.validate", {**kept, "validate": {"schema": {"type": "object"}}}))
+    check(told["error"], 1604)
+    told = result(line.call("response.serialize", {**kept, "serialize": {"as": "json"}}))
+    check(told["error"], 1702)
+
+
+def test_a_session_that_ends_with_its_client(listening):
+    """A request of it that outlives the client ends all the same. [AB1] [A12]"""
+    with Capture(answer=HELD) as capture, contract.Wire(listening) as stays:
+        with contract.Wire(listening) as leaves:
+            session = result(leaves.call("session.create"))["session"]
+            params = {"url": capture.url(), "session": session, "detach": True}
+            handle = result(leaves.call("data.start", params))["request"]
+        check(result(stays.call("request.wait", {"request": handle}))["error"], 1901)
+
+
 def test_every_failure_of_the_contract_is_shown():
     """Here, or in a test that names its number. [AB2]"""
     root = pathlib.Path(contract.ROOT)
     tests = [*root.glob("Tests/**/*.py"), *root.glob("Tests/**/*.swift")]
     texts = {path: path.read_text("utf-8") for path in tests if path.name != "test_failures.py"}
-    here = {*REQUESTS, *CALLBACKS, 1801, 1803, 1900, 1902}
+    here = {*REQUESTS, *CALLBACKS, 1604, 1702, 1801, 1803, 1900, 1901, 1902}
     reasons = {code: failure.get("reason", failure["kind"]) for code, failure in contract.FAILURES.items()}
     for code in sorted(set(contract.FAILURES) - here - set(UNSEEN)):
         found = [path for path, text in texts.items() if re.search(rf"\b{code}\b|\b{reasons[code]}\b", text)]
