@@ -59,6 +59,15 @@ struct EventQueueTests {
         #expect(names(taken.events) == ["e2"])
     }
 
+    @Test func `what nobody needs makes room first, and is not counted`() {
+        var machine = EventQueueMachine(limit: 3)
+        machine.push(.init(event(1), mayBeLost: true))
+        for number in 2...3 { machine.push(.init(event(number), mayBeLost: false, isStale: { true })) }
+        machine.push(.init(event(4), mayBeLost: true))
+        let taken = machine.take(9)
+        #expect(names(taken.events) == ["e1", "e4"] && taken.dropped == 0 && machine.bytes == 0)
+    }
+
     private var engine: Engine { Engine(transport: SilentTransport(), group: MultiThreadedEventLoopGroup.singleton) }
 
     @Test func `who waits gets the first that comes`() async throws {

@@ -63,8 +63,9 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
         guard let event = make("event.decision", .decision(shape)) else { return }
         let taken = Claim()
         let claim: @Sendable () -> Bool = { isOpen() && taken.take() }
-        queue.push(event, mayBeLost: false, claim: claim)
-        inbox.push(event, mayBeLost: false, claim: claim)
+        let isStale: @Sendable () -> Bool = { !isOpen() || taken.isGone }
+        queue.push(event, mayBeLost: false, claim: claim, isStale: isStale)
+        inbox.push(event, mayBeLost: false, claim: claim, isStale: isStale)
         if kinds.contains(.decision), !kinds.contains(.pulled) { try? await peer.notify(event) }
     }
 
@@ -113,6 +114,8 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
 /// Whoever takes it first has it.
 private final class Claim: Sendable {
     private let isTaken = Atomic(false)
+
+    var isGone: Bool { isTaken.load(ordering: .relaxed) }
 
     func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
 }

@@ -29,10 +29,12 @@ final class EventQueue: Sendable {
 
     var isAwaited: Bool { contents.withLock { !$0.waiters.isEmpty } }
 
-    func push(_ event: Event, mayBeLost: Bool, claim: (@Sendable () -> Bool)? = nil) {
+    func push(
+        _ event: Event, mayBeLost: Bool, claim: (@Sendable () -> Bool)? = nil, isStale: (@Sendable () -> Bool)? = nil
+    ) {
         let waiters = contents.withLock { contents -> [CheckedContinuation<Void, Never>] in
             guard !contents.isOver else { return [] }
-            contents.machine.push(EventQueueMachine.Entry(event, mayBeLost: mayBeLost, claim: claim))
+            contents.machine.push(EventQueueMachine.Entry(event, mayBeLost: mayBeLost, claim: claim, isStale: isStale))
             return contents.takeWaiters()
         }
         for waiter in waiters { waiter.resume() }

@@ -17,11 +17,17 @@ struct EventQueueMachine {
         var mayBeLost: Bool
         /// False if it has lost its purpose, or went to somebody else meanwhile. Asked once, when it is taken.
         var claim: (@Sendable () -> Bool)?
+        /// Whether nobody needs it any more.
+        var isStale: (@Sendable () -> Bool)?
 
-        init(_ event: Event, mayBeLost: Bool, claim: (@Sendable () -> Bool)? = nil) {
+        init(
+            _ event: Event, mayBeLost: Bool, claim: (@Sendable () -> Bool)? = nil,
+            isStale: (@Sendable () -> Bool)? = nil
+        ) {
             self.event = event
             self.mayBeLost = mayBeLost
             self.claim = claim
+            self.isStale = isStale
         }
 
         /// What it costs to keep.
@@ -46,6 +52,7 @@ struct EventQueueMachine {
     var isEmpty: Bool { entries.isEmpty }
 
     mutating func push(_ entry: Entry) {
+        if isFull(with: entry) { sweep() }
         if drop == .newest, entry.mayBeLost, isFull(with: entry) {
             dropped &+= 1
             return
@@ -75,6 +82,12 @@ struct EventQueueMachine {
         entries.removeFirst(front)
         defer { dropped = 0 }
         return (taken, dropped)
+    }
+
+    /// What nobody needs makes room first, and is not counted.
+    private mutating func sweep() {
+        entries.removeAll { $0.isStale?() == true }
+        bytes = entries.reduce(0) { $0 &+ $1.bytes }
     }
 
     private func isFull(with entry: Entry) -> Bool {
