@@ -36,6 +36,11 @@ let package = Package(
             providers: [.apt(["libjansson-dev"])]
         ),
         .systemLibrary(
+            name: "CYaml",
+            pkgConfig: "yaml-0.1",
+            providers: [.apt(["libyaml-dev"])]
+        ),
+        .systemLibrary(
             name: "CZlib",
             pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"])]
@@ -46,6 +51,15 @@ let package = Package(
             name: "OutriderJSON",
             dependencies: [
                 "CJansson"
+            ],
+            swiftSettings: settings
+        ),
+
+        .target(
+            name: "OutriderYAML",
+            dependencies: [
+                "CYaml",
+                "OutriderJSON",
             ],
             swiftSettings: settings
         ),
@@ -114,6 +128,7 @@ let package = Package(
                 "OutriderHTTP",
                 "OutriderJSON",
                 "OutriderRPC",
+                "OutriderYAML",
             ],
             swiftSettings: settings
         ),
@@ -142,6 +157,14 @@ let package = Package(
             name: "OutriderJSONTests",
             dependencies: [
                 "OutriderJSON"
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "OutriderYAMLTests",
+            dependencies: [
+                "OutriderJSON",
+                "OutriderYAML",
             ],
             swiftSettings: settings
         ),

@@ -12,6 +12,7 @@ SYSTEM = {"Glibc", "Musl", "Synchronization"}
 # target: what it may import besides SYSTEM, lowest floor first
 MAY_IMPORT = {
     "OutriderJSON": {"CJansson"},
+    "OutriderYAML": {"CYaml", "OutriderJSON"},
     "OutriderRPC": {"OutriderJSON"},
     "OutriderHTTP": {"OutriderJSON"},
     "OutriderTransport": {
@@ -29,7 +30,7 @@ MAY_IMPORT = {
     },
     "OutriderServer": {"OutriderJSON", "OutriderRPC", "Logging", "NIOCore", "NIOPosix"},
     "OutriderEngine": {"OutriderHTTP", "OutriderTransport", "Logging", "NIOCore"},
-    "OutriderMethods": {"OutriderEngine", "OutriderHTTP", "OutriderJSON", "OutriderRPC"},
+    "OutriderMethods": {"OutriderEngine", "OutriderHTTP", "OutriderJSON", "OutriderRPC", "OutriderYAML"},
     "outrider": {
         "ArgumentParser",
         "Logging",

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import CYaml
+package import OutriderJSON
+
+/// Why a text is not an acceptable YAML document, and where.
+package struct YAMLFault: Error, Equatable {
+    /// One sentence without the place.
+    package var reason: String
+    /// From 1.
+    package var line: Int
+    /// The value that had begun there.
+    package var pointer: JSONPointer
+}
+
+/// How much a document may ask of us.
+package struct YAMLLimits: Sendable {
+    package var bytes = 32 << 20
+    /// Lists and maps inside each other.
+    package var depth = 128
+    /// Values, those that an alias repeats included: aliases of aliases cannot grow without bound.
+    package var values = 2_000_000
+
+    package init() {}
+}
+
+/// One YAML document as a JSON value: the core schema of YAML 1.2, in which `no` is a text and only `true` and `false` are
+/// booleans.
+///
+/// libyaml finds the structure; what plain words mean is decided here. Refused: several documents, tags of one's own, keys
+/// that are no texts or occur twice, and anchors that refer to themselves.
+package struct YAMLDocument: ~Copyable {
+    private var reader: YAMLEvents
+    private let limits: YAMLLimits
+    private var anchors: [String: JSONValue] = [:]
+    private var sizes: [String: Int] = [:]
+    private var values = 0
+    private var path: [JSONPointer] = []
+
+    package static func parse(
+        _ bytes: [UInt8], limits: YAMLLimits = YAMLLimits()
+    ) throws(YAMLFault) -> JSONValue {
+        if bytes.count > limits.bytes {
+            throw YAMLFault(reason: "the document is longer than \(limits.bytes) bytes", line: 1, pointer: .root)
+        }
+        var document = YAMLDocument(bytes, limits)
+        return try document.whole()
+    }
+
+    private init(_ bytes: [UInt8], _ limits: YAMLLimits) {
+        reader = YAMLEvents(bytes)
+        self.limits = limits
+    }
+
+    private mutating func whole() throws(YAMLFault) -> JSONValue {
+        var result = JSONValue.null
+        var documents = 0
+        while true {
+            let event = try next()
+            switch event {
+            case .streamStart, .documentEnd: continue
+            case .documentStart:
+                documents += 1
+                if documents > 1 { throw fault("there is more than one document: keep one, without a second ---") }
+                result = try value(try next(), depth: 0)
+            case .streamEnd: return result
+            default: throw fault("there is something between documents")
+            }
+        }
+    }
+
+    private mutating func value(_ event: YAMLEvents.Event, depth: Int) throws(YAMLFault) -> JSONValue {
+        values += 1
+        if values > limits.values { throw fault("there are more than \(limits.values) values, aliases counted") }
+        if depth > limits.depth { throw fault("nested deeper than \(limits.depth) levels") }
+        switch event {
+        case .scalar(let scalar): return try anchored(scalar.anchor, 1, try word(scalar))
+        case .alias(let name):
+            guard let value = anchors[name] else { throw fault("*\(name) stands for nothing that came before it") }
+            values += sizes[name] ?? 0
+            if values > limits.values { throw fault("there are more than \(limits.values) values, aliases counted") }
+            return value
+        case .sequenceStart(let anchor): return try list(anchor, depth)
+        case .mappingStart(let anchor): return try map(anchor, depth)
+        default: throw fault("a value is missing")
+        }
+    }
+
+    private mutating func list(_ anchor: String?, _ depth: Int) throws(YAMLFault) -> JSONValue {
+        let before = values
+        var elements: [JSONValue] = []
+        while true {
+            let event = try next()
+            if case .sequenceEnd = event { break }
+            path.append(JSONPointer(index: elements.count))
+            elements.append(try value(event, depth: depth + 1))
+            path.removeLast()
+        }
+        return try anchored(anchor, values - before + 1, .array(elements))
+    }
+
+    private mutating func map(_ anchor: String?, _ depth: Int) throws(YAMLFault) -> JSONValue {
+        let before = values
+        var members: [JSONObject.Member] = []
+        var known: Set<[UInt8]> = []
+        while true {
+            let event = try next()
+            if case .mappingEnd = event { break }
+            guard case .scalar(let key) = event else { throw fault("a key must be a text, not a list or a map") }
+            if key.text == "<<", key.isPlain { throw fault("<< is no part of YAML 1.2: write the members out") }
+            if !known.insert(Array(key.text.utf8)).inserted {
+                throw fault("the key \(key.text.prefix(80)) occurs twice")
+            }
+            path.append(JSONPointer(member: key.text))
+            members.append(.init(key.text, try value(try next(), depth: depth + 1)))
+            path.removeLast()
+        }
+        return try anchored(anchor, values - before + 1, .object(JSONObject(members: members)))
+    }
+
+    private mutating func anchored(_ anchor: String?, _ size: Int, _ value: JSONValue) throws(YAMLFault) -> JSONValue {
+        guard let anchor else { return value }
+        anchors[anchor] = value
+        sizes[anchor] = size
+        return value
+    }
+
+    private func word(_ scalar: YAMLEvents.Scalar) throws(YAMLFault) -> JSONValue {
+        do throws(YAMLWordFault) {
+            return try YAMLWord.value(scalar)
+        } catch {
+            throw fault(error.reason)
+        }
+    }
+
+    private mutating func next() throws(YAMLFault) -> YAMLEvents.Event {
+        do throws(YAMLWordFault) {
+            return try reader.next()
+        } catch {
+            throw fault(error.reason)
+        }
+    }
+
+    private func fault(_ reason: String) -> YAMLFault {
+        YAMLFault(reason: reason, line: reader.line, pointer: path.reduce(.root) { $0.appending($1) })
+    }
+}
