@@ -71,6 +71,27 @@ def folder(name):
     return found
 
 
+def likened(types):
+    """Types that say `like` get the members of another, but for those in `without`; their examples, too."""
+    for node in types.values():
+        if "like" not in node:
+            continue
+        model, without = types[node.pop("like")], set(node.pop("without", []))
+        kept = {name: item for name, item in model["properties"].items() if name not in without}
+        node["properties"] = dict(kept, **node.get("properties", {}))
+        required = [name for name in model.get("required", []) if name not in without]
+        node["required"] = required + node.get("required", [])
+        own = node.get("example", {})
+
+        def example(one, without=without, own=own):
+            return dict({name: value for name, value in one.items() if name not in without}, **own)
+
+        node["example"] = example(model["example"])
+        if "examples" in model:
+            node["examples"] = [example(one) for one in model["examples"]]
+    return types
+
+
 def transcripts():
     """All transcripts by method, cases in alphabetical order."""
     found = {}
@@ -92,7 +113,7 @@ def read():
         "methods": list(methods.values()),
         "events": by_direction["event"],
         "callbacks": by_direction["callback"],
-        "types": folder("types"),
+        "types": likened(folder("types")),
         "info": load(SCHEMA / "info.json"),
         "errors": load(SCHEMA / "errors.json"),
         "settings": load(SCHEMA / "settings.json"),

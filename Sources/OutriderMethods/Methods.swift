@@ -64,6 +64,14 @@ package enum Methods {
         table.add(ResponseSerialize.self)
         table.add(ResponseValidate.self)
 
+        table.add(RouterBuild.self)
+        table.add(RouterDefine.self)
+        table.add(RouterDelete.self)
+        table.add(RouterDescribe.self)
+        table.add(RouterList.self)
+        table.add(RouterSend.self)
+        table.add(RouterStart.self)
+
         table.add(RPCDiscover.self)
 
         table.add(ServerHello.self)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
 import OutriderJSON
 import OutriderRPC
 
@@ -34,6 +35,6 @@ struct EvaluateSchema: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        Result(faults: params.schema.faults(in: params.value))
+        Result(faults: await background { params.schema.faults(in: params.value) })
     }
 }

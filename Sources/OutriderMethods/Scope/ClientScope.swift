@@ -18,12 +18,14 @@ package final class ClientScope: ConnectionScope {
     let sessions = NameTable()
     /// What this client is to decide, for `events.next` without a request.
     let inbox = EventQueue()
+    let routers: RouterTable
 
     package init(_ service: Service, _ control: any ServerControl) {
         self.service = service
         self.control = control
         quota = service.engine.makeQuota()
         handles = HandleTable(detached: service.detached)
+        routers = RouterTable(shared: service.routers)
     }
 
     package func inputEnded() { handles.inputEnded() }

@@ -7,6 +7,7 @@ package import OutriderJSON
 package enum HandleKind: String, Sendable, CaseIterable {
     case request = "req_"
     case response = "rsp_"
+    case router = "rtr_"
     case stream = "str_"
     case decision = "dec_"
     case interceptor = "int_"
@@ -17,7 +18,7 @@ package enum HandleKind: String, Sendable, CaseIterable {
         switch self {
         case .request, .response: 4096
         case .stream, .interceptor, .session: 256
-        case .decision: 64
+        case .decision, .router: 64
         }
     }
 
@@ -25,6 +26,7 @@ package enum HandleKind: String, Sendable, CaseIterable {
     package var limitName: String {
         switch self {
         case .request, .response: "requests"
+        case .router: "routers"
         case .stream: "streams"
         case .decision: "callbacks"
         case .interceptor: "interceptors"

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// Where a parameter of an endpoint goes, and how it is written there.
+package struct ParameterPlace: Sendable, Equatable {
+    package enum Part: String, Sendable, CaseIterable {
+        case path, query, header, cookie, body
+    }
+
+    /// How lists and objects are written (OpenAPI 3.1 section 4.8.12.3).
+    package enum Style: String, Sendable, CaseIterable {
+        /// Commas between the elements: in paths, headers and cookies.
+        case simple
+        /// The name repeated, or commas: in queries.
+        case form
+        case spaceDelimited, pipeDelimited
+        /// `name[member]=value`.
+        case deepObject
+    }
+
+    /// What a body parameter is.
+    package enum BodyKind: String, Sendable, CaseIterable {
+        case json, form, text, base64, multipart
+        /// The value says it all: it is a Body of the contract.
+        case body
+    }
+
+    package var part: Part
+    /// What it is called there; nil for the parameter's own name.
+    package var name: String?
+    package var style: Style?
+    /// One by one. Default: only with style `form`.
+    package var explodes: Bool?
+    package var kind = BodyKind.json
+    /// The Content-Type of a body, if not what its kind implies.
+    package var contentType: String?
+
+    package init(_ part: Part, name: String? = nil) {
+        self.part = part
+        self.name = name
+    }
+
+    private var isExploded: Bool { explodes ?? (part == .query && (style ?? .form) == .form) }
+
+    // MARK: as text
+
+    /// The texts for a path, a header or a cookie; nil for what has no text.
+    func texts(_ value: JSONValue) -> ExpandedValue? {
+        guard let texts = Self.flat(value, isExploded: isExploded) else { return nil }
+        return ExpandedValue(texts: texts)
+    }
+
+    private static func flat(_ value: JSONValue, isExploded: Bool) -> [String]? {
+        switch value {
+        case .null: return []
+        case .array(let values):
+            let texts = values.compactMap(Self.text)
+            return texts.count == values.count ? texts : nil
+        case .object(let object):
+            var texts: [String] = []
+            for member in object.members {
+                guard let text = text(member.value) else { return nil }
+                texts += isExploded ? ["\(member.name)=\(text)"] : [member.name, text]
+            }
+            return texts
+        default: return text(value).map { [$0] }
+        }
+    }
+
+    /// A scalar as people write it; a whole number has no fraction, because Lua and Lisp cannot tell 3 from 3.0.
+    static func text(_ value: JSONValue) -> String? {
+        switch value {
+        case .bool(let flag): flag ? "true" : "false"
+        case .integer(let number): number.description
+        case .real(let number):
+            abs(number) < 1e15 ? Int64(exactly: number)?.description ?? number.description : number.description
+        case .string(let text), .written(let text): text
+        case .null, .array, .object: nil
+        }
+    }
+
+    // MARK: in a query
+
+    /// Names and values for the query, in the form that a request's `query` has; nil for what cannot be written there.
+    func queryItems(_ name: String, _ value: JSONValue) -> [JSONObject.Member]? {
+        switch value {
+        case .null: return []
+        case .array(let values) where isExploded && style != .deepObject:
+            let texts = values.compactMap(Self.text)
+            return texts.count == values.count ? [.init(name, .array(texts.map { .string($0) }))] : nil
+        case .object(let object) where isExploded || style == .deepObject:
+            var items: [JSONObject.Member] = []
+            for member in object.members {
+                guard let text = Self.text(member.value) else { return nil }
+                items.append(.init(style == .deepObject ? "\(name)[\(member.name)]" : member.name, .string(text)))
+            }
+            return items
+        default:
+            guard let texts = Self.flat(value, isExploded: false) else { return nil }
+            return [.init(name, .string(texts.joined(separator: separator)))]
+        }
+    }
+
+    private var separator: String {
+        switch style {
+        case .spaceDelimited: " "
+        case .pipeDelimited: "|"
+        default: ","
+        }
+    }
+
+    // MARK: as a body
+
+    /// The value as a Body of the contract.
+    func body(_ value: JSONValue) -> JSONValue {
+        if kind == .body { return value }
+        var body: JSONObject = [kind.rawValue: value]
+        if let contentType { body["contentType"] = .string(contentType) }
+        return .object(body)
+    }
+}

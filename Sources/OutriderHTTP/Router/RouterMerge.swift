@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// How what is said for one request covers what is said for all: later over earlier, member by member of a RequestSpec.
+///
+/// `headers` by name without regard to case, `query`, `parameters` and `timeout` by name; all others as a whole. Null is
+/// the same as absent, and covers nothing.
+enum RouterMerge {
+    static func cover(_ below: JSONObject, with above: JSONObject) -> JSONObject {
+        var merged = below
+        for member in above.members where member.value != .null {
+            merged[member.name] = cover(member.name, merged[member.name], with: member.value)
+        }
+        return merged
+    }
+
+    private static func cover(_ name: String, _ below: JSONValue?, with above: JSONValue) -> JSONValue {
+        guard let below else { return above }
+        switch name {
+        case "headers": return headers(below, above)
+        case "query", "parameters", "timeout":
+            guard case .object(let one) = below, case .object(let other) = above else { return above }
+            return .object(members(one, other))
+        default: return above
+        }
+    }
+
+    /// Names that were there keep their place.
+    static func members(_ below: JSONObject, _ above: JSONObject) -> JSONObject {
+        var merged = below
+        for member in above.members { merged[member.name] = member.value }
+        return merged
+    }
+
+    /// What is no list of fields stays as it is, for the reader of requests to complain about.
+    static func headers(_ below: JSONValue, _ above: JSONValue) -> JSONValue {
+        guard let one = fields(below), let other = fields(above) else { return above }
+        let kept = one.filter { field in !other.contains { HTTPFields.same($0.name, field.name) } }
+        return .array((kept + other).flatMap { field in field.values.map { Self.field(field.name, $0) } })
+    }
+
+    static func field(_ name: String, _ value: String) -> JSONValue {
+        .object(["name": .string(name), "value": .string(value)])
+    }
+
+    /// Each name with its values; a name with an empty list takes what is below away, and leaves nothing.
+    private static func fields(_ value: JSONValue) -> [(name: String, values: [String])]? {
+        switch value {
+        case .object(let object):
+            var found: [(name: String, values: [String])] = []
+            for member in object.members {
+                switch member.value {
+                case .null: continue
+                case .string(let text): found.append((member.name, [text]))
+                case .array(let values):
+                    let texts = values.compactMap(\.string)
+                    guard texts.count == values.count else { return nil }
+                    found.append((member.name, texts))
+                default: return nil
+                }
+            }
+            return found
+        case .array(let values):
+            var found: [(name: String, values: [String])] = []
+            for value in values {
+                guard let name = value.object?["name"]?.string, let text = value.object?["value"]?.string else {
+                    return nil
+                }
+                found.append((name, [text]))
+            }
+            return found
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// Turns a call of an endpoint into a RequestSpec of the contract, or says why it cannot be made.
+package struct RouterRequest {
+    private let router: RouterSpec
+    private let endpoint: RouterEndpoint
+    private var params: JSONObject
+    private var request: JSONObject
+
+    /// Throws `missingPathParameter` or `parametersDoNotFit`, each with a pointer into `params`.
+    package static func build(
+        _ router: RouterSpec, _ endpoint: RouterEndpoint, params: JSONObject, overrides: JSONObject
+    ) throws(HTTPFailure) -> JSONObject {
+        var call = RouterRequest(router, endpoint, params)
+        do throws(HTTPFailure) {
+            try call.check()
+            let url = try call.url()
+            try call.placeParameters()
+            var request = RouterMerge.cover(call.request, with: overrides)
+            request["url"] = .string(url)
+            return request
+        } catch {
+            var failure = error
+            failure.pointer = "/params" + (error.pointer ?? "")
+            if failure.kind == .parametersDoNotFit { failure.details = [.instancePointer(error.pointer ?? "")] }
+            throw failure
+        }
+    }
+
+    private init(_ router: RouterSpec, _ endpoint: RouterEndpoint, _ params: JSONObject) {
+        self.router = router
+        self.endpoint = endpoint
+        self.params = params
+        for member in endpoint.paramDefaults.members where params[member.name] == nil {
+            self.params.members.append(member)
+        }
+        request = RouterMerge.cover(router.defaults, with: endpoint.options)
+    }
+
+    // MARK: checking
+
+    private func check() throws(HTTPFailure) {
+        for name in endpoint.path.names.map(endpoint.parameter) where params[name] == nil || params[name] == .null {
+            throw HTTPFailure(
+                .missingPathParameter, "\(endpoint.name) needs \(name) for its path \(endpoint.path.text)",
+                pointer: JSONPointer(member: name).description)
+        }
+        guard let fault = endpoint.schema?.faults(in: .object(params)).first else { return }
+        throw HTTPFailure(
+            .parametersDoNotFit, "the parameters of \(endpoint.name) do not fit: \(fault.message)",
+            pointer: fault.instance.description)
+    }
+
+    private func unfit(_ name: String, _ why: String) -> HTTPFailure {
+        HTTPFailure(
+            .parametersDoNotFit, "\(name) of \(endpoint.name) \(why)", pointer: JSONPointer(member: name).description)
+    }
+
+    // MARK: placing
+
+    private mutating func url() throws(HTTPFailure) -> String {
+        let names = endpoint.path.names
+        var values: [String: ExpandedValue] = [:]
+        for name in names {
+            let parameter = endpoint.parameter(for: name)
+            let place = endpoint.places[parameter] ?? ParameterPlace(.path)
+            guard let texts = place.texts(params[parameter] ?? .null) else {
+                throw unfit(
+                    parameter, "must be a text, a number, true or false, or a flat list of these, to stand in a path")
+            }
+            values[name] = texts
+        }
+        let path = try endpoint.path.expanded { values[$0] }
+        for name in names { params[endpoint.parameter(for: name)] = nil }
+        return router.baseURL.joined(path)
+    }
+
+    private mutating func placeParameters() throws(HTTPFailure) {
+        var query = JSONObject()
+        var headers: [JSONValue] = []
+        var cookies: [String] = []
+        var rest = JSONObject()
+        for member in params.members {
+            guard let place = endpoint.places[member.name] else {
+                rest.members.append(member)
+                continue
+            }
+            let name = place.name ?? member.name
+            switch place.part {
+            case .path: continue
+            case .query:
+                guard let items = place.queryItems(name, member.value) else {
+                    throw unfit(member.name, "is nested too deeply for a query")
+                }
+                query.members.append(contentsOf: items)
+            case .header:
+                guard let value = place.texts(member.value) else {
+                    throw unfit(member.name, "is nested too deeply for a header")
+                }
+                if !value.texts.isEmpty { headers.append(RouterMerge.field(name, value.texts.joined(separator: ","))) }
+            case .cookie:
+                guard let value = place.texts(member.value) else {
+                    throw unfit(member.name, "is nested too deeply for a cookie")
+                }
+                if !value.texts.isEmpty { cookies.append("\(name)=\(Self.cookie(value.texts))") }
+            case .body: if member.value != .null { cover("body", place.body(member.value)) }
+            }
+        }
+        if !cookies.isEmpty { headers.append(RouterMerge.field("Cookie", cookies.joined(separator: "; "))) }
+        if !query.isEmpty { cover("query", .object(RouterMerge.members(JSONObject(), query))) }
+        if !headers.isEmpty { cover("headers", .array(headers)) }
+        if !rest.isEmpty { cover("parameters", .object(rest)) }
+    }
+
+    private mutating func cover(_ name: String, _ value: JSONValue) {
+        request = RouterMerge.cover(request, with: JSONObject(members: [.init(name, value)]))
+    }
+
+    /// RFC 6265 section 4.1.1 has no place for some characters; they are percent-encoded.
+    private static func cookie(_ texts: [String]) -> String {
+        let allowed = PercentEncoding(keeping: "!#$&'()*+-./:<=>?@[]^_`{|}~")
+        return texts.map { allowed.escape($0) }.joined(separator: "%2C")
+    }
+}

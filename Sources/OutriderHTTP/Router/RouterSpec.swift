@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// An API: where it is, what all its requests share, and its endpoints by name.
+package struct RouterSpec: Sendable {
+    package var name: String
+    package var baseURL: RouterURL
+    /// What every request begins with: members of a RequestSpec of the contract.
+    package var defaults: JSONObject
+    /// In the order in which they were given.
+    package let endpoints: [RouterEndpoint]
+    private let indexes: [String: Int]
+
+    /// Of endpoints with one name the first counts.
+    package init(name: String, baseURL: RouterURL, defaults: JSONObject, endpoints: [RouterEndpoint]) {
+        self.name = name
+        self.baseURL = baseURL
+        self.defaults = defaults
+        self.endpoints = endpoints
+        indexes = Dictionary(
+            endpoints.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    package func endpoint(_ name: String) -> RouterEndpoint? { indexes[name].map { endpoints[$0] } }
+}
+
+/// One kind of request to an API.
+package struct RouterEndpoint: Sendable {
+    package var name: String
+    /// What it is for, in a sentence.
+    package var summary: String?
+    package var path: PathTemplate
+    /// What `params` must be like, as a person wrote it and as it is checked.
+    package var params: JSONValue?
+    package var schema: JSONSchema?
+    /// Parameters that go elsewhere than where their names and the encoding lead them.
+    package var places: [String: ParameterPlace] = [:]
+    /// For parameters that are not given.
+    package var paramDefaults: JSONObject = [:]
+    /// Members of a RequestSpec of the contract.
+    package var options: JSONObject = [:]
+
+    package init(name: String, path: PathTemplate) {
+        self.name = name
+        self.path = path
+    }
+
+    package var method: String? { options["method"]?.string }
+
+    /// The parameter that stands for a name of the path.
+    func parameter(for name: String) -> String {
+        places.first { $0.value.part == .path && ($0.value.name ?? $0.key) == name }?.key ?? name
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Defines an API: its base URL, what its requests share, and its endpoints.
+struct RouterDefine: Method {
+    static let name = "router.define"
+
+    struct Result: JSONEncodable {
+        var record: RouterRecord
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("router", record.handle)
+                writer.member("name", record.router.name)
+                writer.member("endpoints", record.router.endpoints.map(\.name))
+            }
+        }
+    }
+
+    static func call(_ params: RouterDefinition, _ call: Call<ClientScope>) async throws -> Result {
+        let record = RouterRecord(params.router, isShared: params.isShared)
+        try record.keep(call)
+        return Result(record: record)
+    }
+}
+
+extension RouterRecord {
+    /// Puts it into the table of its client, or into the one that all share.
+    func keep(_ call: Call<ClientScope>) throws(RPCError) {
+        if isShared, call.peer.info.transport == .stdio {
+            throw RPCError(
+                .notPermitted, "shared works on a socket only: a service on stdio has one client",
+                data: ["pointer": .string("/shared")])
+        }
+        try (isShared ? call.scope.service.routers : call.scope.routers).keep(self)
+    }
+}
+
+/// The router that a call is about.
+struct RouterReference: JSONDecodable {
+    var router: String
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let router: String? = try fields.optional("router")
+        try fields.finish()
+        self.router = try JSONFields.need("router", router)
+    }
+}
+
+/// Forgets a router; requests that it made go on.
+struct RouterDelete: Method {
+    static let name = "router.delete"
+
+    static func call(_ params: RouterReference, _ call: Call<ClientScope>) async throws -> JSONNothing {
+        call.scope.routers.remove(try call.scope.routers.find(params.router))
+        return JSONNothing()
+    }
+}
+
+/// Lists the routers that a client can use.
+struct RouterList: Method {
+    static let name = "router.list"
+
+    struct Result: JSONEncodable {
+        var records: [RouterRecord]
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("routers", records) } }
+    }
+
+    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
+        Result(records: call.scope.routers.all)
+    }
+}

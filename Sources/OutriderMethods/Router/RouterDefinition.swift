@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+
+/// A RouterSpec of the contract: an API as a client, or a file, defines it.
+struct RouterDefinition: JSONDecodable {
+    var router: RouterSpec
+    var isShared: Bool
+
+    /// How many endpoints a router may have.
+    static let maximumEndpoints = 10_000
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let name: String? = try fields.optional("name", check: Self.fault(inName:))
+        let base: BaseURLParameter? = try fields.optional("baseUrl")
+        let defaults: RequestOptions? = try fields.optional("defaults")
+        let endpoints: EndpointsParameter? = try fields.optional("endpoints")
+        isShared = try fields.optional("shared") ?? false
+        try fields.finish()
+        router = RouterSpec(
+            name: try JSONFields.need("name", name), baseURL: try JSONFields.need("baseUrl", base).url,
+            defaults: defaults?.object ?? [:], endpoints: try JSONFields.need("endpoints", endpoints).list)
+    }
+
+    static func fault(inName name: String) -> String? {
+        if name.isEmpty || name.utf8.count > 128 { return "must have 1 to 128 bytes" }
+        if name.hasPrefix(HandleKind.router.rawValue) { return "must not begin as a handle does" }
+        return name.unicodeScalars.contains { $0.value < 0x20 } ? "must not have control characters" : nil
+    }
+}
+
+private struct BaseURLParameter: JSONDecodable {
+    var url: RouterURL
+
+    init(json: JSONValue) throws(JSONComplaint) { url = try RouterURL(try String(json: json)) }
+}
+
+private struct EndpointsParameter: JSONDecodable {
+    var list: [RouterEndpoint] = []
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        let object = try JSONObject(json: json)
+        if object.members.count > RouterDefinition.maximumEndpoints {
+            throw JSONComplaint("must have at most \(RouterDefinition.maximumEndpoints) endpoints")
+        }
+        for member in object.members {
+            do throws(JSONComplaint) {
+                list.append(try EndpointParameter(member.name, member.value).endpoint)
+            } catch {
+                throw error.under(member: member.name)
+            }
+        }
+    }
+}
+
+/// An Endpoint of the contract.
+private struct EndpointParameter {
+    var endpoint: RouterEndpoint
+
+    /// All other members are those of a request.
+    private static let own = ["path", "summary", "params", "places", "paramDefaults"]
+
+    init(_ name: String, _ json: JSONValue) throws(JSONComplaint) {
+        if let fault = RouterDefinition.fault(inName: name) { throw JSONComplaint("the endpoint's name \(fault)") }
+        guard case .object(let object) = json else {
+            throw JSONComplaint("\(name) must be an object, not \(json.typeName)")
+        }
+        var fields = try JSONFields(.object(JSONObject(members: object.members.filter { Self.own.contains($0.name) })))
+        let path: PathParameter? = try fields.optional("path")
+        let summary: String? = try fields.optional("summary")
+        let params: SchemaParameter? = try fields.optional("params")
+        let places: JSONObject? = try fields.optional("places")
+        let defaults: JSONObject? = try fields.optional("paramDefaults")
+        try fields.finish()
+        let options = object.members.filter { !Self.own.contains($0.name) && $0.name != "_meta" }
+        try RequestOptions.check(JSONObject(members: options), beside: Self.own)
+        endpoint = RouterEndpoint(name: name, path: try JSONFields.need("path", path).path)
+        endpoint.summary = summary
+        endpoint.params = params?.document
+        endpoint.schema = try params?.compiled(formats: false, as: "params")
+        endpoint.paramDefaults = defaults ?? [:]
+        endpoint.options = JSONObject(members: options)
+        for member in places?.members ?? [] where member.value != .null {
+            do throws(JSONComplaint) {
+                endpoint.places[member.name] = try PlaceParameter(json: member.value).place
+            } catch {
+                throw JSONComplaint("\(member.name) \(error.message)", at: error.pointer, known: error.known)
+                    .under(member: member.name).under(member: "places")
+            }
+        }
+        try checkPlaces()
+    }
+
+    /// What is said to stand in the path must be in it.
+    private func checkPlaces() throws(JSONComplaint) {
+        for (name, place) in endpoint.places.sorted(by: { $0.key < $1.key }) where place.part == .path {
+            let there = place.name ?? name
+            guard endpoint.path.names.contains(there) else {
+                throw JSONComplaint("the path \(endpoint.path.text) has no {\(there)}", at: JSONPointer(member: name))
+                    .under(member: "places")
+            }
+        }
+        let bodies = endpoint.places.filter { $0.value.part == .body }.map(\.key).sorted()
+        guard bodies.count < 2 else {
+            throw JSONComplaint("only one parameter can be the body, not \(bodies.joined(separator: " and "))")
+                .under(member: "places")
+        }
+    }
+}
+
+private struct PathParameter: JSONDecodable {
+    var path: PathTemplate
+
+    init(json: JSONValue) throws(JSONComplaint) { path = try PathTemplate(try String(json: json)) }
+}

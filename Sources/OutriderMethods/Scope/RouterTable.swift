@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+package import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// A router under its handle.
+package final class RouterRecord: Holdable {
+    package static let kind = HandleKind.router
+
+    let handle = Handle<RouterRecord>()
+    let router: RouterSpec
+    let isShared: Bool
+    /// The file that it was loaded from, if it was.
+    let source: String?
+
+    init(_ router: RouterSpec, isShared: Bool, source: String? = nil) {
+        self.router = router
+        self.isShared = isShared
+        self.source = source
+    }
+
+    package var isAwaited: Bool { false }
+
+    package func close() {}
+
+    /// The endpoint, or the failure 2100 with names that look like it.
+    func endpoint(_ name: String) throws(RPCError) -> RouterEndpoint {
+        if let endpoint = router.endpoint(name) { return endpoint }
+        let near = NearNames.of(name, among: router.endpoints.map(\.name))
+        let hint = near.isEmpty ? "router.describe lists them" : "did you mean \(near.joined(separator: " or "))?"
+        var error = RPCError(
+            HTTPFailure(
+                .unknownEndpoint, "the router \(router.name) has no endpoint \(name.prefix(80)): \(hint)",
+                pointer: "/endpoint"))
+        if !near.isEmpty { error.data?["known"] = .array(near.map { .string($0) }) }
+        throw error
+    }
+}
+
+extension RouterRecord: JSONEncodable {
+    /// A RouterInfo of the contract, without its endpoints.
+    package func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("router", handle)
+            writer.member("name", router.name)
+            writer.member("baseUrl", router.baseURL.text)
+            writer.member("shared", isShared)
+            writer.member("source", source)
+            writer.member("endpoints", router.endpoints.count)
+        }
+    }
+}
+
+/// Routers by name and by handle: one table per connection, and one that all share.
+package final class RouterTable: Sendable {
+    private struct Contents {
+        var byName: [String: RouterRecord] = [:]
+        var byHandle: [String: RouterRecord] = [:]
+    }
+
+    private let contents = Mutex(Contents())
+    private let shared: RouterTable?
+
+    package init(shared: RouterTable? = nil) { self.shared = shared }
+
+    /// Keeps the router; one of the same name is forgotten for it. Throws `tooMany`.
+    func keep(_ record: RouterRecord) throws(RPCError) {
+        let isKept = contents.withLock { contents -> Bool in
+            if let old = contents.byName[record.router.name] {
+                contents.byHandle[old.handle.name] = nil
+            } else if contents.byName.count >= HandleKind.router.limit {
+                return false
+            }
+            contents.byName[record.router.name] = record
+            contents.byHandle[record.handle.name] = record
+            return true
+        }
+        if isKept { return }
+        throw RPCError(
+            .tooMany, "too many routers: there may be \(HandleKind.router.limit); delete some",
+            data: ["limit": .integer(Int64(HandleKind.router.limit)), "what": .string(HandleKind.router.limitName)])
+    }
+
+    /// What a handle or a name stands for; a client's own come before those that all share.
+    func find(_ reference: String) throws(RPCError) -> RouterRecord {
+        if let record = look(reference) ?? shared?.look(reference) { return record }
+        let near = NearNames.of(reference, among: all.map(\.router.name))
+        let hint = near.isEmpty ? "router.list names those that are" : "did you mean \(near.joined(separator: " or "))?"
+        throw RPCError(
+            .unknownHandle, "router names nothing here: \(reference.prefix(80)) is no router; \(hint)",
+            data: ["pointer": .string("/router")])
+    }
+
+    func remove(_ record: RouterRecord) {
+        contents.withLock { contents in
+            if contents.byHandle.removeValue(forKey: record.handle.name) != nil {
+                contents.byName[record.router.name] = nil
+            }
+        }
+        shared?.remove(record)
+    }
+
+    /// A client's own and those that all share, by name.
+    var all: [RouterRecord] {
+        let own = contents.withLock { Array($0.byName.values) }
+        let others = shared?.all.filter { other in !own.contains { $0.router.name == other.router.name } } ?? []
+        return (own + others).sorted { $0.router.name < $1.router.name }
+    }
+
+    private func look(_ reference: String) -> RouterRecord? {
+        contents.withLock { $0.byHandle[reference] ?? $0.byName[reference] }
+    }
+}
