@@ -68,6 +68,7 @@ package enum Methods {
         table.add(RouterDefine.self)
         table.add(RouterDelete.self)
         table.add(RouterDescribe.self)
+        table.add(RouterImport.self)
         table.add(RouterList.self)
         table.add(RouterSend.self)
         table.add(RouterStart.self)

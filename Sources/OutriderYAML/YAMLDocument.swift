@@ -53,6 +53,25 @@ package struct YAMLDocument: ~Copyable {
         self.limits = limits
     }
 
+    /// The line, from 1, on which a value begins, or the innermost one around it that is there.
+    package static func line(of pointer: JSONPointer, in bytes: [UInt8]) -> Int {
+        var document = YAMLDocument(bytes, YAMLLimits())
+        document.wanted = pointer.names.map { JSONPointer(member: $0) }
+        _ = try? document.whole()
+        return document.foundLine
+    }
+
+    /// What `line` looks for, and the best place so far.
+    private var wanted: [JSONPointer]?
+    private var foundDepth = -1
+    private var foundLine = 1
+
+    private mutating func look() {
+        guard let wanted, path.count > foundDepth, path.count <= wanted.count, wanted.starts(with: path) else { return }
+        foundDepth = path.count
+        foundLine = reader.line
+    }
+
     private mutating func whole() throws(YAMLFault) -> JSONValue {
         var result = JSONValue.null
         var documents = 0
@@ -72,6 +91,7 @@ package struct YAMLDocument: ~Copyable {
 
     private mutating func value(_ event: YAMLEvents.Event, depth: Int) throws(YAMLFault) -> JSONValue {
         values += 1
+        look()
         if values > limits.values { throw fault("there are more than \(limits.values) values, aliases counted") }
         if depth > limits.depth { throw fault("nested deeper than \(limits.depth) levels") }
         switch event {

@@ -51,6 +51,13 @@ struct ServeCommand: AsyncParsableCommand {
             let counts = await transport.counts()
             return PoolCounts(connections: counts.busy + counts.idle, idle: counts.idle, waiting: counts.waiting)
         }
+        if let path = settings.routers {
+            do throws(RouterFileFault) {
+                try RouterFiles.load(path, into: service)
+            } catch {
+                throw CommandFailure(.usage, "--routers: \(error.description)")
+            }
+        }
         let server = Server(
             table: Methods.table, settings: settings.server(isBusy: { engine.counts.running > 0 }), group: group,
             log: ServerLog(level: settings.logLevel ?? .warning)

@@ -38,6 +38,10 @@ struct Settings: ParsableArguments {
         name: .long, help: "Trust roots in PEM, in place of the system's; else $SSL_CERT_FILE.", completion: .file())
     var caFile: String?
 
+    @Option(
+        name: .long, help: "Routers for all clients: a file in JSON or YAML, or a directory of them.", completion: .file())
+    var routers: String?
+
     @Option(name: .long, help: "The longest message taken from a client, in bytes.")
     var maxMessageBytes = 16_777_216
 

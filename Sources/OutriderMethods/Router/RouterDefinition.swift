@@ -32,7 +32,7 @@ struct RouterDefinition: JSONDecodable {
     }
 }
 
-private struct BaseURLParameter: JSONDecodable {
+struct BaseURLParameter: JSONDecodable {
     var url: RouterURL
 
     init(json: JSONValue) throws(JSONComplaint) { url = try RouterURL(try String(json: json)) }

@@ -37,6 +37,7 @@ struct RouterDescribe: Method {
                 writer.array { writer in
                     for endpoint in endpoints { encode(endpoint, to: &writer) }
                 }
+                if !record.notes.isEmpty { writer.member("notes", record.notes.map(NoteShape.init)) }
             }
         }
 

@@ -15,11 +15,24 @@ package final class RouterRecord: Holdable {
     let isShared: Bool
     /// The file that it was loaded from, if it was.
     let source: String?
+    /// What was not carried over from the document that it was made of.
+    let notes: [OpenAPIImport.Note]
+    let moreNotes: Int
+
+    init(_ outcome: OpenAPIImport.Outcome, isShared: Bool, source: String? = nil) {
+        router = outcome.router
+        notes = outcome.notes
+        moreNotes = outcome.moreNotes
+        self.isShared = isShared
+        self.source = source
+    }
 
     init(_ router: RouterSpec, isShared: Bool, source: String? = nil) {
         self.router = router
         self.isShared = isShared
         self.source = source
+        notes = []
+        moreNotes = 0
     }
 
     package var isAwaited: Bool { false }

@@ -57,6 +57,7 @@ METHODS = {
     "router.define": (("baseUrl", "endpoints", "name"), ("defaults", "shared")),
     "router.delete": (("router",), ()),
     "router.describe": (("router",), ("endpoint",)),
+    "router.import": (("from",), ("baseUrl", "defaults", "name", "shared", "variables")),
     "router.list": ((), ()),
     "router.send": (("endpoint", "router"), ("overrides", "params")),
     "router.start": (("endpoint", "router"), ("overrides", "params")),

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+package import OutriderHTTP
+
+/// Files that people wrote for us to read whole. All calls block: use them off the event loop, or at start.
+package enum DocumentFile {
+    /// The bytes of a regular file of at most so many.
+    package static func read(_ path: String, limit: Int) throws(HTTPFailure) -> [UInt8] {
+        guard let size = try PosixFile.regularSize(of: path) else {
+            throw HTTPFailure(.inputFileReadFailed, "\(path) is no regular file", details: [.path(path)])
+        }
+        guard let size = Int(exactly: size), size <= limit else {
+            throw HTTPFailure(.inputFileReadFailed, "\(path) is longer than \(limit) bytes", details: [.path(path)])
+        }
+        return try PosixFile(reading: path).read(at: 0, count: size, path: path)
+    }
+
+    /// Whether the path is a directory; false for what is not there.
+    package static func isDirectory(_ path: String) -> Bool {
+        var info = stat()
+        return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// The names in a directory, in alphabetical order, hidden ones left out.
+    package static func names(in directory: String) throws(HTTPFailure) -> [String] {
+        guard let stream = opendir(directory) else { throw PosixFile.failure("read", directory) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names.sorted()
+    }
+}

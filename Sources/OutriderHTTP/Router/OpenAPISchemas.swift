@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// Compiles the schemas of all endpoints at once, so that what they share is compiled once.
+extension OpenAPIImport {
+    /// A pattern or a reference that cannot be used is taken out, with a note, and all else stays.
+    mutating func compileSchemas() {
+        guard case .object(var object) = document else { return }
+        object[Self.shelf] = .object(JSONObject(members: schemas))
+        document = .object(object)
+        let places = schemas.map { JSONPointer(member: $0.name).under(member: Self.shelf) }
+        for _ in 0..<64 {
+            let compiled = JSONSchema.all(in: document, at: places)
+            var faults: [JSONPointer: String] = [:]
+            for case .failure(let complaint) in compiled { faults[complaint.pointer] = complaint.message }
+            if faults.isEmpty {
+                for (index, schema) in compiled.enumerated() { endpoints[index].schema = try? schema.get() }
+                break
+            }
+            for (pointer, message) in faults.sorted(by: { $0.key.description < $1.key.description }) {
+                note(pointer, "left out of what is checked: \(message)")
+                document.remove(at: pointer)
+            }
+        }
+        for (index, place) in places.enumerated() { endpoints[index].params = document[place] }
+    }
+}
+
+extension JSONValue {
+    /// Takes a member or an element out; nothing happens where there is none.
+    fileprivate mutating func remove(at pointer: JSONPointer) {
+        remove(pointer.names[...])
+    }
+
+    private mutating func remove(_ names: ArraySlice<String>) {
+        guard let name = names.first else { return }
+        switch self {
+        case .object(var object):
+            // without this the object would be shared while it is changed, and copied
+            self = .null
+            if names.count == 1 {
+                object[name] = nil
+            } else if var inner = object[name] {
+                object[name] = .null
+                inner.remove(names.dropFirst())
+                object[name] = inner
+            }
+            self = .object(object)
+        case .array(var values):
+            guard let index = Int(name), values.indices.contains(index) else { return }
+            self = .null
+            if names.count == 1 {
+                // its place stays, so that pointers to the others stay right
+                values[index] = .bool(true)
+            } else {
+                values[index].remove(names.dropFirst())
+            }
+            self = .array(values)
+        default: return
+        }
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Makes a router of an OpenAPI document.
+struct RouterImport: Method {
+    static let name = "router.import"
+
+    struct Params: JSONDecodable {
+        var source: APISource
+        var options = OpenAPIImport.Options()
+        var isShared: Bool
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let source: APISource? = try fields.optional("from")
+            options.name = try fields.optional("name", check: RouterDefinition.fault(inName:))
+            options.baseURL = try fields.optional("baseUrl", as: BaseURLParameter.self)?.url.text
+            let variables: TextsParameter? = try fields.optional("variables")
+            options.variables = variables?.texts ?? [:]
+            let defaults: RequestOptions? = try fields.optional("defaults")
+            options.defaults = defaults?.object ?? [:]
+            isShared = try fields.optional("shared") ?? false
+            try fields.finish()
+            self.source = try JSONFields.need("from", source)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var record: RouterRecord
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("router", record.handle)
+                writer.member("name", record.router.name)
+                writer.member("baseUrl", record.router.baseURL.text)
+                writer.member("endpoints", record.router.endpoints.map(\.name))
+                writer.member("notes", record.notes.map(NoteShape.init))
+                writer.member("moreNotes", record.moreNotes)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        // a large document takes a second or more: not on the loop
+        let made = await background { () -> Swift.Result<RouterRecord, RPCError> in
+            Swift.Result { () throws(RPCError) in try make(params) }
+        }
+        let record = try made.get()
+        try record.keep(call)
+        return Result(record: record)
+    }
+
+    private static func make(_ params: Params) throws(RPCError) -> RouterRecord {
+        let document: JSONValue
+        let member: String
+        switch params.source {
+        case .document(let value): (document, member) = (value, "document")
+        case .text(let text): (document, member) = (try parsed(Array(text.utf8), "text"), "text")
+        case .file(let path):
+            let bytes: [UInt8]
+            do throws(HTTPFailure) {
+                bytes = try DocumentFile.read(path, limit: WrittenDocument.maximumBytes)
+            } catch {
+                throw RPCError(error)
+            }
+            (document, member) = (try parsed(bytes, "file"), "file")
+        }
+        do throws(JSONComplaint) {
+            let outcome = try OpenAPIImport.router(from: document, options: params.options)
+            return RouterRecord(outcome, isShared: params.isShared)
+        } catch {
+            throw RPCError(error.under(member: member).under(member: "from"))
+        }
+    }
+
+    private static func parsed(_ bytes: [UInt8], _ member: String) throws(RPCError) -> JSONValue {
+        do throws(JSONComplaint) {
+            return try WrittenDocument.parse(bytes)
+        } catch {
+            throw RPCError(
+                JSONComplaint("\(member), \(error.message)", at: JSONPointer(member: member).under(member: "from")))
+        }
+    }
+}
+
+/// Where a document is: exactly one of `document`, `text` and `file`.
+enum APISource: JSONDecodable {
+    case document(JSONValue)
+    case text(String)
+    case file(String)
+
+    private static let kinds: [StaticString] = ["document", "text", "file"]
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let present = fields.present(Self.kinds)
+        let document: JSONObject? = try fields.optional("document")
+        let text: String? = try fields.optional("text")
+        let file: String? = try fields.optional("file")
+        try fields.finish()
+        guard present.count == 1 else { throw JSONComplaint("must have exactly one of document, text and file") }
+        if let document {
+            self = .document(.object(document))
+        } else if let text {
+            self = .text(text)
+        } else {
+            self = .file(file ?? "")
+        }
+    }
+}
+
+/// An object of texts.
+struct TextsParameter: JSONDecodable {
+    var texts: [String: String] = [:]
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        for member in try JSONObject(json: json).members {
+            guard let text = member.value.string else {
+                throw JSONComplaint(
+                    "\(member.name) must be a string, not \(member.value.typeName)",
+                    at: JSONPointer(member: member.name))
+            }
+            texts[member.name] = text
+        }
+    }
+}
+
+/// A RouterNote of the contract.
+struct NoteShape: JSONEncodable {
+    var note: OpenAPIImport.Note
+
+    init(_ note: OpenAPIImport.Note) { self.note = note }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("pointer", note.pointer)
+            writer.member("message", note.message)
+        }
+    }
+}
