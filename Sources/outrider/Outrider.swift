@@ -28,7 +28,8 @@ struct Outrider: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            ServeCommand.self, CallCommand.self, GetCommand.self, GetSocketCommand.self, DescribeCommand.self,
+            ServeCommand.self, CallCommand.self, GetCommand.self, GetSocketCommand.self, RouteCommand.self,
+            DescribeCommand.self,
         ])
 
     static func main() async {

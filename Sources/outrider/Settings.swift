@@ -39,7 +39,8 @@ struct Settings: ParsableArguments {
     var caFile: String?
 
     @Option(
-        name: .long, help: "Routers for all clients: a file in JSON or YAML, or a directory of them.", completion: .file())
+        name: .long, help: "Routers for all clients: a file in JSON or YAML, or a directory of them.",
+        completion: .file())
     var routers: String?
 
     @Option(name: .long, help: "The longest message taken from a client, in bytes.")

@@ -36,6 +36,7 @@ package struct OpenAPIImport {
 
     static let maximumNotes = 1000
 
+    private let options: Options
     var document: JSONValue
     var notes: [Note] = []
     var moreNotes = 0
@@ -52,9 +53,9 @@ package struct OpenAPIImport {
     package static func router(
         from document: JSONValue, options: Options = Options()
     ) throws(JSONComplaint) -> Outcome {
-        var run = OpenAPIImport(document: document)
+        var run = OpenAPIImport(document: document, options: options)
         try run.checkVersion()
-        let base = try run.base(options)
+        let base = try run.base()
         try run.readPaths()
         run.noteWhatIsLeftOut()
         run.compileSchemas()
@@ -88,29 +89,40 @@ package struct OpenAPIImport {
 
     // MARK: servers
 
-    private mutating func base(_ options: Options) throws(JSONComplaint) -> RouterURL {
+    private mutating func base() throws(JSONComplaint) -> RouterURL {
         if let url = options.baseURL { return try RouterURL(url) }
-        let pointer = JSONPointer(index: 0).under(member: "servers")
-        guard let server = document[pointer]?.object, let written = server["url"]?.string else {
+        guard let url = try server(document, .root) else {
             throw JSONComplaint("the document names no server: say baseUrl", at: JSONPointer(member: "servers"))
         }
-        if let count = document.object?["servers"]?.array?.count, count > 1 {
-            note(
-                JSONPointer(member: "servers"),
-                "there are \(count) servers, of which the first is used; baseUrl chooses another")
+        return url
+    }
+
+    /// The first server that is named there; nil without any, and where the caller has named one.
+    mutating func server(_ holder: JSONValue, _ pointer: JSONPointer) throws(JSONComplaint) -> RouterURL? {
+        guard options.baseURL == nil, let servers = holder.object?["servers"]?.array, !servers.isEmpty else {
+            return nil
+        }
+        let place = pointer.appending(JSONPointer(member: "servers"))
+        guard let server = servers[0].object, let written = server["url"]?.string else {
+            throw JSONComplaint("the server has no URL: say baseUrl", at: place.appending(JSONPointer(index: 0)))
+        }
+        if servers.count > 1 {
+            note(place, "there are \(servers.count) servers, of which the first is used; baseUrl chooses another")
         }
         var url = written
-        for (name, value) in variables(server, options) {
+        for (name, value) in variables(server) {
             url = url.split(separator: "{\(name)}", omittingEmptySubsequences: false).joined(separator: value)
         }
         do throws(JSONComplaint) {
             return try RouterURL(url)
         } catch {
-            throw JSONComplaint("the server's URL \(url) \(error.message): say baseUrl", at: pointer)
+            throw JSONComplaint(
+                "the server's URL \(url.prefix(200)) \(error.message): say baseUrl",
+                at: place.appending(JSONPointer(index: 0)))
         }
     }
 
-    private func variables(_ server: JSONObject, _ options: Options) -> [(String, String)] {
+    private func variables(_ server: JSONObject) -> [(String, String)] {
         (server["variables"]?.object?.members ?? []).compactMap { member in
             (options.variables[member.name] ?? member.value.object?["default"]?.string).map { (member.name, $0) }
         }
@@ -128,9 +140,7 @@ package struct OpenAPIImport {
                 note(pointer, "the path is no object")
                 continue
             }
-            if item["servers"] != nil {
-                note(place.appending(JSONPointer(member: "servers")), "servers of one path are not used")
-            }
+            let base = try server(.object(item), place)
             for method in Self.methods {
                 guard let value = item[method] else { continue }
                 let at = place.appending(JSONPointer(member: method))
@@ -141,17 +151,20 @@ package struct OpenAPIImport {
                 if endpoints.count >= 10_000 {
                     throw JSONComplaint("the document has more than 10000 operations", at: at)
                 }
-                add(operation, method, path.name, item, at)
+                try add(operation, method, path.name, item, base, at)
             }
         }
     }
 
     private mutating func add(
-        _ operation: JSONObject, _ method: String, _ path: String, _ item: JSONObject, _ pointer: JSONPointer
-    ) {
+        _ operation: JSONObject, _ method: String, _ path: String, _ item: JSONObject, _ base: RouterURL?,
+        _ pointer: JSONPointer
+    ) throws(JSONComplaint) {
         let template: PathTemplate
+        let sent = path.prefix { $0 != "#" }
+        if sent.utf8.count < path.utf8.count { note(pointer, "what follows # in the path is not sent") }
         do throws(JSONComplaint) {
-            template = try PathTemplate(path)
+            template = try PathTemplate(String(sent))
         } catch {
             return note(pointer, "left out, because its path \(error.message)")
         }
@@ -162,8 +175,9 @@ package struct OpenAPIImport {
         reading.readParameters(item, operation, &self)
         reading.readBody(operation, &self)
         reading.readResponses(operation, &self)
-        for word in ["servers", "callbacks"] where operation[word] != nil {
-            note(pointer.appending(JSONPointer(member: word)), "\(word) of one operation are not used")
+        reading.endpoint.baseURL = try server(.object(operation), pointer) ?? base
+        if operation["callbacks"] != nil {
+            note(pointer.appending(JSONPointer(member: "callbacks")), "callbacks are not used")
         }
         if operation["security"] != nil || document.object?["security"] != nil { needsSecurity = true }
         schemas.append(.init(reading.endpoint.name, reading.schema))
@@ -172,7 +186,10 @@ package struct OpenAPIImport {
 
     private var needsSecurity = false
 
-    init(document: JSONValue) { self.document = document }
+    private init(document: JSONValue, options: Options) {
+        self.document = document
+        self.options = options
+    }
 
     /// Its operationId, or one made of method and path.
     private mutating func name(_ operation: JSONObject, _ method: String, _ path: String, _ pointer: JSONPointer)

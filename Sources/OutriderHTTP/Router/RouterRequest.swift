@@ -43,7 +43,8 @@ package struct RouterRequest {
     // MARK: checking
 
     private func check() throws(HTTPFailure) {
-        for name in endpoint.path.names.map(endpoint.parameter) where params[name] == nil || params[name] == .null {
+        for name in endpoint.path.names.map(endpoint.parameter) {
+            if let value = params[name], value != .null, value != .string("") { continue }
             throw HTTPFailure(
                 .missingPathParameter, "\(endpoint.name) needs \(name) for its path \(endpoint.path.text)",
                 pointer: JSONPointer(member: name).description)
@@ -75,7 +76,7 @@ package struct RouterRequest {
         }
         let path = try endpoint.path.expanded { values[$0] }
         for name in names { params[endpoint.parameter(for: name)] = nil }
-        return router.baseURL.joined(path)
+        return (endpoint.baseURL ?? router.baseURL).joined(path)
     }
 
     private mutating func placeParameters() throws(HTTPFailure) {

@@ -32,6 +32,8 @@ package struct RouterEndpoint: Sendable {
     /// What it is for, in a sentence.
     package var summary: String?
     package var path: PathTemplate
+    /// What its path is put behind; nil for the URL of its router.
+    package var baseURL: RouterURL?
     /// What `params` must be like, as a person wrote it and as it is checked.
     package var params: JSONValue?
     package var schema: JSONSchema?

@@ -61,7 +61,7 @@ private struct EndpointParameter {
     var endpoint: RouterEndpoint
 
     /// All other members are those of a request.
-    private static let own = ["path", "summary", "params", "places", "paramDefaults"]
+    private static let own = ["path", "baseUrl", "summary", "params", "places", "paramDefaults"]
 
     init(_ name: String, _ json: JSONValue) throws(JSONComplaint) {
         if let fault = RouterDefinition.fault(inName: name) { throw JSONComplaint("the endpoint's name \(fault)") }
@@ -70,6 +70,7 @@ private struct EndpointParameter {
         }
         var fields = try JSONFields(.object(JSONObject(members: object.members.filter { Self.own.contains($0.name) })))
         let path: PathParameter? = try fields.optional("path")
+        let base: BaseURLParameter? = try fields.optional("baseUrl")
         let summary: String? = try fields.optional("summary")
         let params: SchemaParameter? = try fields.optional("params")
         let places: JSONObject? = try fields.optional("places")
@@ -78,6 +79,7 @@ private struct EndpointParameter {
         let options = object.members.filter { !Self.own.contains($0.name) && $0.name != "_meta" }
         try RequestOptions.check(JSONObject(members: options), beside: Self.own)
         endpoint = RouterEndpoint(name: name, path: try JSONFields.need("path", path).path)
+        endpoint.baseURL = base?.url
         endpoint.summary = summary
         endpoint.params = params?.document
         endpoint.schema = try params?.compiled(formats: false, as: "params")

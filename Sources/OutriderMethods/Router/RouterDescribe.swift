@@ -47,6 +47,7 @@ struct RouterDescribe: Method {
                 writer.member("name", endpoint.name)
                 writer.member("method", endpoint.method ?? record.router.defaults["method"]?.string ?? "GET")
                 writer.member("path", endpoint.path.text)
+                writer.member("baseUrl", endpoint.baseURL?.text)
                 writer.member("summary", endpoint.summary)
                 writer.member("params", endpoint.params)
                 if !endpoint.places.isEmpty {

@@ -8,15 +8,12 @@ package final class Service: Sendable {
     package let engine: Engine
     /// What was detached from its connection.
     package let detached = HandleTable()
-<<<<<<< HEAD
     /// What every client may use by its name.
     let sessions = NameTable()
     /// Closes the connections to servers that lie idle.
     let flush: @Sendable () -> Void
-=======
     /// Routers that all connections share.
     package let routers = RouterTable()
->>>>>>> 0adcae0 (Call the endpoints of an API by name)
     /// The connections to servers, asked for by `server.stats`.
     package let pool: @Sendable () async -> PoolCounts
 

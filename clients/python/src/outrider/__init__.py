@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from ._models import Headers as Headers
     from ._responses import AsyncResponse as AsyncResponse
     from ._responses import Response as Response
+    from ._router import Router as Router
+    from ._router import router as router
     from ._sessions import Session as Session
 
 _WHERE = {
@@ -88,6 +90,7 @@ _WHERE = {
     "_events": "EventStream",
     "_models": "Event Headers",
     "_responses": "AsyncResponse Response",
+    "_router": "Router router",
     "_async_events": "AsyncEventStream",
     "_exceptions": "CallCancelled CallError CallbackError Cancelled ConnectError ConnectionLost ExchangeError"
     " FeatureMissing FileError HandleError InterceptionError InvalidCall LimitError MalformedResponse NameNotFound"
