@@ -21,8 +21,6 @@ package struct YAMLLimits: Sendable {
     package var depth = 128
     /// Values, those that an alias repeats included: aliases of aliases cannot grow without bound.
     package var values = 2_000_000
-    /// Integers of more than 64 bits become reals, and lose digits; without it they are refused.
-    package var roundsLargeIntegers = false
 
     package init() {}
 }
@@ -150,7 +148,7 @@ package struct YAMLDocument: ~Copyable {
 
     private func word(_ scalar: YAMLEvents.Scalar) throws(YAMLFault) -> JSONValue {
         do throws(YAMLWordFault) {
-            return try YAMLWord.value(scalar, rounds: limits.roundsLargeIntegers)
+            return try YAMLWord.value(scalar)
         } catch {
             throw fault(error.reason)
         }

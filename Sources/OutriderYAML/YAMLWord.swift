@@ -5,20 +5,20 @@ import OutriderJSON
 
 /// What a scalar means (YAML 1.2.2 section 10.3.2): quoted ones are texts, plain ones may be null, booleans and numbers.
 enum YAMLWord {
-    static func value(_ scalar: YAMLEvents.Scalar, rounds: Bool) throws(YAMLWordFault) -> JSONValue {
+    static func value(_ scalar: YAMLEvents.Scalar) throws(YAMLWordFault) -> JSONValue {
         let text = scalar.text
         guard let tag = scalar.tag, tag != "!" || scalar.isPlain else {
-            return scalar.isPlain ? try plain(text, rounds) : .string(text)
+            return scalar.isPlain ? try plain(text) : .string(text)
         }
         switch tag {
         case "!", "tag:yaml.org,2002:str": return .string(text)
         case "tag:yaml.org,2002:null", "tag:yaml.org,2002:bool", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float":
-            return try plain(text, rounds)
+            return try plain(text)
         default: throw YAMLWordFault(reason: "the tag \(tag.prefix(80)) is not known: leave it out")
         }
     }
 
-    private static func plain(_ text: String, _ rounds: Bool) throws(YAMLWordFault) -> JSONValue {
+    private static func plain(_ text: String) throws(YAMLWordFault) -> JSONValue {
         switch text {
         case "", "~", "null", "Null", "NULL": return .null
         case "true", "True", "TRUE": return .bool(true)
@@ -32,8 +32,12 @@ enum YAMLWord {
         guard let isReal = numberKind(text) else { return .string(text) }
         if !isReal {
             if let number = Int64(text) { return .integer(number) }
-            if rounds, let number = Double(text), number.isFinite { return .real(number) }
-            throw YAMLWordFault(reason: "\(text.prefix(40)) is too large for an integer of 64 bits: put it in quotes")
+            // what no integer of ours can hold stays as it was written, in the grammar of JSON
+            let digits = String(text.drop { $0 == "-" || $0 == "+" }.drop { $0 == "0" })
+            if let number = Double(digits), number.isFinite {
+                return .written((text.hasPrefix("-") ? "-" : "") + digits)
+            }
+            throw YAMLWordFault(reason: "\(text.prefix(40)) is too large for a number: put it in quotes")
         }
         guard let number = Double(text), number.isFinite else {
             throw YAMLWordFault(reason: "\(text.prefix(40)) is too large for a number: put it in quotes")
