@@ -120,7 +120,7 @@ def test_a_body_from_a_file(line, capture, tmp_path):
     "method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "pUrGe", "X-1!#$%&'*+.^_`|~"]
 )
 def test_any_method(line, capture, method):
-    """With and without a body, and with the length that goes with it. [3.S.1] [3.S.5] [B11]"""
+    """With and without a body, and with the length that goes with it. [3.S.1] [3.S.5] [B11] [E3]"""
     _, told = both(line, capture, {"url": capture.url("/a"), "method": method}, SHELLS[:2])
     assert (" -X " in told["command"]) == (method != "GET")
     both(
