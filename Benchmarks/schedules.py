@@ -117,7 +117,12 @@ async def schedule(service, url, chance):
     for reply in replies:
         if "error" in await asyncio.wait_for(reply, 30):
             service.broken.append(f"{handle}: {reply.result()}")
-    response = await asyncio.wait_for(ends["finished"], 30)
+    try:
+        response = await asyncio.wait_for(asyncio.shield(ends["finished"]), 30)
+    except asyncio.TimeoutError:
+        stands = await service.call("request.get", {"request": handle})
+        service.broken.append(f"{params['url']} {deeds} did not end: {stands}")
+        return
     error = response.get("error", {}).get("code")
     if error not in (None, 1900, 1404) or (error == 1900 and "request.cancel" not in deeds):
         service.broken.append(f"{deeds} ended with {response}")
