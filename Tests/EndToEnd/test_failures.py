@@ -75,9 +75,6 @@ UNSEEN = {
     1226: "a file system that fails between opening a file and asking for its size",
     1231: "a disk that becomes full",
     1409: "a proxy: none are spoken to yet",
-    2100: "a router",
-    2101: "a router",
-    2102: "a router",
 }
 
 

@@ -63,7 +63,7 @@ def echoed(reply):
 
 
 def test_an_endpoint_is_sent_with_its_parameters_in_place(wire, origin):
-    """[E3] [E4] [T7] [T9]"""
+    """[E3] [E4] [T7]"""
     define(
         wire,
         origin,
@@ -80,7 +80,7 @@ def test_an_endpoint_is_sent_with_its_parameters_in_place(wire, origin):
 
 
 def test_overrides_cover_the_endpoint_for_one_call(wire, origin):
-    """[E5] [T10]"""
+    """[E5]"""
     define(wire, origin, one={"path": "/echo", "query": {"a": 1}})
     assert echoed(send(wire, "one", query={"a": 2, "b": 3}))["target"] == "/echo?a=2&b=3"
     assert echoed(send(wire, "one"))["target"] == "/echo?a=1"
@@ -105,7 +105,7 @@ def test_what_does_not_fit_is_told_before_anything_is_sent(wire, endpoint, param
 
 
 def test_any_number_of_routers_is_told_apart_by_name(wire, origin):
-    """[T11]"""
+    """"""
     for name in ("dnd", "images"):
         params = {"name": name, "baseUrl": origin, "endpoints": {"one": {"path": f"/echo/{name}"}}}
         wire.call("router.define", params)
