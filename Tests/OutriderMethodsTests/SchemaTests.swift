@@ -40,7 +40,7 @@ struct SchemaTests {
         #expect(Features.names.map(\.description).sorted() == described.members.map(\.name).sorted())
     }
 
-    @Test func `the failures that can be given are those of the contract, by number, kind and reason [AB1] [AB2]`() throws {
+    @Test func `the failures given are those of the contract, by number, kind and reason [AB1] [AB2]`() throws {
         let described = try Self.list("x-outrider-failures").map { failure in
             "\(failure["code"]?.integer ?? 0) \(failure["kind"]?.string ?? "") \(failure["reason"]?.string ?? "-")"
         }

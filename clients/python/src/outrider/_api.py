@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._calls import Item, Options
+    from ._options import Item, Options
     from ._exceptions import OutriderError
     from ._responses import Response
 

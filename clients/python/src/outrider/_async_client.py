@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._async_sessions import AsyncSession
-    from ._calls import Auth, HeadersIn, Item, Options, Timeout
+    from ._options import Auth, HeadersIn, Item, Options, Timeout
     from ._models import Event
     from ._sessions import Codes
 

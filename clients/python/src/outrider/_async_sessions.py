@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._async_client import AsyncClient
-    from ._calls import Options
+    from ._options import Options
     from ._responses import AsyncResponse
     from ._sessions import Codes
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._calls import Auth, HeadersIn, Item, Options, Timeout
+    from ._options import Auth, HeadersIn, Item, Options, Timeout
     from ._events import EventStream, Subscriptions
     from ._models import Event
     from ._sessions import Codes, Session

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._calls import Options
+    from ._options import Options
     from ._client import Client
     from ._responses import Response
 
