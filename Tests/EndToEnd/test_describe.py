@@ -141,6 +141,16 @@ def test_an_archive_of_the_latest(wire, origin):
     assert twice == ["one", "two"]
 
 
+def test_an_archive_of_one_session(wire, origin):
+    result(wire.call("session.create", {"name": "mine"}))
+    get(wire, origin + "/json")
+    get(wire, origin + "/headers", session="mine")
+    urls = {name: [entry["request"]["url"] for entry in export(wire, session=name)] for name in ("mine", "default")}
+    assert urls == {"mine": [origin + "/headers"], "default": [origin + "/json"]}
+    error = wire.call("har.export", {"session": "none"})["error"]
+    assert error["code"] == -32012 and error["data"]["pointer"] == "/session"
+
+
 def test_an_archive_of_some(wire, origin):
     first, second = (get(wire, origin + path)["request"] for path in ("/json", "/chunked"))
     urls = [entry["request"]["url"] for entry in export(wire, requests=[second, first, second])]

@@ -20,6 +20,7 @@ struct HarExport: Method {
     struct Params: JSONDecodable {
         var requests: [Handle<RequestRecord>]?
         var recent: Int
+        var session: SessionReference?
         var path: String?
         var replace: Bool
         var showsBodies: Bool
@@ -29,6 +30,7 @@ struct HarExport: Method {
             var fields = try JSONFields(json)
             requests = try fields.optional("requests")
             recent = try fields.integer("recent", in: 1...mostRequests) ?? mostRequests
+            session = try fields.optional("session")
             path = try fields.optional("path")
             replace = try fields.optional("replace") ?? false
             showsBodies = try fields.optional("bodies") ?? false
@@ -86,10 +88,14 @@ struct HarExport: Method {
         return .inline(JSONText(written: bytes), entries: entries.count)
     }
 
-    /// Those asked for, in their order; else the latest that have ended, oldest first.
+    /// Those asked for, in their order; else the latest that have ended, of one session or of all, oldest first.
     private static func records(_ params: Params, _ scope: ClientScope) throws(RPCError) -> [RequestRecord] {
         guard let handles = params.requests else {
-            let ended = scope.handles.all(RequestRecord.self).filter { $0.exchange.outcome != nil }
+            var ended = scope.handles.all(RequestRecord.self).filter { $0.exchange.outcome != nil }
+            if let reference = params.session {
+                let session = try reference.resolved(scope)
+                ended = ended.filter { $0.session === session }
+            }
             return Array(ended.sorted { $0.exchange.number < $1.exchange.number }.suffix(params.recent))
         }
         var records: [RequestRecord] = []

@@ -27,7 +27,7 @@ METHODS = {
     "evaluate.serialization": (("response",), ("handlers", "serialize", "validate")),
     "evaluate.validation": (("response", "validate"), ()),
     "events.next": ((), ("max", "request", "wait")),
-    "har.export": ((), ("bodies", "path", "recent", "replace", "requests", "secrets")),
+    "har.export": ((), ("bodies", "path", "recent", "replace", "requests", "secrets", "session")),
     "headers.normalize": ((), ("add", "auth", "headers", "remove", "set", "sort", "unique")),
     "initialize": ((), ("processId",)),
     "interceptor.create": (("interceptor",), ("label",)),
