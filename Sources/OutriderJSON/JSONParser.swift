@@ -5,8 +5,8 @@ import CJansson
 
 /// JSON bytes to a JSONValue: our own scan first, then jansson builds the tree, which is copied and freed at once.
 ///
-/// Strict: UTF-8 only, duplicate names refused, numbers beyond the range of a Double refused, U+0000 allowed in strings but
-/// not in names.
+/// Strict: UTF-8 only, duplicate names refused, numbers beyond the range of a Double refused, and integers beyond Int64 unless
+/// the limits allow them; U+0000 allowed in strings but not in names.
 package enum JSONParser {
     /// jansson's hash seed must exist before two threads can want it.
     private static let seeded: Void = json_object_seed(0)

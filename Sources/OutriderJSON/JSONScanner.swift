@@ -21,6 +21,9 @@ package struct JSONLimits: Sendable {
     ///
     /// Default 10,000.
     package var members = 10_000
+    /// Whether an integer may have more than 64 bits; of those who call us it must not, for half of their libraries round
+    /// it. Default false.
+    package var hasLongIntegers = false
 
     package init() {}
 }
@@ -228,7 +231,7 @@ package struct JSONScanner {
             try digits()
         }
         guard collects, end < position || !isPlain(first, whole, point) else { return }
-        try cutNumber(first)
+        try cutNumber(first, isInteger: point == position)
     }
 
     /// Whether a number without exponent certainly reads back as it is written: Int64 holds every integer of 18 digits,
@@ -243,9 +246,13 @@ package struct JSONScanner {
     }
 
     /// Takes the number that begins there out, unless it reads back as it is written after all.
-    private mutating func cutNumber(_ first: Int) throws(JSONFailure) {
+    private mutating func cutNumber(_ first: Int, isInteger: Bool) throws(JSONFailure) {
         let text = String(decoding: bytes[first..<position], as: UTF8.self)
-        if text == Int64(text)?.description { return }
+        let integer = Int64(text)
+        if text == integer?.description { return }
+        if isInteger, integer == nil, !limits.hasLongIntegers {
+            throw fault("the integer has more than 64 bits: send it as text, or as {\"$decimal\": \"…\"}", at: first)
+        }
         guard let number = Double(text), number.isFinite else {
             throw fault("the number is beyond the range of a double", at: first)
         }

@@ -21,7 +21,7 @@ ENDING = {"server.stop", "shutdown"}
 TRANSCRIPTS = sorted((contract.ROOT / "schema/transcripts").glob("*/*.io"))
 SETTINGS = contract.CONTRACT.document["x-outrider-settings"]
 AT_ONCE = 64
-NO_NUMBERS = ["NaN", "Infinity", "-Infinity", "1e400", "1" * 400, "0x10", "01", "1."]
+NO_NUMBERS = ["NaN", "Infinity", "-Infinity", "1e400", "9223372036854775808", "1" * 400, "0x10", "01", "1."]
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def test_twenty_thousand_characters_arrive(wire, origin):
 
 def test_json_arrives_as_it_was_written(wire, origin):
     """The written form of numbers and the order of members survive. [3.D.16] [C11] [C27]"""
-    text = '{"z":1.50,"a":18446744073709551615,"m":[1e3,-0,0.1],"é":"ü"}'
+    text = '{"z":1.50,"a":-9223372036854775808,"m":[1e3,-0,0.1],"é":"ü"}'
     url = json.dumps(origin + "/echo")
     wire.methods["77"] = "data.send"
     for member in ('"parameters":%s,"encoding":"json"' % text, '"body":{"json":%s}' % text):
@@ -67,6 +67,14 @@ def test_json_arrives_as_it_was_written(wire, origin):
         wire.send_text(line % (url, member))
         seen = result(wire.receive())["body"]["json"]
         assert seen["body"].replace("\\u00e9", "é").replace("\\u00fc", "ü") == text
+
+
+def test_an_integer_of_more_than_64_bits_is_a_decimal(wire, origin):
+    """[C11]"""
+    tagged = {"a": {"$decimal": "18446744073709551616"}}
+    asked = {"url": origin + "/echo", "method": "POST", "parameters": tagged, "encoding": "json"}
+    seen = result(wire.call("data.send", asked))["body"]["json"]
+    assert seen["body"] == '{"a":18446744073709551616}'
 
 
 @pytest.mark.parametrize("value", [[1, "a", None], "text", 7, True, [], {}])

@@ -76,6 +76,15 @@ func parsed(_ text: String, limits: JSONLimits = JSONLimits()) throws(JSONFailur
     try JSONParser.parse(utf8(text), limits: limits)
 }
 
+extension JSONLimits {
+    /// For texts that may hold integers of more than 64 bits.
+    static var long: JSONLimits {
+        var limits = JSONLimits()
+        limits.hasLongIntegers = true
+        return limits
+    }
+}
+
 /// A value as JSON text.
 func written(_ value: some JSONEncodable) -> String {
     String(decoding: JSONWriter.bytes(of: value), as: UTF8.self)

@@ -155,6 +155,7 @@ package enum Serialization {
         var limits = JSONLimits()
         limits.tokens = 1 << 24
         limits.members = 1 << 24
+        limits.hasLongIntegers = true
         return limits
     }()
 }

@@ -22,6 +22,7 @@ enum WrittenDocument {
         var limits = JSONLimits()
         limits.tokens = 2_000_000
         limits.members = 100_000
+        limits.hasLongIntegers = true
         do throws(JSONFailure) {
             return try JSONParser.parse(bytes, limits: limits)
         } catch {

@@ -5,7 +5,12 @@ import OutriderHTTP
 import OutriderJSON
 import Testing
 
-func json(_ text: String) throws -> JSONValue { try JSONParser.parse(Array(text.utf8)) }
+/// A value, whose integers may have more than 64 bits.
+func json(_ text: String) throws -> JSONValue {
+    var limits = JSONLimits()
+    limits.hasLongIntegers = true
+    return try JSONParser.parse(Array(text.utf8), limits: limits)
+}
 
 private func form(_ text: String, _ change: (inout FormOptions) -> Void = { _ in }) throws -> String {
     var options = FormOptions()
