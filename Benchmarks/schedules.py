@@ -78,14 +78,17 @@ class Service:
                     future.set_result(message)
 
     def heard(self, method, params):
-        name = params.get("request")
-        if name not in self.ends:
-            return
-        ends = self.ends[name]
+        ends = self.end_of(params.get("request"))
         if ends["finished"].done():
             self.broken.append(f"{method} after the end of {name}")
         elif method == "event.finish":
             ends["finished"].set_result(params["response"])
+
+    def end_of(self, request):
+        """Made by whoever comes first: the event can stand in the same read as the reply that names the request."""
+        if request not in self.ends:
+            self.ends[request] = {"finished": asyncio.get_running_loop().create_future()}
+        return self.ends[request]
 
     def call(self, method, params):
         self.number += 1
@@ -107,7 +110,7 @@ async def schedule(service, url, chance):
     params = {"url": url + chance.choice(PATHS), "events": ["state", "finish"], "timeout": 20,
               "retry": {"scale": 0.001, "limit": 3}, "startImmediately": chance.random() < 0.8}
     handle = (await service.call("data.start", params))["result"]["request"]
-    ends = service.ends[handle] = {"finished": asyncio.get_running_loop().create_future()}
+    ends = service.end_of(handle)
     deeds = [chance.choice(DEEDS if chance.random() < 0.3 else DEEDS[:2]) for _ in range(chance.randint(0, 8))]
     replies = []
     for deed in [*deeds, "request.resume"]:
