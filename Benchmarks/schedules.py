@@ -80,7 +80,7 @@ class Service:
     def heard(self, method, params):
         ends = self.end_of(params.get("request"))
         if ends["finished"].done():
-            self.broken.append(f"{method} after the end of {name}")
+            self.broken.append(f"{method} after the end of {params}")
         elif method == "event.finish":
             ends["finished"].set_result(params["response"])
 
