@@ -17,7 +17,9 @@ package struct CurlCommand: Sendable {
             words += ["-H", Self.line(field.name, redaction.value(of: field))]
         }
         words += Self.corrections(attempt, body)
-        if case .roots(let file) = attempt.trust { words += ["--cacert", ShellText.quoted(file)] }
+        if attempt.url.isSecure, case .roots(let file) = attempt.trust {
+            words += ["--cacert", ShellText.quoted(file)]
+        }
         words += body.words
         words += Self.url(attempt.url, redaction)
         text = (body.input.map { "\($0) | " } ?? "") + words.joined(separator: " ")
