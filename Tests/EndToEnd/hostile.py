@@ -11,73 +11,36 @@
 import contextlib
 import socket
 import struct
-import threading
 import time
 import zlib
+
+from listening import Listening
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 LONG = 60.0
 
 
-class Hostile:
+class Hostile(Listening):
     """Serves every connection in a thread of its own."""
 
     def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port = self.listener.getsockname()[1]
-        self.changed = threading.Condition()
-        self.arrived, self.gone, self.connections, self.sockets = [], [], 0, set()
-        self.ended = threading.Event()
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.ended.set()
-        # a thread that waits in accept() is not woken by close() alone
-        with contextlib.suppress(OSError):
-            self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        for one in list(self.sockets):
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-
-    def url(self, path, scheme="http"):
-        return f"{scheme}://127.0.0.1:{self.port}{path}"
-
-    def wait_for(self, path, count=1, seconds=10.0):
-        """Until so many requests for the path have arrived."""
-        with self.changed:
-            assert self.changed.wait_for(lambda: self.arrived.count(path) >= count, seconds), f"{path} never arrived"
+        self.gone = []
+        super().__init__()
 
     def wait_gone(self, path, seconds=5.0):
         """Until the client has closed a connection that was serving the path."""
         with self.changed:
             assert self.changed.wait_for(lambda: path in self.gone, seconds), f"{path} is still connected"
 
-    def accept(self):
+    def serve(self, connection, number):
         while not self.ended.is_set():
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            self.sockets.add(connection)
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
-
-    def serve(self, connection):
-        with connection, contextlib.suppress(OSError):
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            while not self.ended.is_set():
-                path = self.request(connection)
-                if path is None:
-                    break
-                self.note(self.arrived, path)
-                name, _, argument = path[1:].partition("/")
-                if not getattr(self, "at_" + name.replace("-", "_"))(connection, argument, path):
-                    break
-        self.sockets.discard(connection)
+            path = self.request(connection)
+            if path is None:
+                break
+            self.note(self.arrived, path)
+            name, _, argument = path[1:].partition("/")
+            if not getattr(self, "at_" + name.replace("-", "_"))(connection, argument, path):
+                break
 
     def request(self, connection):
         """Reads the head of a request; gives its path, or None at the end."""
@@ -92,11 +55,6 @@ class Hostile:
                 self.stall(connection, "/tls")
                 return None
         return data.split(b" ")[1].decode()
-
-    def note(self, where, path):
-        with self.changed:
-            where.append(path)
-            self.changed.notify_all()
 
     def stall(self, connection, path):
         """Says nothing until the client closes."""

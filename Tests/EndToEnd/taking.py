@@ -12,6 +12,8 @@ import socket
 import struct
 import threading
 
+from listening import Listening
+
 LONG = 60.0
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -32,63 +34,30 @@ class Taken:
         return values[0] if values else None
 
 
-class Taker:
+class Taker(Listening):
     """Serves every connection in a thread of its own."""
 
     def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port = self.listener.getsockname()[1]
-        self.changed = threading.Condition()
-        self.taken, self.arrived, self.connections, self.sockets = [], [], 0, set()
+        self.taken = []
         self.go = threading.Event()
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
+    def __exit__(self, *raised):
         self.go.set()
-        with contextlib.suppress(OSError):
-            self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        for one in list(self.sockets):
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-
-    def url(self, path):
-        return f"http://127.0.0.1:{self.port}{path}"
-
-    def wait_for(self, path, seconds=10.0):
-        """Until the head of a request for the path has arrived."""
-        with self.changed:
-            assert self.changed.wait_for(lambda: path in self.arrived, seconds), f"{path} never arrived"
+        super().__exit__(*raised)
 
     def last(self):
         return self.taken[-1]
 
-    def accept(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            self.sockets.add(connection)
-            threading.Thread(target=self.serve, args=(connection, self.connections), daemon=True).start()
-
     def serve(self, connection, number):
-        with connection, contextlib.suppress(OSError, EOFError):
-            connection.settimeout(LONG)
-            reader = Reader(connection)
-            while head := reader.until(b"\r\n\r\n"):
-                request = Taken(head, number)
-                with self.changed:
-                    self.arrived.append(request.path)
-                    self.changed.notify_all()
-                name, _, argument = request.path[1:].partition("/")
-                if not getattr(self, "at_" + name)(connection, reader, request, argument):
-                    break
-        self.sockets.discard(connection)
+        connection.settimeout(LONG)
+        reader = Reader(connection)
+        while head := reader.until(b"\r\n\r\n"):
+            request = Taken(head, number)
+            self.note(self.arrived, request.path)
+            name, _, argument = request.path[1:].partition("/")
+            if not getattr(self, "at_" + name)(connection, reader, request, argument):
+                break
 
     def take(self, reader, request):
         """Reads the body of a request, and remembers both."""
