@@ -33,7 +33,7 @@ package final class Engine: Sendable {
     /// Makes an exchange, ready to start. What cannot be built ends with that failure once it is started.
     package func exchange(
         _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
-        advisor: (any ExchangeAdvisor)? = nil, turns: (any TurnKeeper)? = nil
+        advisor: (any ExchangeAdvisor)? = nil, turns: (any TurnKeeper)? = nil, outlet: (any BodyOutlet)? = nil
     ) async -> Exchange {
         let request: Result<Attempt, HTTPFailure>
         do throws(HTTPFailure) {
@@ -43,7 +43,7 @@ package final class Engine: Sendable {
         }
         let exchange = Exchange(
             spec, request, in: surroundings, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor,
-            turns: turns)
+            turns: turns, outlet: outlet)
         if let failure = turns?.join(exchange) { exchange.end(with: failure) }
         return exchange
     }

@@ -71,6 +71,11 @@ package struct JSONWriter: ~Copyable {
         needsComma = true
     }
 
+    /// Members of the object that is being written, already written themselves, without braces.
+    package mutating func members(_ text: JSONText) {
+        if !text.bytes.isEmpty { self.text(text) }
+    }
+
     /// Bytes as a base64 string (RFC 4648 section 4), written in place: base64 needs no escaping.
     package mutating func base64(_ data: UnsafeRawBufferPointer) {
         separate()

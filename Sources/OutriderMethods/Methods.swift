@@ -94,6 +94,7 @@ package enum Methods {
         table.add(StreamClose.self)
         table.add(StreamCredit.self)
         table.add(StreamFinish.self)
+        table.add(StreamOpen.self)
         table.add(StreamRead.self)
         table.add(StreamWrite.self)
 

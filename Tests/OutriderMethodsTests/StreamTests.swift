@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 import Testing
@@ -79,42 +80,27 @@ struct StreamTests {
         #expect(peer.events.count == count)
     }
 
+    /// A pull stream that nothing comes in for.
+    private func silent() throws -> ReadStream {
+        let hub = StreamHub(peer)
+        hub.release()
+        let call = Call(id: .integer(1), scope: scope, peer: peer, later: Later())
+        return try hub.open(ByteItems(), as: .bytes, .pull, in: call)
+    }
+
     @Test func `a read ends when the stream is closed meanwhile`() async throws {
-        let stream = ByteStream.Source.silent
-        let later = Later()
-        let call = Call(id: .integer(1), scope: scope, peer: peer, later: later)
-        let handle = try ByteStream.open(stream, .pull, in: call)
-        later.run()
-        async let read = self.code("stream.read", ["stream": .string(handle.name)])
-        while try !scope.handles.find(handle, "stream").isAwaited { await Task.yield() }
-        _ = try await self.call("stream.close", ["stream": .string(handle.name)])
+        let stream = try silent()
+        async let read = self.code("stream.read", ["stream": .string(stream.handle.name)])
+        while !stream.isAwaited { await Task.yield() }
+        _ = try await self.call("stream.close", ["stream": .string(stream.handle.name)])
         #expect(await read == -32013)
     }
 
     @Test func `a read whose time is over returns nothing and loses nothing`() async throws {
-        let later = Later()
-        let handle = try ByteStream.open(
-            ByteStream.Source.silent, .pull, in: Call(id: .integer(1), scope: scope, peer: peer, later: later))
-        later.run()
-        let piece = try await call("stream.read", ["stream": .string(handle.name), "wait": .integer(0)])
+        let stream = try silent()
+        let piece = try await call("stream.read", ["stream": .string(stream.handle.name), "wait": .integer(0)])
         #expect(piece["base64"] == .string(""))
         #expect(piece["end"] == .bool(false))
         scope.close()
-    }
-}
-
-extension ByteStream {
-    enum Source {
-        static let silent = SilentSource()
-    }
-}
-
-/// Never has anything to say, until it is cancelled.
-struct SilentSource: ByteSource {
-    var size: Int? { nil }
-
-    func next() async throws(StreamFailure) -> [UInt8]? {
-        try? await Task.sleep(for: .seconds(3600))
-        return nil
     }
 }

@@ -70,6 +70,8 @@ package final class Exchange: Sendable {
         /// When the head of the request was written.
         var uploadBegan: ContinuousClock.Instant?
         var uploadLimiter: ProgressLimiter?
+        /// Who takes the body of the answer; nil where it is kept.
+        var outlet: (any BodyOutlet)?
         /// What the client gives of the body: it hears when nobody wants it any more.
         var feeds: [any BodyFeed] = []
     }
@@ -93,7 +95,7 @@ package final class Exchange: Sendable {
     init(
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in surroundings: Surroundings, quota: BodyQuota,
         keepsBody: Bool, observer: (any ExchangeObserver)?, advisor: (any ExchangeAdvisor)?,
-        turns: (any TurnKeeper)?
+        turns: (any TurnKeeper)?, outlet: (any BodyOutlet)?
     ) {
         self.turns = turns
         destination = spec.destination
@@ -104,6 +106,7 @@ package final class Exchange: Sendable {
         self.quota = quota
         number = surroundings.counters.next()
         var state = State(request: request, observer: observer, advisor: advisor)
+        state.outlet = outlet
         state.uploadLimiter = observer?.progressInterval.map { ProgressLimiter(interval: .seconds($0)) }
         switch request {
         case .success(let attempt):
@@ -152,7 +155,7 @@ package final class Exchange: Sendable {
     }
 
     /// Ends it early, unless it has ended.
-    func end(with failure: HTTPFailure) {
+    package func end(with failure: HTTPFailure) {
         let task = state.withLock { state -> Task<Void, Never>? in
             guard !state.isEnding, state.cancellation == nil else { return nil }
             state.cancellation = failure

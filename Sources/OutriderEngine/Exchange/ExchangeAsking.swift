@@ -77,7 +77,7 @@ extension ExchangeRunner {
         guard var found, let name = policy.callback, let advisor = exchange.advisor else { return found }
         let moment = ExchangeMoment(
             attempt: number, retries: exchange.snapshot.retries, redirects: hops, request: attempt,
-            head: ExchangeHead(status: answer.status, version: answer.version, fields: answer.fields))
+            head: ExchangeHead(answer))
         exchange.hold()
         defer { exchange.release() }
         guard let changed = try await advisor.redirect(name, found.hop, next: found.attempt, moment) else { return nil }
@@ -119,10 +119,32 @@ extension ExchangeRunner {
             try await advisor.judge(moment(attempt, machine))
             return machine.judged()
         } catch {
-            if let body = answer?.body, body.expectedBytes != nil { await drain(body) }
+            if outlet != nil, await keepRefused() { return machine.failed(error) }
+            if outlet == nil, let body = answer?.body, body.expectedBytes != nil { await drain(body) }
             giveUp()
             return machine.failed(error)
         }
+    }
+
+    /// What a client will not get as a stream it gets with the response: its beginning, if that comes soon. Returns
+    /// whether that is all of it.
+    private mutating func keepRefused() async -> Bool {
+        guard let body = answer?.body else { return true }
+        sink = Self.sink(for: exchange, .inline)
+        let patience = exchange.surroundings.executors.later(seconds: 1) { body.abandon() }
+        defer { patience.cancel() }
+        do throws(HTTPFailure) {
+            while sink.size < 64 << 10 {
+                guard let chunk = try await body.next() else {
+                    note(body.timeline)
+                    return true
+                }
+                try await sink.take(chunk)
+            }
+        } catch {
+            // what came is there
+        }
+        return false
     }
 
     mutating func review(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
@@ -210,6 +232,8 @@ extension ExchangeRunner {
     /// A body that cannot be sent twice, or an origin that had too many retries, leaves things as they are.
     private func permitted(_ verdict: RetryVerdict, _ machine: borrowing ExchangeMachine) -> RetryVerdict {
         guard let attempt, machine.attempts > 0 else { return verdict }
+        // what a client was given cannot be taken back
+        if outlet?.hasTaken == true { return .doNotRetry }
         guard attempt.body.isReplayable else {
             return .fail(
                 HTTPFailure(.bodyUnreadable, "the request cannot be repeated: its body can be read only once"))
@@ -222,6 +246,6 @@ extension ExchangeRunner {
     ) -> ExchangeMoment {
         ExchangeMoment(
             attempt: machine.attempts + (isNext ? 1 : 0), retries: machine.retries, redirects: hops, request: attempt,
-            head: answer.map { ExchangeHead(status: $0.status, version: $0.version, fields: $0.fields) })
+            head: answer.map(ExchangeHead.init))
     }
 }

@@ -9,6 +9,7 @@ import OutriderTransport
 struct ExchangeRunner: ~Copyable {
     let exchange: Exchange
     let observer: (any ExchangeObserver)?
+    let outlet: (any BodyOutlet)?
     let began = ContinuousClock.now
     /// When the body of the answer began to move.
     private var moved = ContinuousClock.now
@@ -19,7 +20,7 @@ struct ExchangeRunner: ~Copyable {
     var answer: AttemptResponse?
     var hops: [RedirectHop] = []
     private var timelines: [Timeline] = []
-    private var sink: BodySink
+    var sink: BodySink
     /// The body, once somebody looked at it before the end.
     private var body: ExchangeOutcome.Body?
     private var limiter: ProgressLimiter?
@@ -30,13 +31,14 @@ struct ExchangeRunner: ~Copyable {
     init(_ exchange: Exchange) {
         self.exchange = exchange
         (observer, isNew) = exchange.introduce()
+        outlet = exchange.outlet
         limiter = observer?.progressInterval.map { ProgressLimiter(interval: .seconds($0)) }
         sink = Self.sink(for: exchange)
     }
 
-    private static func sink(for exchange: Exchange) -> BodySink {
+    static func sink(for exchange: Exchange, _ destination: BodyDestination? = nil) -> BodySink {
         BodySink(
-            exchange.destination, maxInline: exchange.maxInline,
+            destination ?? exchange.destination, maxInline: exchange.maxInline,
             store: BodyStore(quota: exchange.quota, workspace: exchange.surroundings.workspace))
     }
 
@@ -91,7 +93,7 @@ struct ExchangeRunner: ~Copyable {
                 return machine.redirected()
             }
             self.answer = answer
-            let head = ExchangeHead(status: answer.status, version: answer.version, fields: answer.fields)
+            let head = ExchangeHead(answer)
             while !exchange.answered(head, expecting: answer.body.expectedBytes) { await exchange.untilResumed() }
             if let observer {
                 await observer.heard(.state(.responded, at: .now))
@@ -108,13 +110,16 @@ struct ExchangeRunner: ~Copyable {
         guard let body = answer?.body else { return machine.received() }
         do throws(HTTPFailure) {
             sink.expect(body.expectedBytes)
+            if let outlet, let answer { try await outlet.begin(ExchangeHead(answer), expecting: body.expectedBytes) }
             if limiter != nil { moved = .now }
             while let chunk = try await body.next() {
                 try await sink.take(chunk)
+                if let outlet { try await outlet.take(BodyChunk(chunk)) }
                 let (progress, goesOn) = exchange.received(Int64(sink.size))
                 if limiter != nil { await report(progress, isLast: false) }
                 if !goesOn { await exchange.untilResumed() }
             }
+            if let outlet { try await outlet.finish() }
             timelines.append(body.timeline)
             return machine.received()
         } catch {
@@ -198,10 +203,16 @@ struct ExchangeRunner: ~Copyable {
         }
         let outcome = ExchangeOutcome(
             url: url, method: attempt?.method ?? exchange.method,
-            head: answer.map { ExchangeHead(status: $0.status, version: $0.version, fields: $0.fields) },
+            head: answer.map(ExchangeHead.init),
             body: body, bodyBytes: size, isTruncated: isTruncated, failure: failure, attempts: attempts,
             redirects: hops, timelines: timelines, total: (ContinuousClock.now - began).seconds)
         await exchange.end(outcome, observer)
+    }
+}
+
+extension ExchangeHead {
+    init(_ answer: AttemptResponse) {
+        self.init(status: answer.status, version: answer.version, fields: answer.fields)
     }
 }
 

@@ -36,6 +36,8 @@ extension Exchange {
         }
     }
 
+    var outlet: (any BodyOutlet)? { state.withLock { $0.outlet } }
+
     var advisor: (any ExchangeAdvisor)? { state.withLock { $0.advisor } }
 
     /// The next sending begins: throws if it must not, false if it must wait for the end of a suspension.
@@ -142,6 +144,7 @@ extension Exchange {
             sent: outcome.timelines.reduce(0) { $0 &+ $1.bytesSent },
             received: outcome.timelines.reduce(0) { $0 &+ $1.bytesReceived })
         let phase = outcome.failure?.kind == .explicitlyCancelled ? RequestPhase.cancelled : .finished
+        await outlet?.over(outcome)
         if let observer {
             await observer.heard(.state(phase, at: .now))
             await observer.heard(.finish(outcome))
@@ -153,6 +156,7 @@ extension Exchange {
             state.task = nil
             state.observer = nil
             state.advisor = nil
+            state.outlet = nil
             state.control = nil
             state.snapshot.timelines = outcome.timelines
             state.built = nil

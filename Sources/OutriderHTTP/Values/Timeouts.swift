@@ -16,5 +16,8 @@ package struct Timeouts: Sendable, Equatable {
     /// Everything together, waiting for a connection included. Default 300.
     package var total = 300.0
 
+    /// The default of `total` where the body is a stream, which may go on for a year.
+    package static let streamTotal = 31_536_000.0
+
     package init() {}
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
-import Synchronization
 
 /// Opens a stream of a given length, to try reading and credit.
 struct DiagnosticsStream: Method {
@@ -23,7 +23,7 @@ struct DiagnosticsStream: Method {
     }
 
     struct Result: JSONEncodable {
-        var stream: Handle<ByteStream>
+        var stream: Handle<ReadStream>
         var size: Int
 
         func encode(to writer: inout JSONWriter) {
@@ -36,26 +36,33 @@ struct DiagnosticsStream: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let stream = try ByteStream.open(Alphabet(size: params.bytes), params.mode, in: call)
-        return Result(stream: stream, size: params.bytes)
-    }
-}
-
-/// So many bytes, from `a` to `z` and again.
-private final class Alphabet: ByteSource {
-    let size: Int?
-    private let given = Mutex(0)
-
-    init(size: Int) { self.size = size }
-
-    func next() async throws(StreamFailure) -> [UInt8]? {
-        let (start, count) = given.withLock { given in
-            let start = given
-            let count = min(StreamMachine.chunkBytes, (size ?? 0) - start)
-            given += count
-            return (start, count)
+        let hub = StreamHub(call.peer)
+        let stream = try hub.open(ByteItems(), as: .bytes, params.mode, in: call)
+        let size = params.bytes
+        call.afterReply {
+            hub.release()
+            // Ends with the stream, which ends with its connection at the latest.
+            let task = Task { await produce(size, hub) }
+            hub.whenUnwanted { _ in task.cancel() }
         }
-        guard count > 0 else { return nil }
-        return (start..<start + count).map { UInt8(ascii: "a") + UInt8(truncatingIfNeeded: $0 % 26) }
+        return Result(stream: stream.handle, size: size)
+    }
+
+    /// So many bytes, from `a` to `z` and again.
+    private static func produce(_ size: Int, _ hub: StreamHub) async {
+        do throws(HTTPFailure) {
+            try hub.begin(contentType: nil, size: size)
+            var given = 0
+            while given < size {
+                let count = min(StreamMachine.chunkBytes, size - given)
+                let bytes = (given..<given + count).map { UInt8(ascii: "a") + UInt8(truncatingIfNeeded: $0 % 26) }
+                try await hub.take(bytes)
+                given += count
+            }
+            try await hub.bodyEnded()
+            await hub.end(nil)
+        } catch {
+            await hub.end(error)
+        }
     }
 }

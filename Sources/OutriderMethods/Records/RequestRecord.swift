@@ -64,8 +64,14 @@ final class RequestRecord: Holdable {
     }
 
     /// Makes the request, not yet started, and puts it under its handle. Throws `tooMany` and `clientGone`.
+    ///
+    /// - Parameters:
+    ///   - isOfCall: whether the call waits for its end.
+    ///   - eventsNameCall: whether events may come before the reply that names the request; if nil, as `isOfCall`.
+    ///   - outlet: who takes the body.
     static func make(
-        _ params: RequestParameters, _ call: Call<ClientScope>, isOfCall: Bool
+        _ params: RequestParameters, _ call: Call<ClientScope>, isOfCall: Bool, eventsNameCall: Bool? = nil,
+        outlet: (any BodyOutlet)? = nil
     ) async throws(RPCError) -> RequestRecord {
         let scope = call.scope
         if params.isDetached, call.peer.info.transport == .stdio {
@@ -80,7 +86,8 @@ final class RequestRecord: Holdable {
             params.events.isEmpty && !asks
             ? nil
             : RequestEvents(
-                params.events, of: handle.name, call: isOfCall ? call.id : nil, tag: params.spec.tag, peer: call.peer,
+                params.events, of: handle.name, call: eventsNameCall ?? isOfCall ? call.id : nil, tag: params.spec.tag,
+                peer: call.peer,
                 keeps: params.isDetached || params.events.contains(.pulled))
         let engine = scope.service.engine
         let asker = asks ? events.map { assembly.asker(params, call, handle.name, $0) } : nil
@@ -91,7 +98,7 @@ final class RequestRecord: Holdable {
             asker.map { assembly.advisor(params, $0, review) } ?? review.map { ReviewOnly($0) }
         let exchange = await engine.exchange(
             spec, quota: scope.quota, keepsBody: !isOfCall || params.isDetached, observer: events, advisor: advisor,
-            turns: assembly.session?.session)
+            turns: assembly.session?.session, outlet: outlet)
         let owner = params.isDetached ? scope.service.detached : scope.handles
         let record = RequestRecord(
             params, handle, exchange, owner: owner, isOfCall: isOfCall, events: events, session: assembly.session,

@@ -66,6 +66,8 @@ extension RequestRecord {
         } else if case .kept(let kept) = outcome.body {
             (body, failure) = keptBody(kept, outcome, engine)
             failure = conclusion.failure ?? failure
+        } else if case .memory(let bytes, _) = outcome.body {
+            body = ResponseBodyShape.make(bytes, outcome, serialize).0
         } else {
             body = ResponseBodyShape.empty(outcome, isAsked: exchange.destination != .discard)
         }

@@ -44,9 +44,9 @@ struct HandlersParameter: JSONDecodable {
 
 extension ResponseWishes {
     /// `validate`, `handlers` and `maxBody` among other members; nil when none of them says anything.
-    static func read(_ fields: inout JSONFields) throws(JSONComplaint) -> ResponseWishes? {
+    static func read(_ fields: inout JSONFields, isStream: Bool) throws(JSONComplaint) -> ResponseWishes? {
         let validate: ValidateParameter? = try fields.optional("validate")
-        let handlers: HandlersParameter? = try fields.optional("handlers")
+        let handlers: HandlersParameter? = isStream ? nil : try fields.optional("handlers")
         let maxBody = try fields.integer("maxBody", in: 0...9_007_199_254_740_992)
         if validate == nil, handlers == nil, maxBody == nil { return nil }
         return ResponseWishes(

@@ -8,7 +8,7 @@ import OutriderJSON
 /// A RequestSpec of the contract: one request, and how its caller wants to hear of it.
 struct RequestParameters: JSONDecodable {
     /// As asked for; the engine's settings fill in what was left out.
-    var spec: RequestSpec
+    var spec = RequestSpec(url: "")
     var timeout: TimeoutParameter?
     var events = EventKinds()
     /// Let it outlive its connection.
@@ -24,10 +24,32 @@ struct RequestParameters: JSONDecodable {
     var codes: RequestCodes?
     private var maxInline: Int?
 
+    /// Whether the body goes to a stream, so that there is nothing to say about where it is kept, and in what shape.
+    private var isStream = false
+
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
+        let url = try read(&fields)
+        try fields.finish()
+        _ = try JSONFields.need("url", url)
+    }
+
+    /// For a request whose body goes to a stream, with members that say to what kind of one.
+    init(
+        json: JSONValue, stream others: (inout JSONFields) throws(JSONComplaint) -> Void
+    ) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        isStream = true
+        let url = try read(&fields)
+        try others(&fields)
+        try fields.finish()
+        _ = try JSONFields.need("url", url)
+    }
+
+    /// Reads what it knows, and returns the URL.
+    private mutating func read(_ fields: inout JSONFields) throws(JSONComplaint) -> String? {
         let url: String? = try fields.optional("url")
-        spec = RequestSpec(url: url ?? "")
+        spec.url = url ?? ""
         if let method: String = try fields.optional("method") { spec.method = method }
         if let headers: FieldsParameter = try fields.optional("headers") { spec.fields = headers.fields }
         if let query: ValuesParameter = try fields.optional("query") { spec.query = query.object }
@@ -37,15 +59,13 @@ struct RequestParameters: JSONDecodable {
         if let compress: CompressParameter = try fields.optional("compress") { spec.compression = compress.compression }
         spec.expectsContinue = try fields.optional("expectContinue") ?? false
         timeout = try fields.optional("timeout")
-        if let destination: BodyDestination = try fields.choice("bodyTo") { spec.destination = destination }
-        maxInline = try fields.integer("maxInline", in: 0...8_388_608)
-        if let serialize: SerializeParameter = try fields.optional("serialize") { spec.serialize = serialize.spec }
+        if isStream { spec.destination = .discard } else { try readDestination(&fields) }
         try readPlan(&fields)
-        spec.wishes = try ResponseWishes.read(&fields)
+        spec.wishes = try ResponseWishes.read(&fields, isStream: isStream)
         if let events: EventKinds = try fields.optional("events") { self.events = events }
         spec.metrics = try fields.optional("metrics") ?? false
         spec.tag = try fields.optional("tag")
-        isDetached = try fields.optional("detach") ?? false
+        if !isStream { isDetached = try fields.optional("detach") ?? false }
         showsHandle = try fields.optional("handles") ?? true
         session = try fields.optional("session")
         if let interceptors: [InterceptorParameter] = try fields.optional("interceptors") {
@@ -53,8 +73,13 @@ struct RequestParameters: JSONDecodable {
         }
         priority = try fields.choice("priority")
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
-        try fields.finish()
-        _ = try JSONFields.need("url", url)
+        return url
+    }
+
+    private mutating func readDestination(_ fields: inout JSONFields) throws(JSONComplaint) {
+        if let destination: BodyDestination = try fields.choice("bodyTo") { spec.destination = destination }
+        maxInline = try fields.integer("maxInline", in: 0...8_388_608)
+        if let serialize: SerializeParameter = try fields.optional("serialize") { spec.serialize = serialize.spec }
     }
 
     /// What is to happen around the sending; most say nothing of it.
@@ -100,6 +125,7 @@ struct RequestParameters: JSONDecodable {
     func spec(with settings: EngineSettings, _ timeout: TimeoutParameter? = nil) -> RequestSpec {
         var spec = spec
         spec.timeouts = settings.timeouts
+        if isStream { spec.timeouts.total = Timeouts.streamTotal }
         timeout?.apply(to: &spec.timeouts)
         self.timeout?.apply(to: &spec.timeouts)
         spec.maxInline = maxInline ?? settings.maxInline

@@ -9,11 +9,11 @@ struct StreamClose: Method {
     static let name = "stream.close"
 
     struct Params: JSONDecodable {
-        var stream: Handle<ByteStream>
+        var stream: Handle<ReadStream>
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
-            let stream = try fields.optional("stream", as: Handle<ByteStream>.self)
+            let stream = try fields.optional("stream", as: Handle<ReadStream>.self)
             try fields.finish()
             self.stream = try JSONFields.need("stream", stream)
         }

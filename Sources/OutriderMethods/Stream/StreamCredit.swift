@@ -9,12 +9,12 @@ struct StreamCredit: Method {
     static let name = "stream.credit"
 
     struct Params: JSONDecodable {
-        var stream: Handle<ByteStream>
+        var stream: Handle<ReadStream>
         var bytes: Int
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
-            let stream = try fields.optional("stream", as: Handle<ByteStream>.self)
+            let stream = try fields.optional("stream", as: Handle<ReadStream>.self)
             let bytes = try fields.integer("bytes", in: 0...StreamMachine.creditLimit)
             try fields.finish()
             self.stream = try JSONFields.need("stream", stream)

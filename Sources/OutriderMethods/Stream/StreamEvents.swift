@@ -1,32 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderHTTP
 import OutriderJSON
+
+/// How the items of a stream look to a client.
+package struct ItemLook: Sendable {
+    /// Where a read puts them.
+    package enum Place: Sendable { case base64, text, values }
+
+    /// The event that carries one.
+    package var event: String
+    package var place: Place
+
+    package init(event: String, place: Place = .values) {
+        self.event = event
+        self.place = place
+    }
+
+    package static let bytes = ItemLook(event: "event.data", place: .base64)
+    package static let text = ItemLook(event: "event.text", place: .text)
+    package static let lines = ItemLook(event: "event.text")
+    package static let values = ItemLook(event: "event.value")
+    package static let frames = ItemLook(event: "event.data")
+}
 
 protocol StreamEvent: JSONEncodable, Sendable {
     var name: String { get }
 }
 
-/// `event.data`: the next bytes of a push stream.
-struct Chunk: StreamEvent {
-    var name: String { "event.data" }
-    var stream: Handle<ByteStream>
-    var piece: StreamMachine.Piece
+/// The next items of a push stream: one in an event of its kind, or several in `event.values`.
+struct PieceEvent: StreamEvent {
+    private let stream: ReadStream
+    private let piece: StreamMachine.Piece
+
+    init(_ stream: ReadStream, _ piece: StreamMachine.Piece) {
+        self.stream = stream
+        self.piece = piece
+    }
+
+    var name: String { stream.isBatched ? "event.values" : stream.look.event }
 
     func encode(to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("stream", stream)
+            writer.member("stream", stream.handle)
             writer.member("seq", piece.sequence)
             writer.member("offset", piece.offset)
-            piece.bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
+            if stream.look.place != .base64 { writer.member("bytes", piece.bytes) }
+            if stream.isBatched {
+                writer.values(of: piece)
+                if let failure = piece.failure { writer.member("error", FailureShape(failure)) }
+            } else if let item = piece.items.first {
+                writer.members(of: item)
+            }
         }
     }
+
+    var expectedBytes: Int { piece.expectedBytes }
 }
 
 /// `event.end`: a push stream has ended.
-struct End: StreamEvent {
+struct EndEvent: StreamEvent {
     var name: String { "event.end" }
-    var stream: Handle<ByteStream>
+    var stream: Handle<ReadStream>
     var sequence: Int
     /// Bytes in all.
     var size: Int
@@ -39,5 +75,45 @@ struct End: StreamEvent {
             writer.member("size", size)
             writer.member("error", failure)
         }
+    }
+}
+
+extension StreamMachine.Piece {
+    var expectedBytes: Int { items.reduce(192) { $0 &+ $1.writtenBytes } }
+}
+
+extension JSONWriter {
+    /// An item in an event of its own.
+    fileprivate mutating func members(of item: StreamItem) {
+        switch item.content {
+        case .data(let bytes): bytes.withUnsafeBytes { member("base64", base64: $0) }
+        case .text(let text): member("text", text)
+        case .value(let value): member("value", value)
+        case .members(let members): self.members(members)
+        case .failed(let failure): member("error", FailureShape(failure))
+        }
+    }
+
+    /// Items in a list, which is empty for one that is wrong.
+    mutating func values(of piece: StreamMachine.Piece) {
+        name("values")
+        array { writer in
+            for item in piece.items {
+                switch item.content {
+                case .data(let bytes):
+                    writer.object { writer in bytes.withUnsafeBytes { writer.member("base64", base64: $0) } }
+                case .text(let text), .value(let text): writer.text(text)
+                case .members(let members): writer.object { $0.members(members) }
+                case .failed: break
+                }
+            }
+        }
+    }
+}
+
+extension StreamMachine.Piece {
+    /// What is wrong with its one item.
+    var failure: HTTPFailure? {
+        if case .failed(let failure)? = items.first?.content { failure } else { nil }
     }
 }

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides when a stream of bytes flows to a client, and in which pieces.
+package import OutriderHTTP
+
+/// Decides when a stream flows to a client, and in which pieces.
 ///
 ///     open ──source ended──▶ ended ──all delivered──▶ done
 ///       └──────────────close──┴──────────────────────▶ done
 ///
-/// A push stream sends at most its credit, and holds back one chunk of the source beyond that. A pull stream holds up
-/// to `readAhead` bytes and one chunk.
-/// Responsible for: pieces, their numbers and offsets; how much is buffered.
-/// Not responsible for: where bytes come from, and how events travel.
+/// A push stream sends items while it has credit, and wants the next chunk of its source once it holds no whole item. The
+/// item that uses the credit up may be longer than the rest of it, unless items are bytes or text, which are cut; what it
+/// took too much is taken from the next credit. A pull stream holds up to `readAhead` bytes and one chunk.
+/// Responsible for: pieces, their numbers and offsets; how much is held.
+/// Not responsible for: where bytes come from, what items are, and how events travel.
 package struct StreamMachine: ~Copyable {
-    /// Bytes in one event at most; its line then stays under 64 KiB in base64.
+    /// Bytes in one event at most, unless one item is longer; its line then stays under 64 KiB.
     package static let chunkBytes = 32768
+    /// The JSON of the items in one event, at most, likewise.
+    package static let writtenBytes = 49152
     /// Bytes that a pull stream reads before it is asked.
     package static let readAhead = 65536
     /// The most credit that can add up: 2^53.
@@ -23,15 +28,18 @@ package struct StreamMachine: ~Copyable {
         case pull
     }
 
-    /// Some bytes of the stream, and where they stand.
-    package struct Piece: Equatable, Sendable {
-        package var bytes: [UInt8]
+    /// Some items, and where they stand.
+    package struct Piece: Sendable {
+        package var items: [StreamItem]
         package var offset: Int
+        /// What they took of the body.
+        package var bytes: Int
         package var sequence: Int
     }
 
     /// What the runner should do.
-    package enum Step: Equatable {
+    package enum Step {
+        /// Get the next chunk of the source, and `feed` it.
         case fetch
         case send(Piece)
         /// The last event: its number, and how many bytes there were.
@@ -41,7 +49,7 @@ package struct StreamMachine: ~Copyable {
     }
 
     /// What a read gets.
-    package enum Read: Equatable {
+    package enum Read {
         case piece(Piece, end: Bool)
         case wait
         case wrongMode
@@ -50,58 +58,102 @@ package struct StreamMachine: ~Copyable {
 
     private enum Phase { case open, ended, done }
 
-    private let isPush: Bool
+    package let isPush: Bool
+    package let isBatched: Bool
+    private let endsOnError: Bool
+    private let budget: ItemBudget
+    /// The longest item that the client can read, written.
+    private let longest: Int
     private var phase = Phase.open
-    private var credit: Int
-    private var buffer: [UInt8] = []
-    /// Bytes of the buffer that are delivered.
-    private var head = 0
+    private var scanner: any ItemScanner
+    /// An item that did not fit behind others into a message.
+    private var pending: StreamItem?
+    private var credit = 0
     private var offset = 0
     private var sequence = 0
-    /// How long the whole will be, where the source knows: the last piece then says that it is the last.
-    private let size: Int?
+    /// Bytes that came.
+    private var fed = 0
+    /// How long the whole will be, where it is known: the last piece then says that it is the last.
+    private var size: Int?
+    /// Why it ended early.
+    package private(set) var failure: HTTPFailure?
 
-    package init(_ mode: Mode, size: Int? = nil) {
-        self.size = size
-        switch mode {
-        case .push(let credit):
-            isPush = true
-            self.credit = credit
-        case .pull:
-            isPush = false
-            credit = 0
-        }
+    /// - Parameters:
+    ///   - isBatched: whether an event may hold several items; a read always may.
+    ///   - endsOnError: whether an item that is wrong is the last.
+    ///   - longest: of a message that the client can read, in bytes.
+    package init(
+        _ mode: Mode, _ scanner: any ItemScanner = ByteItems(), isBatched: Bool = false, endsOnError: Bool = false,
+        longest: Int? = nil
+    ) {
+        self.scanner = scanner
+        self.isBatched = isBatched
+        self.endsOnError = endsOnError
+        // what an event says beside its items
+        self.longest = max(64, (longest ?? .max) &- 512)
+        budget = ItemBudget(bytes: Self.chunkBytes, written: min(Self.writtenBytes, self.longest))
+        isPush = mode != .pull
+        if case .push(let credit) = mode { self.credit = credit }
     }
 
     // MARK: the source
 
+    /// A body begins. Throws why it cannot be looked at, which ends the stream.
+    package mutating func begin(contentType: String?, size: Int? = nil) throws(HTTPFailure) {
+        guard phase == .open else { return }
+        self.size = scanner.isContinuous ? size.map { $0 &+ fed } : nil
+        do throws(HTTPFailure) {
+            try scanner.begin(contentType: contentType)
+        } catch {
+            sourceEnded(error)
+            throw error
+        }
+    }
+
+    package mutating func feed(_ bytes: [UInt8]) {
+        guard phase == .open else { return }
+        fed &+= bytes.count
+        scanner.feed(bytes)
+    }
+
+    /// The body is over; another one may begin.
+    package mutating func bodyEnded() {
+        if phase == .open { scanner.end() }
+    }
+
+    /// Nothing more will come.
+    package mutating func sourceEnded(_ failure: HTTPFailure? = nil) {
+        guard phase == .open else { return }
+        phase = .ended
+        self.failure = failure
+        // what there is no credit for would hold up the end of what somebody cancelled
+        if isPush, failure?.kind.isEnd == true { drop() }
+    }
+
     package mutating func step() -> Step {
         switch phase {
         case .done: return .stop
-        case .open where buffered == 0: return .fetch
-        case .open where !isPush: return buffered < Self.readAhead ? .fetch : .wait
-        case .ended where isPush && buffered == 0:
-            phase = .done
-            return .end(sequence: sequence, size: offset)
+        case .open where !isPush: return held < Self.readAhead || !hasItem() ? .fetch : .wait
+        case .ended where !isPush: return .wait
         case .open, .ended:
-            guard isPush, credit > 0 else { return .wait }
-            let piece = take(min(credit, Self.chunkBytes))
-            credit -= piece.bytes.count
-            return .send(piece)
+            let most = ItemBudget(bytes: min(credit, budget.bytes), written: budget.written)
+            if credit > 0, let piece = take(most, isBatched) {
+                credit -= piece.bytes
+                return .send(piece)
+            }
+            if hasItem() { return .wait }
+            if phase == .open { return .fetch }
+            phase = .done
+            // what came behind the last item belongs to the whole, too
+            return .end(sequence: sequence, size: failure == nil ? fed : offset)
         }
     }
 
-    package mutating func received(_ bytes: [UInt8]) {
-        guard phase == .open else { return }
-        if head > 0 {
-            buffer.removeFirst(head)
-            head = 0
-        }
-        buffer.append(contentsOf: bytes)
-    }
-
-    package mutating func sourceEnded() {
-        if phase == .open { phase = .ended }
+    /// That piece did not go out, and will not: the request is over.
+    package mutating func lost(_ piece: Piece) {
+        offset = piece.offset
+        sequence = piece.sequence
+        drop()
     }
 
     // MARK: the client
@@ -110,39 +162,104 @@ package struct StreamMachine: ~Copyable {
     package mutating func grant(_ bytes: Int) -> Int? {
         guard isPush else { return nil }
         credit = min(credit.addingReportingOverflow(bytes).partialValue, Self.creditLimit)
-        return credit
+        return max(0, credit)
     }
 
-    package mutating func read(upTo limit: Int) -> Read {
+    /// The next items: one at least, if there is one, then more up to so many bytes and items.
+    package mutating func read(upTo bytes: Int, items: Int = .max) -> Read {
         if isPush { return .wrongMode }
-        switch phase {
-        case .done: return .stop
-        case .open where buffered == 0 && size != offset: return .wait
-        case .open, .ended:
-            let piece = take(limit)
-            let end = buffered == 0 && (phase == .ended || size == offset)
-            if end { phase = .done }
-            return .piece(piece, end: end)
+        if phase == .done { return .stop }
+        if let piece = take(ItemBudget(bytes: bytes, written: longest), true, most: items) {
+            let isLast = size == offset || (phase == .ended && !hasItem())
+            // that an item is wrong, and that the stream ended early, are told one after the other
+            guard isLast, !piece.isFailure else { return .piece(piece, end: false) }
+            phase = .done
+            return .piece(piece, end: true)
         }
+        guard phase == .ended || size == offset else { return .wait }
+        phase = .done
+        return .piece(readNothing(), end: true)
     }
 
-    /// A read whose time is over without a byte.
-    package mutating func readNothing() -> Piece { take(0) }
+    /// A read whose time is over without an item.
+    package mutating func readNothing() -> Piece {
+        defer { sequence += 1 }
+        return Piece(items: [], offset: offset, bytes: 0, sequence: sequence)
+    }
 
     package mutating func close() {
         phase = .done
-        buffer = []
-        head = 0
+        drop()
     }
 
-    private var buffered: Int { buffer.count - head }
+    // MARK: items
 
-    private mutating func take(_ limit: Int) -> Piece {
-        let count = min(limit, buffered)
-        let piece = Piece(bytes: Array(buffer[head..<head + count]), offset: offset, sequence: sequence)
-        head += count
-        offset += count
+    private var held: Int { scanner.held + (pending?.bytes ?? 0) }
+
+    private mutating func hasItem() -> Bool { pending != nil || scanner.hasNext() }
+
+    private mutating func drop() {
+        scanner = ByteItems()
+        pending = nil
+    }
+
+    /// Nil if there is no item now.
+    private mutating func take(_ limit: ItemBudget, _ isBatched: Bool, most: Int = .max) -> Piece? {
+        var piece = Piece(items: [], offset: offset, bytes: 0, sequence: sequence)
+        var left = limit
+        while piece.items.count < most, let item = next(left) {
+            // a long item travels alone, and so does one that is wrong
+            if !piece.items.isEmpty, item.isFailure || item.bytes > left.bytes || item.writtenBytes > left.written {
+                pending = item
+                break
+            }
+            piece.items.append(item)
+            piece.bytes += item.bytes
+            offset += item.bytes
+            if item.isFailure { failed(item) }
+            guard isBatched, !scanner.isContinuous, !item.isFailure else { break }
+            left.bytes -= item.bytes
+            left.written -= item.writtenBytes
+            if left.bytes <= 0 || left.written <= 0 { break }
+        }
+        guard !piece.items.isEmpty else { return nil }
         sequence += 1
         return piece
+    }
+
+    private mutating func next(_ budget: ItemBudget) -> StreamItem? {
+        defer { pending = nil }
+        if let pending { return pending }
+        do throws(HTTPFailure) {
+            guard let item = try scanner.next(within: budget) else { return nil }
+            guard item.writtenBytes > longest else { return item }
+            let failure = HTTPFailure(
+                .limitExceeded, "an item of \(item.bytes) bytes is longer than maxMessageBytes allows", sent: .sent)
+            return StreamItem(.failed(failure), bytes: item.bytes)
+        } catch {
+            sourceEnded(error)
+            failure = error
+            drop()
+            return nil
+        }
+    }
+
+    private mutating func failed(_ item: StreamItem) {
+        guard endsOnError, case .failed(let failure) = item.content else { return }
+        drop()
+        phase = .ended
+        self.failure = HTTPFailure(
+            .explicitlyCancelled, "the stream was cancelled because of an item: \(failure.message)", sent: .sent)
+    }
+}
+
+extension StreamMachine.Piece {
+    /// Whether it is an item that is not what was asked for.
+    package var isFailure: Bool { items.first?.isFailure ?? false }
+}
+
+extension StreamItem {
+    fileprivate var isFailure: Bool {
+        if case .failed = content { true } else { false }
     }
 }

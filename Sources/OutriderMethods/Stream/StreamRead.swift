@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
@@ -9,15 +10,17 @@ struct StreamRead: Method {
     static let name = "stream.read"
 
     struct Params: JSONDecodable {
-        var stream: Handle<ByteStream>
+        var stream: Handle<ReadStream>
         var bytes: Int
+        var items: Int
         /// Seconds.
         var wait: Double
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
-            let stream = try fields.optional("stream", as: Handle<ByteStream>.self)
+            let stream = try fields.optional("stream", as: Handle<ReadStream>.self)
             bytes = try fields.integer("bytes", in: 1...8_388_608) ?? 32768
+            items = try fields.integer("items", in: 1...1_000_000) ?? .max
             wait = try fields.number("wait", in: 0...600) ?? 30
             try fields.finish()
             self.stream = try JSONFields.need("stream", stream)
@@ -26,27 +29,38 @@ struct StreamRead: Method {
 
     struct Result: JSONEncodable {
         var piece: StreamMachine.Piece
+        var place: ItemLook.Place
         var end: Bool
-        var failure: JSONText?
+        var failure: HTTPFailure?
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
-                piece.bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
+                switch (place, piece.items.first?.content) {
+                case (.base64, .data(let bytes)), (.text, .data(let bytes)):
+                    bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
+                case (.base64, _): writer.member("base64", "")
+                case (.text, .text(let text)): writer.member("text", text)
+                case (.text, _): writer.member("text", "")
+                case (.values, _): writer.values(of: piece)
+                }
                 writer.member("offset", piece.offset)
+                if place != .base64 { writer.member("bytes", piece.bytes) }
                 writer.member("seq", piece.sequence)
                 writer.member("end", end)
-                writer.member("error", failure)
+                if let failure = failure ?? piece.failure { writer.member("error", FailureShape(failure)) }
             }
         }
+
+        var expectedBytes: Int { piece.expectedBytes }
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let handles = call.scope.handles
         let stream = try handles.find(params.stream, "stream")
-        switch try await stream.read(upTo: params.bytes, wait: .seconds(params.wait)) {
+        switch try await stream.read(upTo: params.bytes, items: params.items, wait: .seconds(params.wait)) {
         case .piece(let piece, let end, let failure):
             if end { handles.remove(params.stream) }
-            return Result(piece: piece, end: end, failure: failure)
+            return Result(piece: piece, place: stream.look.place, end: end, failure: failure)
         case .wrongMode:
             throw RPCError.wrongState("this stream sends events; open it with mode \"pull\" to read it", "push")
         case .busy:

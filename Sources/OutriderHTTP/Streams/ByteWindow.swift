@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Bytes that come at one end, in pieces of any length, and are taken at the other.
+struct ByteWindow: Sendable {
+    private(set) var bytes: [UInt8] = []
+    /// Where what is left begins.
+    private(set) var start = 0
+
+    var count: Int { bytes.count - start }
+    var isEmpty: Bool { start == bytes.count }
+
+    mutating func append(_ more: [UInt8]) {
+        if isEmpty {
+            bytes = more
+        } else {
+            // what was taken goes, so that the window is no longer than what is in it
+            if start > 0 { bytes.removeFirst(start) }
+            bytes.append(contentsOf: more)
+        }
+        start = 0
+    }
+
+    /// The next bytes, from an index on; there must be as many.
+    func slice(_ count: Int, after skipped: Int = 0) -> ArraySlice<UInt8> {
+        bytes[start + skipped..<start + skipped + count]
+    }
+
+    subscript(index: Int) -> UInt8 { bytes[start + index] }
+
+    mutating func take(_ count: Int) {
+        start += count
+        if isEmpty { removeAll() }
+    }
+
+    mutating func removeAll() {
+        bytes = []
+        start = 0
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// A stream to a client, under its handle: runs a `StreamMachine` between a hub and the client's events or reads.
+package final class ReadStream: Holdable {
+    package static let kind = HandleKind.stream
+
+    private struct Contents: ~Copyable {
+        var machine: StreamMachine
+        var isRead = false
+        var isClosed = false
+        /// An event is on its way into the queue.
+        var isSending = false
+        var closers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    package let handle = Handle<ReadStream>()
+    let look: ItemLook
+    let isPushed: Bool
+    let isBatched: Bool
+    private let hub: StreamHub
+    private let handles: HandleTable
+    private let contents: Mutex<Contents>
+    /// Wakes the call that reads.
+    private let data = Bell()
+
+    init(_ machine: consuming StreamMachine, _ look: ItemLook, of hub: StreamHub, in handles: HandleTable) {
+        self.look = look
+        self.hub = hub
+        self.handles = handles
+        isPushed = machine.isPush
+        isBatched = machine.isBatched
+        contents = Mutex(Contents(machine: machine))
+    }
+
+    // MARK: what methods ask
+
+    /// Adds credit to a push stream; nil if it is none.
+    func grant(_ bytes: Int) -> Int? {
+        let credit = contents.withLock { $0.machine.grant(bytes) }
+        hub.moved()
+        return credit
+    }
+
+    enum Outcome {
+        case piece(StreamMachine.Piece, end: Bool, failure: HTTPFailure?)
+        case wrongMode
+        case busy
+        case closed
+    }
+
+    /// Waits until there is an item, the stream ends, or the time is over; then the piece is empty.
+    func read(upTo limit: Int, items: Int, wait: Duration) async throws -> Outcome {
+        let isFree = contents.withLock { contents in
+            if contents.isRead { return false }
+            contents.isRead = true
+            return true
+        }
+        guard isFree else { return .busy }
+        defer { contents.withLock { $0.isRead = false } }
+        if let outcome = attempt(limit, items, isLast: wait <= .zero) { return outcome }
+        let deadline = ContinuousClock.now.advanced(by: wait)
+        // Ends with this read; only rings.
+        let alarm = Task { [data] in
+            try? await Task.sleep(until: deadline, clock: .continuous)
+            data.ring()
+        }
+        defer { alarm.cancel() }
+        while true {
+            await data.wait()
+            try Task.checkCancellation()
+            if let outcome = attempt(limit, items, isLast: ContinuousClock.now >= deadline) { return outcome }
+        }
+    }
+
+    private func attempt(_ limit: Int, _ items: Int, isLast: Bool) -> Outcome? {
+        let (outcome, ended): (Outcome?, HTTPFailure?) = contents.withLock { contents in
+            let before = contents.machine.failure
+            let outcome: Outcome? =
+                switch contents.machine.read(upTo: limit, items: items) {
+                case .piece(let piece, let end):
+                    .piece(piece, end: end, failure: end ? contents.machine.failure : nil)
+                case .wait: isLast ? .piece(contents.machine.readNothing(), end: false, failure: nil) : nil
+                case .wrongMode: .wrongMode
+                case .stop: .closed
+                }
+            return (outcome, before == nil ? contents.machine.failure : nil)
+        }
+        if let ended { hub.left(self, ended) } else { hub.moved() }
+        return outcome
+    }
+
+    /// Ends the stream; when this returns, nothing of it will be sent.
+    func end() async {
+        close()
+        await withCheckedContinuation { continuation in
+            let isQuiet = contents.withLock { contents in
+                if contents.isSending { contents.closers.append(continuation) }
+                return !contents.isSending
+            }
+            if isQuiet { continuation.resume() }
+        }
+    }
+
+    var isClosed: Bool { contents.withLock { $0.isClosed } }
+
+    // MARK: Holdable
+
+    package var isAwaited: Bool { contents.withLock { $0.isRead } }
+
+    package func close() {
+        let isFirst = contents.withLock { contents in
+            contents.machine.close()
+            defer { contents.isClosed = true }
+            return !contents.isClosed
+        }
+        data.ring()
+        if isFirst { hub.left(self, nil) }
+    }
+
+    // MARK: what the hub does
+
+    func begin(contentType: String?, size: Int?) {
+        let failure = contents.withLock { contents -> HTTPFailure? in
+            do throws(HTTPFailure) {
+                try contents.machine.begin(contentType: contentType, size: size)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { hub.left(self, failure) }
+    }
+
+    func feed(_ bytes: [UInt8]) {
+        contents.withLock { $0.machine.feed(bytes) }
+        data.ring()
+    }
+
+    func bodyEnded() {
+        contents.withLock { $0.machine.bodyEnded() }
+        data.ring()
+    }
+
+    func sourceEnded(_ failure: HTTPFailure?) {
+        contents.withLock { $0.machine.sourceEnded(failure) }
+        data.ring()
+    }
+
+    enum Appetite { case hungry, full, over }
+
+    /// Sends what may be sent now. One caller at a time.
+    func deliver(to peer: any Peer) async -> Appetite {
+        while true {
+            let (step, failure) = contents.withLock { contents in
+                let step = contents.machine.step()
+                switch step {
+                case .send, .end: contents.isSending = true
+                case .fetch, .wait, .stop: break
+                }
+                return (step, contents.machine.failure)
+            }
+            switch step {
+            case .fetch: return .hungry
+            case .wait: return .full
+            case .stop: return .over
+            case .send(let piece):
+                let isSent = await send(PieceEvent(self, piece), to: peer)
+                if !isSent { contents.withLock { $0.machine.lost(piece) } }
+                sent()
+                if !isSent { return .hungry }
+            case .end(let sequence, let size):
+                handles.remove(handle)
+                let event = EndEvent(
+                    stream: handle, sequence: sequence, size: size,
+                    failure: failure.map { JSONText(written: JSONWriter.bytes(of: FailureShape($0))) })
+                _ = await send(event, to: peer)
+                sent()
+                // unless everything ends, this one ended by itself
+                hub.left(self, failure)
+                return .over
+            }
+        }
+    }
+
+    /// False if the client is gone, or the task was cancelled.
+    private func send(_ event: some StreamEvent, to peer: any Peer) async -> Bool {
+        do {
+            try await peer.notify(Event(event.name, event))
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func sent() {
+        let closers = contents.withLock { contents in
+            contents.isSending = false
+            defer { contents.closers = [] }
+            return contents.closers
+        }
+        for closer in closers { closer.resume() }
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import Synchronization
+
+/// Brings the body of one request to its streams, and their end with its own.
+final class StreamOutlet: BodyOutlet {
+    enum State {
+        /// The head is there, and acceptable.
+        case begun
+        case over(ExchangeOutcome)
+    }
+
+    private struct Contents {
+        var state: State?
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let hub: StreamHub
+    private let contents = Mutex(Contents())
+
+    init(_ hub: StreamHub) { self.hub = hub }
+
+    /// Waits until it has begun, or is over. Nil if the task was cancelled first. One caller.
+    func reached() async -> State? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = contents.withLock { contents in
+                    guard contents.state == nil, !Task.isCancelled else { return false }
+                    contents.waiter = continuation
+                    return true
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            contents.withLock { $0.waiter.take() }?.resume()
+        }
+        return contents.withLock { $0.state }
+    }
+
+    private func reach(_ state: State) {
+        contents.withLock { contents in
+            contents.state = state
+            return contents.waiter.take()
+        }?.resume()
+    }
+
+    var hasTaken: Bool { hub.hasBegun }
+
+    func begin(_ head: ExchangeHead, expecting bytes: Int64?) async throws(HTTPFailure) {
+        try hub.begin(contentType: head.fields.first("Content-Type"), size: bytes.flatMap { Int(exactly: $0) })
+        reach(.begun)
+    }
+
+    func take(_ chunk: BodyChunk) async throws(HTTPFailure) { try await hub.take(chunk.bytes) }
+
+    func finish() async throws(HTTPFailure) { try await hub.bodyEnded() }
+
+    func over(_ outcome: ExchangeOutcome) async {
+        reach(.over(outcome))
+        await hub.end(outcome.failure)
+    }
+}
