@@ -20,9 +20,10 @@ package final class Engine: Sendable {
     ) {
         self.settings = settings
         self.fields = fields
+        let executors = LoopExecutors(group)
         surroundings = Surroundings(
             transport: transport, workspace: Workspace(in: settings.temporaryDirectory), counters: EngineCounters(),
-            executors: LoopExecutors(group), mostAttempts: settings.mostAttempts)
+            executors: executors, paths: PathWatch(executors), mostAttempts: settings.mostAttempts)
     }
 
     package var counts: EngineCounts { surroundings.counters.counts }

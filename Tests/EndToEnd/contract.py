@@ -119,7 +119,7 @@ class Gone(Exception):
 class Wire:
     """One line-framed connection: a service of its own on stdio, or a socket. Checks everything that arrives."""
 
-    def __init__(self, path=None, arguments=()):
+    def __init__(self, path=None, arguments=(), under=()):
         self.process = self.socket = None
         self.buffer = b""
         self.methods = {}
@@ -130,7 +130,7 @@ class Wire:
             self.reader = self.writer = self.socket.fileno()
         else:
             self.process = subprocess.Popen(
-                [binary(), "serve", "--stdio", *arguments],
+                [*under, binary(), "serve", "--stdio", *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -27,7 +27,7 @@ def verdict(line, **params):
 
 @pytest.mark.parametrize(("policy", "delays"), [(True, [0.5, 1, None]), ({"limit": 4}, [0.5, 1, 2, 4, None])])
 def test_the_delay_grows_until_the_limit(line, policy, delays):
-    """[K1] [K2] [K8]"""
+    """[K1] [K2] [K8] [3.I.1] [3.I.2]"""
     error = "connectionLost"
     assert [verdict(line, retry=policy, method="GET", error=error, retries=n) for n in range(len(delays))] == delays
 
@@ -48,12 +48,12 @@ def test_every_value_of_a_policy_can_be_set(line):
     + [(method, False) for method in ("POST", "PATCH", "QUERY", "get")],
 )
 def test_only_some_methods_are_repeated(line, method, again):
-    """[K1] [K3]"""
+    """[K1] [K3] [3.I.3]"""
     assert (verdict(line, retry=True, method=method, error="connectionLost", retries=0) is not None) is again
 
 
 def test_only_some_statuses_are_worth_repeating(line):
-    """[K1] [K3]"""
+    """[K1] [K3] [3.I.4]"""
     again = [
         status
         for status in range(200, 600)
@@ -62,27 +62,25 @@ def test_only_some_statuses_are_worth_repeating(line):
     assert again == [408, 500, 502, 503, 504]
 
 
-AGAIN = ["nameNotFound", "refused", "unreachable", "connectionLost", "timedOut", "offline"]
-NEVER = [
-    "invalidURL",
-    "bodyDataInGETRequest",
-    "unsupportedScheme",
-    "unacceptableContentType",
-    "malformedHTTP",
-    "tooManyRedirects",
-]
+AGAIN = {"nameNotFound", "refused", "unreachable", "connectionLost", "timedOut", "offline", "tlsHandshake"}
+ENDS = {1900, 1901, 1902}
 
 
-@pytest.mark.parametrize("error", AGAIN + NEVER)
-def test_only_some_failures_are_worth_repeating(line, error):
-    """[K4] [K5]"""
-    assert (verdict(line, retry=True, method="GET", error=error, retries=0) is not None) is (error in AGAIN)
+def test_only_some_failures_are_worth_repeating(line):
+    """Of all that there are; what is not says no more than that. [K4] [K5] [3.I.5] [3.I.7]"""
+    failures = [failure for failure in contract.FAILURES.values() if failure["code"] not in ENDS]
+    for error in sorted(failure.get("reason", failure["kind"]) for failure in failures):
+        told = result(line.call("evaluate.retry", {"method": "GET", "error": error, "retries": 0}))
+        assert told == ({"retry": True, "delay": 0.5} if error in AGAIN else {"retry": False}), error
 
 
 def test_a_policy_for_lost_connections(line):
-    """[K7]"""
+    """Two retries after 0.5 and 1 seconds, as in the other policy. [K7] [3.I.8]"""
     lost = {"retry": "connectionLost", "method": "GET", "retries": 0}
-    assert verdict(line, **lost, error="connectionLost") == 0.5
+    delays = [verdict(line, **{**lost, "retries": n}, error="connectionLost") for n in range(3)]
+    assert delays == [0.5, 1, None]
+    for method, again in (("PUT", True), ("TRACE", True), ("POST", False), ("PATCH", False)):
+        assert (verdict(line, **{**lost, "method": method}, error="connectionLost") == 0.5) is again
     assert verdict(line, **lost, error="timedOut") is None
     assert verdict(line, **lost, error="unacceptableStatusCode", status=503) is None
 
@@ -122,3 +120,12 @@ def test_no_retrier_goes_on_for_ever(line):
     assert error["code"] == -32602 and error["data"]["pointer"] == "/retry/limit"
     response = get(line, "http://127.0.0.1:1/", retry={"limit": 100, "scale": 0})
     assert response["attempts"] <= 101
+
+
+def test_a_server_that_always_fails(line):
+    """Half a second and a second are waited for, at least. [3.I.11] [K2]"""
+    with Capture(answer=BUSY) as capture:
+        number = line.start("data.send", {"url": capture.url(), "validate": True, "retry": True, "events": ["retry"]})
+        events, reply = until(line, number)
+        assert [one["params"]["delay"] for one in events] == [0.5, 1] and capture.requests.qsize() == 3
+        assert result(reply)["attempts"] == 3 and result(reply)["error"]["code"] == 1600

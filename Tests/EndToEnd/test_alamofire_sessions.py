@@ -315,7 +315,9 @@ def test_a_client_hears_what_it_asks_for(line, bin):
 
 
 def test_redirects(line, bin):
-    """Followed or not, with a limit, and told of. [T1] [T2] [T4] [T6] [T8]"""
+    """Followed or not, with a limit, and told of. [T1] [T2] [T4] [T6] [T8] [3.Q.2] [3.Q.6]"""
+    response = get(line, bin + "/redirect/5")
+    assert response["status"] == 200 and len(response["redirects"]) == 5
     response = get(line, bin + "/redirect/3")
     assert response["status"] == 200 and len(response["redirects"]) == 3 and response["url"] == bin + "/get"
     response = get(line, bin + "/redirect/3", redirect="none")
@@ -334,8 +336,18 @@ def test_a_redirect_changes_the_method_as_it_should(line, bin):
         assert echo["method"] == method and echo["data"] == ("x" if method == "POST" else "")
 
 
+def test_the_clients_code_changes_a_redirect(line, bin):
+    """[T2] [3.Q.1] [3.Q.3]"""
+    url = bin + "/redirect-to?url=/get"
+    assert get(line, url)["url"] == bin + "/get"
+    changed = {"follow": True, "request": {"url": bin + "/patch", "method": "PATCH"}}
+    params = {"url": url, "redirect": {"callback": "lead"}}
+    response = result(ask(line, "data.send", params, {"callback.redirect": lambda asked: changed})[0])
+    assert response["status"] == 200 and response["url"] == bin + "/patch" and response["method"] == "PATCH"
+
+
 def test_the_rule_of_the_request_comes_first(line, bin):
-    """[T3]"""
+    """[T3] [3.Q.5]"""
     session = create(line, redirect="none")
     assert get(line, bin + "/redirect/1", session=session)["status"] == 302
     assert get(line, bin + "/redirect/1", session=session, redirect="follow")["status"] == 200

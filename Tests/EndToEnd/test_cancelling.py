@@ -17,6 +17,7 @@ PHASES = ["/stall/", "/stall/head", "/stall/middle", "/endless/", "/drip/1000"]
 
 @pytest.mark.parametrize("path", PHASES)
 def test_a_cancelled_call_ends_its_request(wire, server, path):
+    """[AC2]"""
     number = wire.start("data.send", {"url": server.url(path + ("x" if path.endswith("ss/") else ""))})
     server.wait_for(path + ("x" if path.endswith("ss/") else ""))
     wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
@@ -74,7 +75,7 @@ def test_half_close_answers_what_was_asked(listening, server):
 
 
 def test_a_detached_request_outlives_its_client(listening, server):
-    """[A5] [F3]"""
+    """[A5] [F3] [AC2]"""
     with contract.Wire(listening) as wire:
         handle = result(wire.call("data.start", {"url": server.url("/drip/20"), "detach": True}))["request"]
     with contract.Wire(listening) as other:

@@ -53,6 +53,10 @@ package final class Exchange: Sendable {
         var nextWaiter = 0
         var whenEnded: (@Sendable () -> Void)?
         var watchdog: Postponed?
+        /// While it is suspended, or somebody is asked.
+        var held = HeldTime()
+        /// For all its attempts together.
+        var resource: ResourceTime?
         var lost: Timeline?
         /// What carries the attempt now.
         var control: (any AttemptControl)?

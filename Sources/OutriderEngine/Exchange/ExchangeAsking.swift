@@ -27,14 +27,22 @@ extension ExchangeRunner {
     ) async throws(HTTPFailure) -> Attempt {
         var attempt = built
         do throws(HTTPFailure) {
-            for adaptation in exchange.plan?.plan.adaptations ?? [] {
-                guard let name = adaptation.callback else {
-                    try adaptation.apply(to: &attempt)
-                    continue
+            let adaptations = exchange.plan?.plan.adaptations ?? []
+            var isAsked = false
+            for adaptation in adaptations {
+                switch adaptation {
+                case .callback(let name):
+                    let moment = moment(attempt, machine, isNext: true)
+                    exchange.hold()
+                    defer { exchange.release() }
+                    if let advisor = exchange.advisor { attempt = try await advisor.adapt(name, moment) }
+                    isAsked = true
+                case .compress(let compression): try await compression.apply(to: &attempt)
+                default: adaptation.apply(to: &attempt, home: built.url)
                 }
-                let moment = moment(attempt, machine, isNext: true)
-                if let advisor = exchange.advisor { attempt = try await advisor.adapt(name, moment) }
             }
+            // only the client's code can lead elsewhere
+            if isAsked { adaptations.withholdCredentials(from: &attempt, home: built.url) }
             try Adaptation.check(attempt, madeOf: built)
         } catch {
             throw Adaptation.failure(error)
@@ -56,6 +64,7 @@ extension ExchangeRunner {
             throw error
         }
         guard case (var next, let hop)? = found else { return false }
+        exchange.plan?.plan.adaptations.withholdCredentials(from: &next, home: next.url)
         await drain(answer.body)
         note(answer.body.timeline)
         next.timeouts.total = try remaining(of: attempt.timeouts.total)
@@ -81,8 +90,10 @@ extension ExchangeRunner {
         exchange.hold()
         defer { exchange.release() }
         guard let changed = try await advisor.redirect(name, found.hop, next: found.attempt, moment) else { return nil }
+        let carried = found.attempt
         found.attempt = changed
         found.hop.to = changed.url.description
+        found.hop.dropped += try policy.leaveBehind(of: carried, in: &found.attempt)
         return found
     }
 
@@ -103,8 +114,7 @@ extension ExchangeRunner {
 
     /// Redirects share the time of their attempt.
     private func remaining(of total: Double) throws(HTTPFailure) -> Double {
-        let since = attemptBegan ?? began
-        let left = (exchange.totalTimeout ?? total) - (ContinuousClock.now - since).seconds
+        let left = (exchange.totalTimeout ?? total) - elapsed(inAttempt: true)
         guard left > 0 else {
             throw HTTPFailure(.timedOut, "the redirects took more than the request may", phase: .total, sent: .sent)
         }
@@ -150,6 +160,8 @@ extension ExchangeRunner {
     mutating func review(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
         guard let advisor = exchange.advisor, let attempt else { return machine.reviewed() }
         do throws(HTTPFailure) {
+            exchange.hold()
+            defer { exchange.release() }
             try await advisor.review(try await wholeBody(), moment(attempt, machine))
             return machine.reviewed()
         } catch {
@@ -194,7 +206,8 @@ extension ExchangeRunner {
     ) async -> ExchangeMachine.Step {
         await exchange.untilResumed()
         if let cancellation = exchange.cancellation { return machine.failed(cancellation) }
-        attemptBegan = .now
+        let now = ContinuousClock.now
+        attemptBegan = (now, exchange.held(at: now))
         if case .success(let built) = exchange.built {
             attempt = built
             exchange.sends(built)
@@ -202,16 +215,23 @@ extension ExchangeRunner {
         return step
     }
 
-    private func verdict(on failure: HTTPFailure?, _ machine: borrowing ExchangeMachine) async -> RetryVerdict {
+    private mutating func verdict(
+        on failure: HTTPFailure?, _ machine: borrowing ExchangeMachine
+    ) async -> RetryVerdict {
         let question = RetryQuestion(
             method: attempt?.method ?? exchange.method, failure: failure, status: answer?.status,
-            fields: answer?.fields ?? [], retries: machine.retries, elapsed: (ContinuousClock.now - began).seconds,
+            fields: answer?.fields ?? [], retries: machine.retries, elapsed: elapsed(inAttempt: false),
             now: Int64(WallTime.now.seconds), chance: Double.random(in: 0...1))
+        if failure?.kind.isOffline != true { offlineSince = nil }
         for retrier in exchange.plan?.plan.retriers ?? [] {
             let verdict: RetryVerdict
-            if let ruled = retrier.verdict(question) {
+            if case .offline(let wait) = retrier {
+                verdict = failure?.kind.isOffline == true ? await untilOnline(wait) : .doNotRetry
+            } else if let ruled = retrier.verdict(question) {
                 verdict = ruled
             } else if case .callback(let name) = retrier, let failure, let attempt, let advisor = exchange.advisor {
+                exchange.hold()
+                defer { exchange.release() }
                 do throws(HTTPFailure) {
                     verdict = try await advisor.retry(name, failure, moment(attempt, machine))
                 } catch {
@@ -227,6 +247,19 @@ extension ExchangeRunner {
             }
         }
         return .doNotRetry
+    }
+
+    /// Waits for a way to where the request goes. Where the system knows one that leads nowhere, it is tried again and
+    /// again.
+    private mutating func untilOnline(_ wait: Double) async -> RetryVerdict {
+        guard let url = attempt?.url else { return .doNotRetry }
+        let since = offlineSince ?? .now
+        offlineSince = since
+        let left = wait - (ContinuousClock.now - since).seconds
+        guard left > 0 else { return .doNotRetry }
+        exchange.watch(nil)
+        if NetworkPath.leads(to: url) { return .retry(after: min(Retrier.pause, left)) }
+        return await exchange.surroundings.paths.leads(to: url, within: left) ? .retry(after: 0) : .doNotRetry
     }
 
     /// A body that cannot be sent twice, or an origin that had too many retries, leaves things as they are.

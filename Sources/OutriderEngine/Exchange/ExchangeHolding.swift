@@ -19,6 +19,7 @@ extension Exchange {
             guard state.cancellation == nil, !state.isEnding, state.become(.suspended) else {
                 return (nil, nil, false) as ((any AttemptControl)?, (any ExchangeObserver)?, Bool)
             }
+            state.held.hold(at: .now)
             state.untold = before == .created || before == .resumed ? [] : [before]
             state.told = state.untold.count
             defer { state.isIntroduced = true }
@@ -41,6 +42,7 @@ extension Exchange {
                 return (Way.nothing, nil, nil, nil)
                     as (Way, (any AttemptControl)?, UnsafeContinuation<Void, Never>?, (any ExchangeObserver)?)
             }
+            if phase == .suspended { state.held.release(at: .now) }
             _ = state.become(.resumed)
             guard state.isStarted else {
                 state.isStarted = true
@@ -58,6 +60,7 @@ extension Exchange {
         case .start: run()
         case .goOn(let news):
             reclaimTurn()
+            watchResource()
             if let observer {
                 if control != nil { watch(totalTimeout) }
                 observer.glimpsed(.state(.resumed, at: .now))

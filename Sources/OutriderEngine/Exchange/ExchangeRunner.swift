@@ -15,8 +15,11 @@ struct ExchangeRunner: ~Copyable {
     private var moved = ContinuousClock.now
     /// What is being sent; nil where it could not be built.
     var attempt: Attempt?
-    /// When the attempt began, if that was not when the exchange did.
-    var attemptBegan: ContinuousClock.Instant?
+    /// When the attempt began, and what had been held up until then; nil if that was when the exchange did.
+    var attemptBegan: (instant: ContinuousClock.Instant, held: Duration)?
+    private let heldBefore: Duration
+    /// When it was found to be offline; nil if the last attempt came further.
+    var offlineSince: ContinuousClock.Instant?
     var answer: AttemptResponse?
     var hops: [RedirectHop] = []
     private var timelines: [Timeline] = []
@@ -33,6 +36,7 @@ struct ExchangeRunner: ~Copyable {
         (observer, isNew) = exchange.introduce()
         outlet = exchange.outlet
         limiter = observer?.progressInterval.map { ProgressLimiter(interval: .seconds($0)) }
+        heldBefore = exchange.held(at: began)
         sink = Self.sink(for: exchange)
     }
 
@@ -75,6 +79,7 @@ struct ExchangeRunner: ~Copyable {
         switch exchange.request {
         case .success(let attempt):
             self.attempt = attempt
+            if let most = attempt.timeouts.resource { exchange.limitResource(most) }
             if steps.contains(.retry) { exchange.surroundings.budgets.attempted(attempt.url.origin) }
             return ExchangeMachine(steps, mostAttempts: most)
         case .failure(let failure):
@@ -126,6 +131,13 @@ struct ExchangeRunner: ~Copyable {
             giveUp()
             return machine.failed(error)
         }
+    }
+
+    /// Seconds since the exchange, or its attempt, began; without those in which it was held up.
+    func elapsed(inAttempt: Bool) -> Double {
+        let start = inAttempt ? attemptBegan ?? (began, heldBefore) : (began, heldBefore)
+        let now = ContinuousClock.now
+        return (now - start.0 - (exchange.held(at: now) - start.1)).seconds
     }
 
     /// The rest of the body is not wanted.

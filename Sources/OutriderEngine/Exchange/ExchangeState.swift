@@ -77,18 +77,28 @@ extension Exchange {
 
     /// Its timeouts stand still while somebody is asked.
     func hold() {
-        watch(nil)
-        state.withLock { $0.control }?.hold()
+        let (control, watchdog) = state.withLock { state in
+            state.held.hold(at: .now)
+            defer { state.watchdog = nil }
+            return (state.control, state.watchdog)
+        }
+        watchdog?.cancel()
+        control?.hold()
     }
 
     func release() {
         let (control, isSuspended, isHeard) = state.withLock { state in
-            (state.control, state.snapshot.phase == .suspended, state.observer != nil)
+            state.held.release(at: .now)
+            return (state.control, state.snapshot.phase == .suspended, state.observer != nil)
         }
         guard !isSuspended else { return }
+        watchResource()
         control?.release()
         if isHeard { watch(totalTimeout) }
     }
+
+    /// How long it was held up until then.
+    func held(at now: ContinuousClock.Instant) -> Duration { state.withLock { $0.held.total(at: now) } }
 
     /// The request as it was asked for.
     var built: Result<Attempt, HTTPFailure> { state.withLock { $0.built ?? $0.request } }
@@ -165,6 +175,8 @@ extension Exchange {
             {
                 state.request = .success(attempt.withoutLongBody)
             }
+            state.resource?.alarm?.cancel()
+            state.resource = nil
             defer { (state.whenEnded, state.watchdog, state.feeds) = (nil, nil, []) }
             return (state.takeWaiters { _ in true }, state.whenEnded, state.watchdog, state.feeds)
         }

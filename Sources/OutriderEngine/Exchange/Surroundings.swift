@@ -9,6 +9,7 @@ struct Surroundings: Sendable {
     let workspace: Workspace
     let counters: EngineCounters
     let executors: LoopExecutors
+    let paths: PathWatch
     let budgets = RetryBudgets()
     /// Attempts of one exchange, whatever its retriers say.
     let mostAttempts: Int

@@ -61,6 +61,23 @@ package struct RedirectPolicy: Sendable, Equatable {
         return (next, hop)
     }
 
+    /// The caller's code has changed where a redirect leads. To yet another origin goes of what was carried along only
+    /// what may go to any; what the code itself has given goes, too. Returns the names of what stays behind.
+    ///
+    /// Throws `redirectRefused` for a body that was carried along and may not leave.
+    package func leaveBehind(of found: Attempt, in changed: inout Attempt) throws(HTTPFailure) -> [String] {
+        guard !changed.url.isSameOrigin(as: found.url) else { return [] }
+        if changed.body != .none, changed.body == found.body, !keepsBody { throw Self.wouldCarryBody(to: changed.url) }
+        var dropped: [String] = []
+        let hasBody = changed.body != .none
+        changed.fields.list.removeAll { field in
+            guard found.fields.list.contains(field), !stays(field.name, hasBody: hasBody) else { return false }
+            dropped.append(field.name)
+            return true
+        }
+        return dropped
+    }
+
     /// 303 asks for another thing than was sent; 301 and 302 do so after a POST.
     private static func changeMethod(of attempt: inout Attempt, for status: Int) {
         switch (status, attempt.method) {
@@ -75,8 +92,7 @@ package struct RedirectPolicy: Sendable, Equatable {
 
     private func leaveBehind(_ attempt: inout Attempt) throws(HTTPFailure) -> [String] {
         if attempt.body != .none, !keepsBody {
-            throw Self.refused(
-                "would send the body from another origin to \(attempt.url.origin): say redirect.keepBody if it may")
+            throw Self.wouldCarryBody(to: attempt.url)
         }
         var dropped: [String] = []
         attempt.fields.list.removeAll { field in
@@ -145,6 +161,10 @@ package struct RedirectPolicy: Sendable, Equatable {
     private static func tooMany(_ limit: Int, _ url: HTTPURL) -> HTTPFailure {
         HTTPFailure(
             .tooManyRedirects, "more than \(limit) redirects; the last came from \(url.origin)", sent: .sent)
+    }
+
+    private static func wouldCarryBody(to url: HTTPURL) -> HTTPFailure {
+        refused("would send the body from another origin to \(url.origin): say redirect.keepBody if it may")
     }
 
     private static func refused(_ why: String) -> HTTPFailure {

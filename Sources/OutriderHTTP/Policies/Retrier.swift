@@ -4,12 +4,12 @@
 /// Who is asked about a retry: a rule, or the client's code.
 package enum Retrier: Sendable, Equatable {
     case policy(RetryPolicy)
-    /// While there is no network: tries again each half second until there is, for so many seconds. Default 5.
+    /// While there is no network: waits until there is, for so many seconds in all. Default 5.
     case offline(wait: Double)
     /// The client's code of that name.
     case callback(String)
 
-    /// What the rule says; nil where the client's code is to be asked.
+    /// What the rule says; nil where the client's code is to be asked. Of `offline`, as if the network came back at once.
     package func verdict(_ question: RetryQuestion) -> RetryVerdict? {
         switch self {
         case .policy(let policy): policy.verdict(question)
@@ -24,11 +24,16 @@ package enum Retrier: Sendable, Equatable {
     }
 
     private static func offlineVerdict(_ question: RetryQuestion, _ wait: Double) -> RetryVerdict {
-        guard let failure = question.failure, failure.kind == .offline || failure.kind == .unreachable else {
-            return .doNotRetry
-        }
+        guard let failure = question.failure, failure.kind.isOffline else { return .doNotRetry }
         let left = question.retries == 0 ? wait : wait - question.elapsed
-        let pause = min(0.5, left)
-        return pause > 0 ? .retry(after: pause) : .doNotRetry
+        return left > 0 ? .retry(after: 0) : .doNotRetry
     }
+
+    /// Seconds between two attempts where the system knows a way and it leads nowhere.
+    package static let pause = 0.5
+}
+
+extension HTTPFailure.Kind {
+    /// A network that comes back may end it.
+    package var isOffline: Bool { self == .offline || self == .unreachable }
 }

@@ -1,58 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-package import OutriderJSON
-
-/// One change to each attempt of a request, made just before it is sent.
-package enum Adaptation: Sendable {
-    /// Sets these fields in place of those with the same names.
-    case headers(HTTPFields)
-    /// Adds these fields where the request has none of that name.
-    case defaultHeaders(HTTPFields)
-    /// Adds to the query.
-    case query(JSONObject)
-    /// The method in place of the request's.
-    case method(String)
+/// One change to each attempt of a request, made just before it is sent. What can be checked and encoded beforehand is.
+package enum Adaptation: Sendable, Equatable {
+    case headers(FieldChanges)
+    /// Appends to the query, percent-encoded as it is.
+    case query(String)
+    /// Says who asks, to those who may know.
+    case credential(Credential)
+    /// Compresses the body. Done by the engine, since it may take long.
+    case compress(RequestCompression)
     /// The client's code of that name.
     case callback(String)
 
-    package static func basic(user: String, password: String) -> Adaptation {
-        .headers([HTTPFields.Field("Authorization", "Basic \(Base64.encode(Array("\(user):\(password)".utf8)))")])
-    }
-
-    package static func bearer(_ token: String) -> Adaptation {
-        .headers([HTTPFields.Field("Authorization", "Bearer \(token)")])
-    }
-
-    /// Makes the change. Nothing happens where the client's code is to be asked.
+    /// Makes the change, where that takes no time: not for `compress` and `callback`.
     ///
-    /// Throws what building a request throws: a field, a method or a value that may not be sent.
-    package func apply(to attempt: inout Attempt) throws(HTTPFailure) {
+    /// - Parameter home: where the request went as it was asked for.
+    package func apply(to attempt: inout Attempt, home: HTTPURL) {
         switch self {
-        case .headers(let fields):
-            try AttemptBuilder.check(fields)
-            var names: [String] = []
-            for field in fields.list where !names.contains(where: { HTTPFields.same($0, field.name) }) {
-                names.append(field.name)
-                attempt.fields.remove(field.name)
-            }
-            attempt.fields.list += fields.list
-        case .defaultHeaders(let fields):
-            try AttemptBuilder.check(fields)
-            let own = attempt.fields
-            attempt.fields.list += fields.list.filter { !own.contains($0.name) }
-        case .query(let query):
-            attempt.url.append(query: try QueryEncoding().encode(query, at: "/query"))
-        case .method(let method):
-            if let fault = FieldRules.fault(inMethod: method) { throw HTTPFailure(.createURLRequestFailed, fault) }
-            attempt.method = method
-        case .callback: break
+        case .headers(let changes): changes.apply(to: &attempt.fields)
+        case .query(let query): attempt.url.append(query: query)
+        case .credential(let credential): credential.apply(to: &attempt, home: home)
+        case .compress, .callback: break
         }
-    }
-
-    /// The name of the client's code that is to be asked; nil for a rule.
-    package var callback: String? {
-        if case .callback(let name) = self { name } else { nil }
     }
 
     /// What adapters made must be fit to be sent: a GET has no body, unless the request was permitted to have one.
@@ -73,5 +43,26 @@ package enum Adaptation: Sendable {
         return HTTPFailure(
             .requestAdaptationFailed, "the request could not be adapted: \(cause.message)",
             underlying: cause.underlying, details: [.cause(cause)])
+    }
+}
+
+extension [Adaptation] {
+    /// Adds one at the end; neighbours that can be one become one, so that a long chain of rules costs little more than
+    /// a short one.
+    package mutating func add(_ adaptation: Adaptation) {
+        switch (last, adaptation) {
+        case (.headers(var changes)?, .headers(let later)):
+            changes.append(later)
+            self[count - 1] = .headers(changes)
+        case (.query(let text)?, .query(let more)):
+            self[count - 1] = .query(text.isEmpty || more.isEmpty ? text + more : "\(text)&\(more)")
+        default: append(adaptation)
+        }
+    }
+
+    /// Takes credentials out of an attempt whose origin may not know them: an adapter after them, or a redirect, has led
+    /// elsewhere.
+    package func withholdCredentials(from attempt: inout Attempt, home: HTTPURL) {
+        for case .credential(let credential) in self { credential.withhold(from: &attempt, home: home) }
     }
 }

@@ -15,6 +15,8 @@ package struct Timeouts: Sendable, Equatable {
     package var idle = 60.0
     /// Everything together, waiting for a connection included. Default 300.
     package var total = 300.0
+    /// All attempts together, with the waits between them; nil for no such limit, which is the default.
+    package var resource: Double?
 
     /// The default of `total` where the body is a stream, which may go on for a year.
     package static let streamTotal = 31_536_000.0

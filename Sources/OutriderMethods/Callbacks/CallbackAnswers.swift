@@ -29,15 +29,18 @@ struct AdaptAnswer: JSONDecodable {
     /// Throws what building a request throws.
     func apply(to attempt: inout Attempt) throws(HTTPFailure) {
         if let url { attempt.url = try HTTPURL(parsing: url) }
-        if let query { try Adaptation.query(query.object).apply(to: &attempt) }
-        if let method { try Adaptation.method(method).apply(to: &attempt) }
+        if let query { attempt.url.append(query: try QueryEncoding().encode(query.object, at: "/query")) }
+        if let method {
+            if let fault = FieldRules.fault(inMethod: method) { throw HTTPFailure(.createURLRequestFailed, fault) }
+            attempt.method = method
+        }
         for name in removed { attempt.fields.remove(name) }
         if let body {
             attempt.body = try body.body.encoded(fileSize: nil)
             attempt.fields.remove("Content-Type")
             if let type = body.body.impliedContentType { attempt.fields.add("Content-Type", type) }
         }
-        if let fields { try Adaptation.headers(fields).apply(to: &attempt) }
+        if let fields { try FieldChanges(fields).apply(to: &attempt.fields) }
         timeout?.apply(to: &attempt.timeouts)
     }
 }

@@ -5,15 +5,26 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// One interceptor of a request, ready to be used: what it does, in order, and whom it asks.
+/// What one interceptor does or several do, in order, ready to be used: rules that are neighbours have become one.
 struct Interceptor: Sendable {
-    enum Part: Sendable {
-        case adapt(Adaptation)
-        case retry(Retrier)
-        case callback(ClientAdvisor.Code, CallbackRoles)
+    enum Adapter: Sendable {
+        case rules([Adaptation])
+        /// Asks that one of the codes.
+        case code(Int)
     }
 
-    var parts: [Part]
+    private enum Decider: Sendable {
+        case rule(Retrier)
+        case code(Int)
+    }
+
+    private var adapters: [Adapter] = []
+    private var deciders: [Decider] = []
+    private var codes: [ClientAdvisor.Code] = []
+    /// How many there were before they became one.
+    private(set) var size = 0
+    /// Whether it sends credentials to whatever origin a request goes to.
+    private(set) var trustsEverybody = false
 
     /// Of a chain, and of all interceptors of a request.
     static let mostParts = 256
@@ -24,18 +35,71 @@ struct Interceptor: Sendable {
             data: ["pointer": .string(pointer)])
     }
 
-    init(_ parts: [Part] = []) { self.parts = parts }
+    init() {}
+
+    mutating func adapt(_ adaptation: Adaptation) {
+        size += 1
+        if case .credential(let credential) = adaptation, credential.origins == nil { trustsEverybody = true }
+        var rules: [Adaptation] = []
+        if case .rules(let before)? = adapters.last {
+            adapters.removeLast()
+            rules = before
+        }
+        rules.add(adaptation)
+        adapters.append(.rules(rules))
+    }
+
+    mutating func retry(_ retrier: Retrier) {
+        size += 1
+        deciders.append(.rule(retrier))
+    }
+
+    mutating func ask(_ code: ClientAdvisor.Code, _ roles: CallbackRoles) {
+        size += 1
+        codes.append(code)
+        if roles.contains(.adapt) { adapters.append(.code(codes.count - 1)) }
+        if roles.contains(.retry) { deciders.append(.code(codes.count - 1)) }
+    }
+
+    /// First this, then the other.
+    mutating func append(_ other: Interceptor) {
+        if size == 0 {
+            self = other
+            return
+        }
+        let sum = size + other.size
+        let first = codes.count
+        for adapter in other.adapters {
+            switch adapter {
+            case .rules(let rules): for rule in rules { adapt(rule) }
+            case .code(let index): adapters.append(.code(first + index))
+            }
+        }
+        for decider in other.deciders {
+            switch decider {
+            case .rule: deciders.append(decider)
+            case .code(let index): deciders.append(.code(first + index))
+            }
+        }
+        codes += other.codes
+        trustsEverybody = trustsEverybody || other.trustsEverybody
+        size = sum
+    }
 
     /// Adds it to a plan, after what is there.
     func add(to plan: inout ExchangePlan, _ book: inout ClientAdvisor.Book) {
-        for part in parts {
-            switch part {
-            case .adapt(let adaptation): plan.adaptations.append(adaptation)
-            case .retry(let retrier): plan.retriers.append(retrier)
-            case .callback(let code, let roles):
-                let key = book.add(code)
-                if roles.contains(.adapt) { plan.adaptations.append(.callback(key)) }
-                if roles.contains(.retry) { plan.retriers.append(.callback(key)) }
+        let keys = codes.map { book.add($0) }
+        for adapter in adapters {
+            switch adapter {
+            case .rules(let rules) where plan.adaptations.isEmpty: plan.adaptations = rules
+            case .rules(let rules): for rule in rules { plan.adaptations.add(rule) }
+            case .code(let index): plan.adaptations.append(.callback(keys[index]))
+            }
+        }
+        for decider in deciders {
+            switch decider {
+            case .rule(let retrier): plan.retriers.append(retrier)
+            case .code(let index): plan.retriers.append(.callback(keys[index]))
             }
         }
     }
@@ -47,11 +111,11 @@ final class InterceptorRecord: Holdable {
 
     let handle = Handle<InterceptorRecord>()
     let interceptor: Interceptor
-    /// What was given: the name of the member that says what it does.
-    let what: String
+    /// What was given: the member that says what it does.
+    let what: InterceptorSpec.Kind
     let label: String?
 
-    init(_ interceptor: Interceptor, what: String, label: String?) {
+    init(_ interceptor: Interceptor, what: InterceptorSpec.Kind, label: String?) {
         self.interceptor = interceptor
         self.what = what
         self.label = label

@@ -29,7 +29,7 @@ struct InterceptorCreate: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let record = InterceptorRecord(
-            try params.spec.resolved(call), what: params.spec.what, label: params.label)
+            try params.spec.resolved(call), what: params.spec.kind, label: params.label)
         try call.scope.handles.keep(record, as: record.handle)
         return Result(interceptor: record.handle)
     }
@@ -49,7 +49,7 @@ struct InterceptorList: Method {
                     for record in interceptors {
                         writer.object { writer in
                             writer.member("interceptor", record.handle)
-                            writer.member("kind", record.what)
+                            writer.member("kind", record.what.rawValue)
                             writer.member("label", record.label)
                         }
                     }

@@ -5,50 +5,56 @@ import OutriderHTTP
 import OutriderRPC
 
 extension InterceptorParameter {
-    /// Throws `unknownHandle`, and `invalidParams` for a chain that is too long.
-    func resolved(_ call: Call<ClientScope>) throws(RPCError) -> Interceptor {
+    /// Adds what it does. Throws `unknownHandle`, and `invalidParams` for a chain that is too long.
+    fileprivate func add(to whole: inout Interceptor, _ call: Call<ClientScope>) throws(RPCError) {
         switch self {
         case .handle(let name):
-            try call.scope.handles.find(Handle<InterceptorRecord>(named: name), "interceptors").interceptor
-        case .spec(let spec): try spec.resolved(call)
+            let record = try call.scope.handles.find(Handle<InterceptorRecord>(named: name), "interceptors")
+            whole.append(record.interceptor)
+        case .spec(let spec): try spec.add(to: &whole, call)
         }
     }
 }
 
 extension InterceptorSpec {
     func resolved(_ call: Call<ClientScope>) throws(RPCError) -> Interceptor {
+        var whole = Interceptor()
+        try add(to: &whole, call)
+        return whole
+    }
+
+    fileprivate func add(to whole: inout Interceptor, _ call: Call<ClientScope>) throws(RPCError) {
         switch action {
-        case .adapt(let adaptation): return Interceptor([.adapt(adaptation)])
+        case .adapt(let adaptation): whole.adapt(adaptation)
         case .retry(let retriers, let code):
-            return Interceptor(
-                retriers.map { retrier in
-                    guard let code, retrier == .callback(code.name) else { return .retry(retrier) }
-                    return .callback(ClientAdvisor.Code(spec: code, asker: Asker(call)), .retry)
-                })
-        case .callback(let spec, let roles, let isAskedOnce):
-            let code = ClientAdvisor.Code(spec: spec, asker: Asker(call), isAskedOnce: isAskedOnce)
-            return Interceptor([.callback(code, roles)])
-        case .chain(let links):
-            var parts: [Interceptor.Part] = []
-            for link in links {
-                parts += try link.resolved(call).parts
-                if parts.count > Interceptor.mostParts { throw Interceptor.tooLong("/chain") }
+            for retrier in retriers {
+                if let code, retrier == .callback(code.name) {
+                    whole.ask(ClientAdvisor.Code(spec: code, asker: Asker(call)), .retry)
+                } else {
+                    whole.retry(retrier)
+                }
             }
-            return Interceptor(parts)
+        case .callback(let spec, let roles, let isAskedOnce):
+            whole.ask(ClientAdvisor.Code(spec: spec, asker: Asker(call), isAskedOnce: isAskedOnce), roles)
+        case .chain(let links):
+            var chain = Interceptor()
+            for link in links {
+                try link.add(to: &chain, call)
+                if chain.size > Interceptor.mostParts { throw Interceptor.tooLong("/chain") }
+            }
+            whole.append(chain)
         }
     }
 }
 
 extension [InterceptorParameter] {
-    func resolved(_ call: Call<ClientScope>) throws(RPCError) -> [Interceptor] {
-        var found: [Interceptor] = []
-        var parts = 0
+    /// All of them as one.
+    func resolved(_ call: Call<ClientScope>) throws(RPCError) -> Interceptor {
+        var whole = Interceptor()
         for interceptor in self {
-            let one = try interceptor.resolved(call)
-            parts += one.parts.count
-            if parts > Interceptor.mostParts { throw Interceptor.tooLong("/interceptors") }
-            found.append(one)
+            try interceptor.add(to: &whole, call)
+            if whole.size > Interceptor.mostParts { throw Interceptor.tooLong("/interceptors") }
         }
-        return found
+        return whole
     }
 }

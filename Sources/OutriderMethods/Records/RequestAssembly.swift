@@ -31,11 +31,8 @@ struct RequestAssembly {
             plan.redirect = redirect
             if let code = settings?.redirectCode { plan.redirect.callback = book.add(code) }
         }
-        for interceptor in settings?.interceptors ?? [] { interceptor.add(to: &plan, &book) }
-        for interceptor in try params.interceptors.resolved(call) { interceptor.add(to: &plan, &book) }
-        if plan.adaptations.count + plan.retriers.count > 2 * Interceptor.mostParts {
-            throw Interceptor.tooLong("/interceptors")
-        }
+        settings?.interceptor.add(to: &plan, &book)
+        if !params.interceptors.isEmpty { try params.interceptors.resolved(call).add(to: &plan, &book) }
         plan.adaptations += own.adaptations
         plan.retriers += own.retriers
         if let codes = params.codes { name(codes, in: &plan, call) }

@@ -13,7 +13,7 @@ struct SessionSettings: Sendable {
     var timeout: TimeoutParameter?
     /// Who is asked about redirects.
     var redirectCode: ClientAdvisor.Code?
-    var interceptors: [Interceptor] = []
+    var interceptor = Interceptor()
     /// What the interceptors are called.
     var shown: [String] = []
 }

@@ -39,7 +39,7 @@ struct SessionCreate: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let scope = call.scope
         var settings = SessionSettings()
-        try params.session.apply(to: &settings, call)
+        try params.session.apply(to: &settings, isShared: params.isShared, call)
         let record = SessionRecord(
             settings, name: params.label, isShared: params.isShared, scope.service.engine)
         let directory = params.isShared ? scope.service.sessions : scope.sessions

@@ -46,6 +46,7 @@ struct SessionInfoShape: JSONEncodable {
                 writer.member("firstByte", timeouts.firstByte)
                 writer.member("idle", timeouts.idle)
                 writer.member("total", timeouts.total)
+                writer.member("resource", timeouts.resource)
             }
             writer.member("connectionsPerHost", connectionsPerHost)
             writer.member("interceptors", settings.shown)

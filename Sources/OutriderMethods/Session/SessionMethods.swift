@@ -65,7 +65,7 @@ struct SessionUpdate: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> SessionInfoShape {
         let record = try SessionRecord.own(params.session, call.scope)
         var settings = record.settings
-        try params.changes.apply(to: &settings, call)
+        try params.changes.apply(to: &settings, isShared: record.isShared, call)
         record.update(settings)
         return SessionInfoShape(record, call.scope)
     }

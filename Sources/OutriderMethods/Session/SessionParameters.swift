@@ -34,8 +34,9 @@ struct SessionParameters: Sendable {
         limits = try fields.optional("limits")
     }
 
-    /// Changes what was said. Throws `unknownHandle` for an interceptor.
-    func apply(to settings: inout SessionSettings, _ call: Call<ClientScope>) throws(RPCError) {
+    /// Changes what was said. Throws `unknownHandle` for an interceptor, and `invalidParams` for a shared one that would
+    /// send credentials to whatever origin somebody names.
+    func apply(to settings: inout SessionSettings, isShared: Bool, _ call: Call<ClientScope>) throws(RPCError) {
         if let fields { settings.spec.fields = fields }
         if let timeout { settings.timeout = timeout }
         if let connectionsPerHost { settings.spec.connectionsPerHost = connectionsPerHost }
@@ -46,7 +47,14 @@ struct SessionParameters: Sendable {
         if let startsImmediately { settings.spec.startsImmediately = startsImmediately }
         if let limits { settings.spec.limits = limits.limits }
         guard let interceptors else { return }
-        settings.interceptors = try interceptors.resolved(call)
+        let interceptor = try interceptors.resolved(call)
+        if isShared, interceptor.trustsEverybody {
+            throw RPCError(
+                .invalidParams,
+                "credentials of a shared session need origins: every client could send them anywhere otherwise",
+                data: ["pointer": .string("/interceptors")])
+        }
+        settings.interceptor = interceptor
         settings.shown = interceptors.map(\.shown)
     }
 }
@@ -56,7 +64,7 @@ extension InterceptorParameter {
     var shown: String {
         switch self {
         case .handle(let name): name
-        case .spec(let spec): spec.what
+        case .spec(let spec): spec.kind.rawValue
         }
     }
 }

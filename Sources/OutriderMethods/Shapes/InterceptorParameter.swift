@@ -10,8 +10,8 @@ enum InterceptorParameter: JSONDecodable, Sendable {
     case spec(InterceptorSpec)
 
     init(json: JSONValue) throws(JSONComplaint) {
-        if case .string = json {
-            self = .handle(try String(json: json))
+        if case .string(let name) = json {
+            self = .handle(name)
             return
         }
         guard json.object != nil || json.array?.isEmpty == true else {
@@ -30,70 +30,149 @@ struct InterceptorSpec: JSONDecodable, Sendable {
         case callback(CallbackSpec, CallbackRoles, isAskedOnce: Bool)
     }
 
-    let action: Action
-    /// The name of the member.
-    let what: String
+    /// The members that say what it does, in the order in which the contract lists them.
+    enum Kind: String, Sendable, CaseIterable {
+        case headers, query, basic, bearer, retry, connectionLost, offline, compress, chain, callback
+    }
 
-    private static let actions: [StaticString] = [
-        "headers", "query", "basic", "bearer", "retry", "chain", "callback",
-    ]
+    let action: Action
+    let kind: Kind
 
     private enum Period: String, Sendable, CaseIterable { case attempt, request }
 
     init(json: JSONValue) throws(JSONComplaint) {
+        if let (kind, action) = Self.plain(json) {
+            (self.kind, self.action) = (kind, action)
+            return
+        }
         var fields = try JSONFields(json)
-        let present = fields.present(Self.actions)
+        if fields.all["oauth"] != nil {
+            throw JSONComplaint(
+                "oauth credentials are not part of this version: use bearer, or refresh the token in a callback",
+                at: JSONPointer(member: "oauth"))
+        }
+        var given: [(kind: Kind, value: JSONValue)] = []
+        for kind in Kind.allCases { if let value = fields.value(kind.name) { given.append((kind, value)) } }
         let strays = fields.present(["decide", "timeout", "asks", "askPer"])
-        let headers: FieldsParameter? = try fields.optional("headers")
-        let query: ValuesParameter? = try fields.optional("query")
-        let basic: BasicParameter? = try fields.optional("basic")
-        let bearer: String? = try fields.optional("bearer")
-        let retry: RetryParameter? = try fields.optional("retry")
-        let chain: [InterceptorParameter]? = try fields.optional("chain")
+        let origins: [OriginParameter]? = try fields.optional("origins") { (origins: [OriginParameter]) in
+            origins.isEmpty ? "must name at least one" : nil
+        }
         let callback = try fields.callback()
         let roles: CallbackRoles? = try fields.optional("asks")
         let period: Period? = try fields.choice("askPer")
-        if fields.all["oauth"] != nil {
-            throw JSONComplaint(
-                "oauth credentials are not part of this version: refresh the token in a callback",
-                at: JSONPointer(member: "oauth"))
-        }
         try fields.finish()
-        guard present.count == 1, let what = present.first?.description else {
-            throw JSONComplaint("must have exactly one of \(Self.actions.map(\.description).joined(separator: ", "))")
+        guard given.count == 1, let (kind, value) = given.first else {
+            let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw JSONComplaint("must have exactly one of \(kinds)")
         }
         if callback == nil, let stray = strays.first?.description {
             throw JSONComplaint("\(stray) goes with callback only", at: JSONPointer(member: stray))
         }
-        if let headers {
-            action = .adapt(.headers(try Self.checked(headers.fields, "headers")))
-        } else if let query {
-            action = .adapt(.query(query.object))
-        } else if let basic {
-            action = .adapt(.basic(user: basic.user, password: basic.password))
-        } else if let bearer {
-            _ = try Self.checked([HTTPFields.Field("Authorization", bearer)], "bearer")
-            action = .adapt(.bearer(bearer))
-        } else if let retry {
-            action = .retry(retry.retriers, retry.callback)
-        } else if let chain {
-            action = .chain(chain)
-        } else if let callback {
-            action = .callback(callback, roles ?? [.adapt, .retry], isAskedOnce: period == .request)
-        } else {
-            throw JSONComplaint("must not be null", at: JSONPointer(member: what))
+        if origins != nil, kind != .basic, kind != .bearer {
+            throw JSONComplaint("origins goes with basic and bearer only", at: JSONPointer(member: "origins"))
         }
-        self.what = what
+        self.kind = kind
+        action =
+            if let callback {
+                .callback(callback, roles ?? [.adapt, .retry], isAskedOnce: period == .request)
+            } else {
+                try Self.action(kind, value, origins?.map(\.url))
+            }
+    }
+
+    /// What most interceptors are: one member, and nothing wrong with it.
+    private static func plain(_ json: JSONValue) -> (Kind, Action)? {
+        guard let members = json.object?.members, members.count == 1, let kind = Kind(rawValue: members[0].name),
+            kind != .callback, members[0].value != .null
+        else { return nil }
+        return (try? action(kind, members[0].value, nil)).map { (kind, $0) }
+    }
+
+    private static func action(
+        _ kind: Kind, _ value: JSONValue, _ origins: [HTTPURL]?
+    ) throws(JSONComplaint) -> Action {
+        switch kind {
+        case .headers:
+            let fields = try read(kind, value, as: FieldsParameter.self).fields
+            return .adapt(.headers(try checked(kind) { () throws(HTTPFailure) in try FieldChanges(fields) }))
+        case .query:
+            let object = try read(kind, value, as: ValuesParameter.self).object
+            return .adapt(
+                .query(try checked(kind) { () throws(HTTPFailure) in try QueryEncoding().encode(object, at: "") }))
+        case .basic:
+            let basic = try read(kind, value, as: BasicParameter.self)
+            return .adapt(.credential(.basic(user: basic.user, password: basic.password, origins: origins)))
+        case .bearer:
+            let token = try read(kind, value, as: String.self)
+            return .adapt(
+                .credential(try checked(kind) { () throws(HTTPFailure) in try .bearer(token, origins: origins) }))
+        case .retry:
+            let retry = try read(kind, value, as: RetryParameter.self)
+            return .retry(retry.retriers, retry.callback)
+        case .connectionLost:
+            return .retry(try read(kind, value, as: ConnectionLostParameter.self).retriers, nil)
+        case .offline: return .retry(try read(kind, value, as: OfflineParameter.self).retriers, nil)
+        case .compress: return .adapt(.compress(try read(kind, value, as: CompressParameter.self).compression))
+        case .chain: return .chain(try read(kind, value, as: [InterceptorParameter].self))
+        case .callback: throw JSONComplaint("callback must be a name", at: JSONPointer(member: kind.rawValue))
+        }
+    }
+
+    private static func read<Value: JSONDecodable>(
+        _ kind: Kind, _ value: JSONValue, as type: Value.Type
+    ) throws(JSONComplaint) -> Value {
+        do throws(JSONComplaint) {
+            return try Value(json: value)
+        } catch {
+            var error = error
+            if error.pointer == .root { error.message = "\(kind.rawValue) \(error.message)" }
+            throw error.under(member: kind.rawValue)
+        }
     }
 
     /// Says at once what would otherwise fail with every request.
-    private static func checked(_ fields: HTTPFields, _ member: String) throws(JSONComplaint) -> HTTPFields {
+    private static func checked<Value>(
+        _ kind: Kind, _ make: () throws(HTTPFailure) -> Value
+    ) throws(JSONComplaint) -> Value {
         do throws(HTTPFailure) {
-            try AttemptBuilder.check(fields)
+            return try make()
         } catch {
-            throw JSONComplaint(error.message, at: JSONPointer(member: member))
+            throw JSONComplaint(error.message, at: JSONPointer(member: kind.rawValue))
         }
-        return fields
+    }
+}
+
+extension InterceptorSpec.Kind {
+    fileprivate var name: StaticString {
+        switch self {
+        case .headers: "headers"
+        case .query: "query"
+        case .basic: "basic"
+        case .bearer: "bearer"
+        case .retry: "retry"
+        case .connectionLost: "connectionLost"
+        case .offline: "offline"
+        case .compress: "compress"
+        case .chain: "chain"
+        case .callback: "callback"
+        }
+    }
+}
+
+/// Scheme, host and port; or the socket of a URL with `http+unix`.
+private struct OriginParameter: JSONDecodable {
+    var url: HTTPURL
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        let text = try String(json: json)
+        do throws(HTTPFailure) {
+            url = try HTTPURL(parsing: text)
+        } catch {
+            throw JSONComplaint("must be an origin, such as https://api.example.com: \(error.message)")
+        }
+        guard url.target == "/", url.fragment == nil else {
+            throw JSONComplaint("must be an origin without a path, such as https://api.example.com")
+        }
     }
 }
 

@@ -10,9 +10,6 @@ struct RetryParameter: JSONDecodable {
     /// Who is asked; one of the retriers names it, too.
     var callback: CallbackSpec?
 
-    /// The longest delay that can be asked for. There is none for ever.
-    private static let longest = 86400.0
-
     init(json: JSONValue) throws(JSONComplaint) {
         switch json {
         case .string("connectionLost"): retriers = [.policy(.connectionLost)]
@@ -32,39 +29,85 @@ struct RetryParameter: JSONDecodable {
         var fields = try JSONFields(json)
         let callback = try fields.callback()
         let offline: OfflineParameter? = try fields.optional("offline")
-        let policy = try readPolicy(&fields)
+        var policy = RetryPolicy()
+        let hasPace = try policy.readPace(&fields)
+        let hasCauses = try policy.readCauses(&fields)
         try fields.finish()
         var retriers: [Retrier] = []
         // what is said of a policy is wanted, and so is one if nothing at all is said
-        if let policy { retriers.append(.policy(policy)) }
-        if let offline { retriers.append(.offline(wait: offline.wait)) }
+        if hasPace || hasCauses { retriers.append(.policy(policy)) }
+        if let offline { retriers += offline.retriers }
         if let callback { retriers.append(.callback(callback.name)) }
         return RetryParameter(retriers.isEmpty ? [.policy(RetryPolicy())] : retriers, callback)
     }
+}
 
-    private static func readPolicy(_ fields: inout JSONFields) throws(JSONComplaint) -> RetryPolicy? {
-        var policy = RetryPolicy()
-        let plain = policy
-        var isSaid = false
-        func note<Value>(_ value: Value?, _ change: (Value) -> Void) {
-            guard let value else { return }
-            isSaid = true
-            change(value)
+/// A policy for lost connections: `true`, or what is to be different; `false` for none.
+struct ConnectionLostParameter: JSONDecodable {
+    var retriers: [Retrier]
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var policy = RetryPolicy.connectionLost
+        if case .bool(let flag) = json {
+            retriers = flag ? [.policy(policy)] : []
+            return
         }
-        note(try fields.integer("limit", in: 0...100)) { policy.limit = $0 }
-        note(try fields.number("base", in: 2...1000)) { policy.backoff.base = $0 }
-        note(try fields.number("scale", in: 0...longest)) { policy.backoff.scale = $0 }
-        note(try fields.number("maxDelay", in: 0...longest)) { policy.backoff.longest = $0 }
-        note(try fields.choice("jitter", of: Backoff.Jitter.self)) { policy.backoff.jitter = $0 }
-        note(try fields.optional("methods", as: [String].self)) { policy.methods = Set($0) }
-        note(try statuses(&fields)) { policy.statuses = $0 }
-        note(try kinds(&fields)) { policy.kinds = $0 }
-        note(try fields.optional("onStatus", as: Bool.self)) { policy.repeatsAnswers = $0 }
-        note(try fields.optional("unsent", as: Bool.self)) { policy.repeatsUnsent = $0 }
-        note(try fields.optional("respectRetryAfter", as: Bool.self)) { policy.respectsRetryAfter = $0 }
-        note(try fields.number("maxRetryAfter", in: 0...longest)) { policy.longestRetryAfter = $0 }
-        note(try fields.number("deadline", in: 0...longest)) { policy.deadline = $0 }
-        return isSaid || policy != plain ? policy : nil
+        guard json.object != nil || json.array?.isEmpty == true else {
+            throw JSONComplaint("must be true, false or an object")
+        }
+        var fields = try JSONFields(json)
+        _ = try policy.readPace(&fields)
+        try fields.finish()
+        retriers = [.policy(policy)]
+    }
+}
+
+/// Waiting for a network: `{wait}`, `true` for Alamofire's 5 seconds, or `false` for not at all.
+struct OfflineParameter: JSONDecodable {
+    var retriers: [Retrier]
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        if case .bool(let flag) = json {
+            retriers = flag ? [.offline(wait: 5)] : []
+            return
+        }
+        guard json.object != nil || json.array?.isEmpty == true else {
+            throw JSONComplaint("must be true, false or an object")
+        }
+        var fields = try JSONFields(json)
+        let wait = try fields.number("wait", in: 0...RetryPolicy.longest)
+        try fields.finish()
+        retriers = [.offline(wait: wait ?? 5)]
+    }
+}
+
+extension RetryPolicy {
+    /// The longest delay that can be asked for. There is none for ever.
+    fileprivate static let longest = 86400.0
+
+    /// How often, how fast and for whom. False if nothing is said of it.
+    fileprivate mutating func readPace(_ fields: inout JSONFields) throws(JSONComplaint) -> Bool {
+        let said = fields.present(["limit", "base", "scale", "maxDelay", "jitter", "methods", "unsent", "deadline"])
+        limit = try fields.integer("limit", in: 0...100) ?? limit
+        backoff.base = try fields.number("base", in: 2...1000) ?? backoff.base
+        backoff.scale = try fields.number("scale", in: 0...Self.longest) ?? backoff.scale
+        backoff.longest = try fields.number("maxDelay", in: 0...Self.longest) ?? backoff.longest
+        backoff.jitter = try fields.choice("jitter") ?? backoff.jitter
+        methods = try fields.optional("methods", as: [String].self).map { Set($0) } ?? methods
+        repeatsUnsent = try fields.optional("unsent") ?? repeatsUnsent
+        deadline = try fields.number("deadline", in: 0...Self.longest) ?? deadline
+        return !said.isEmpty
+    }
+
+    /// After what. False if nothing is said of it.
+    fileprivate mutating func readCauses(_ fields: inout JSONFields) throws(JSONComplaint) -> Bool {
+        let said = fields.present(["statuses", "errors", "onStatus", "respectRetryAfter", "maxRetryAfter"])
+        statuses = try Self.statuses(&fields) ?? statuses
+        kinds = try Self.kinds(&fields) ?? kinds
+        repeatsAnswers = try fields.optional("onStatus") ?? repeatsAnswers
+        respectsRetryAfter = try fields.optional("respectRetryAfter") ?? respectsRetryAfter
+        longestRetryAfter = try fields.number("maxRetryAfter", in: 0...Self.longest) ?? longestRetryAfter
+        return !said.isEmpty
     }
 
     private static func statuses(_ fields: inout JSONFields) throws(JSONComplaint) -> Set<Int>? {
@@ -86,16 +129,6 @@ struct RetryParameter: JSONDecodable {
             kinds.insert(kind)
         }
         return kinds
-    }
-
-    private struct OfflineParameter: JSONDecodable {
-        var wait = 5.0
-
-        init(json: JSONValue) throws(JSONComplaint) {
-            var fields = try JSONFields(json)
-            if let wait = try fields.number("wait", in: 0...longest) { self.wait = wait }
-            try fields.finish()
-        }
     }
 }
 

@@ -12,9 +12,11 @@ struct TimeoutParameter: JSONDecodable {
     private var firstByte: Double?
     private var idle: Double?
     private var total: Double?
+    private var resource: Double?
 
     /// The shortest and the longest wait. There is none for ever.
     private static let range = 0.001...86400
+    private static let resources = 0.001...604_800.0
 
     init(json: JSONValue) throws(JSONComplaint) {
         if let seconds = json.number {
@@ -32,6 +34,7 @@ struct TimeoutParameter: JSONDecodable {
         firstByte = try Self.phase("firstByte", &fields)
         idle = try Self.phase("idle", &fields)
         total = try Self.phase("total", &fields)
+        resource = try fields.number("resource", in: Self.resources)
         try fields.finish()
     }
 
@@ -48,5 +51,6 @@ struct TimeoutParameter: JSONDecodable {
         if let firstByte { timeouts.firstByte = firstByte }
         if let idle { timeouts.idle = idle }
         if let total { timeouts.total = total }
+        if let resource { timeouts.resource = resource }
     }
 }

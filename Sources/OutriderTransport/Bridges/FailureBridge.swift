@@ -9,8 +9,10 @@ import OutriderHTTP
 
 /// Errors of the libraries and the system as failures of ours: what, where, and in whose words.
 enum FailureBridge {
-    /// Why an address could not be connected to.
-    static func connecting(_ error: any Error, to address: SocketAddress) -> HTTPFailure {
+    /// Why an address could not be connected to. Whether the machine is offline is asked only where it matters.
+    static func connecting(
+        _ error: any Error, to address: SocketAddress, isOffline: @autoclosure () -> Bool
+    ) -> HTTPFailure {
         if let failure = error as? HTTPFailure { return failure }
         let underlying = underlying(error)
         let code = (error as? IOError)?.errnoCode
@@ -25,6 +27,10 @@ enum FailureBridge {
         case EMFILE, ENFILE:
             let text = "too many files are open here for another connection"
             return HTTPFailure(.limitExceeded, text, phase: .connect, retryable: true, underlying: underlying)
+        case ENETUNREACH, ENETDOWN, EADDRNOTAVAIL:
+            guard isOffline() else { fallthrough }
+            return HTTPFailure(
+                .offline, "there is no network, and so no way to \(place)", phase: .connect, underlying: underlying)
         default:
             let text = "\(place) cannot be reached: \(underlying.message)"
             return HTTPFailure(.unreachable, text, phase: .connect, underlying: underlying)

@@ -49,7 +49,9 @@ final class Connector: @unchecked Sendable {
             self.underWay -= 1
             switch result {
             case .success(let channel): self.connected(channel)
-            case .failure(let error): self.failed(FailureBridge.connecting(error, to: address))
+            case .failure(let error):
+                self.failed(
+                    FailureBridge.connecting(error, to: address, isOffline: !NetworkPath.isAvailable))
             }
         }
         guard completion != nil, !left.isEmpty else { return }

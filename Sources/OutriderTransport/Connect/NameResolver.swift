@@ -89,6 +89,11 @@ package final class SystemResolver: NameResolver {
     private static func failure(_ host: String, _ code: CInt) -> HTTPFailure {
         let text = gai_strerror(code).map { String(cString: $0) } ?? "code \(code)"
         let underlying = HTTPFailure.Underlying(.dns, Int(code), text)  // safe: CInt is narrower
+        if code == EAI_AGAIN, !NetworkPath.isAvailable {
+            return HTTPFailure(
+                .offline, "there is no network to look the host name \(host) up in: \(text)", phase: .resolve,
+                underlying: underlying)
+        }
         let message = "the host name \(host) was not found: \(text)"
         // "try again" is the resolver's own word; a name that does not exist will not exist in a second either
         return HTTPFailure(

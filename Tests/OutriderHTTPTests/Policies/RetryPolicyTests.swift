@@ -126,14 +126,14 @@ struct RetryPolicyTests {
         #expect(RetryAfter.seconds([.init("Retry-After", value)], now: 1_000_000_000) == seconds)
     }
 
-    @Test func `while there is no network it is tried each half second, for a while`() {
+    @Test func `while there is no network it waits, for a while`() {
         let offline = Retrier.offline(wait: 1.2)
         func asked(_ kind: HTTPFailure.Kind, _ retries: Int, _ elapsed: Double) -> RetryVerdict? {
             offline.verdict(
                 RetryQuestion(method: "POST", failure: HTTPFailure(kind, ""), retries: retries, elapsed: elapsed))
         }
-        #expect(asked(.offline, 0, 9) == .retry(after: 0.5))
-        #expect(asked(.unreachable, 1, 0.5) == .retry(after: 0.5))
+        #expect(asked(.offline, 0, 9) == .retry(after: 0))
+        #expect(asked(.unreachable, 1, 0.5) == .retry(after: 0))
         #expect(asked(.offline, 2, 1.2) == .doNotRetry)
         #expect(asked(.timedOut, 0, 0) == .doNotRetry)
     }

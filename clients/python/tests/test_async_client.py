@@ -101,6 +101,8 @@ def test_failures_raise(run: Callable[[Work], None], origin: str) -> None:
 
 
 def test_a_cancelled_task_cancels_its_call(run: Callable[[Work], None]) -> None:
+    """[AC2]"""
+
     async def work(client: AsyncClient) -> None:
         task = asyncio.create_task(client.call("diagnostics.sleep", seconds=30))
         await running(client, 2)

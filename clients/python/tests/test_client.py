@@ -286,11 +286,14 @@ def test_many_large_requests_and_answers_do_not_block_each_other(client: Client,
 
 
 def test_started_requests_are_waited_for_and_cancelled(client: Client, origin: str) -> None:
+    """And held up meanwhile. [AC1]"""
     request = client.start("GET", f"{origin}/json")
     done = client.wait(request)
     assert done is not None and done.json() == {"id": 1, "x": 0.1}
     request = client.start("GET", f"{origin}/delay/20")
     assert client.wait(request, timeout=0.05) is None
+    assert client.call("request.suspend", request=request) == {"state": "suspended"}
+    assert client.call("request.resume", request=request)["state"] == "sent"
     assert client.cancel(request) == "cancelled"
     with pytest.raises(outrider.Cancelled):
         client.wait(request)

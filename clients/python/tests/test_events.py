@@ -14,6 +14,7 @@ from outrider import Client
 
 
 def test_events_are_iterated_over(client: Client, origin: str) -> None:
+    """[AC4]"""
     with client.events(timeout=10) as events:
         request = client.start("GET", f"{origin}/json", events=True, tag="mine")
         seen = []

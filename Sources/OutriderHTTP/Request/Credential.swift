@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import OutriderJSON
+
+/// An Authorization field, and the origins that may know it.
+package struct Credential: Sendable, Equatable {
+    private let value: String
+    /// Nil for the origin of the request as it was asked for.
+    package let origins: [HTTPURL]?
+
+    private init(_ value: String, _ origins: [HTTPURL]?) {
+        self.value = value
+        self.origins = origins
+    }
+
+    /// RFC 7617, in UTF-8.
+    package static func basic(user: String, password: String, origins: [HTTPURL]? = nil) -> Credential {
+        Credential("Basic \(Base64.encode(Array("\(user):\(password)".utf8)))", origins)
+    }
+
+    /// RFC 6750. Throws `createURLRequestFailed` for a token that no field can hold.
+    package static func bearer(_ token: String, origins: [HTTPURL]? = nil) throws(HTTPFailure) -> Credential {
+        let field = HTTPFields.Field(Self.name, "Bearer \(token)")
+        try AttemptBuilder.check([field])
+        return Credential(field.value, origins)
+    }
+
+    private static let name = "Authorization"
+
+    /// Whether it may be sent there.
+    ///
+    /// - Parameter home: where the request went as it was asked for.
+    private func mayKnow(_ url: HTTPURL, home: HTTPURL) -> Bool {
+        guard let origins else { return url.isSameOrigin(as: home) }
+        return origins.contains { url.isSameOrigin(as: $0) }
+    }
+
+    /// Adds it where it may be known, in place of what says who asks already.
+    func apply(to attempt: inout Attempt, home: HTTPURL) {
+        if mayKnow(attempt.url, home: home) { attempt.fields.set(Self.name, value) }
+    }
+
+    /// Takes it out of an attempt that goes elsewhere in the meantime.
+    func withhold(from attempt: inout Attempt, home: HTTPURL) {
+        guard !mayKnow(attempt.url, home: home) else { return }
+        attempt.fields.list.removeAll { $0.value == value && HTTPFields.same($0.name, Self.name) }
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Fields to be set in place of those with the same names: checked once, when they are given, and not with every attempt.
+package struct FieldChanges: Sendable, Equatable {
+    package private(set) var fields: HTTPFields
+    /// Each name once.
+    private var names: [String] = []
+
+    /// Throws `createURLRequestFailed` at the first field that may not be sent.
+    package init(_ fields: HTTPFields) throws(HTTPFailure) {
+        try AttemptBuilder.check(fields)
+        self.init(known: fields)
+    }
+
+    /// Of fields that were made here, of nothing that came from outside unchecked.
+    init(known fields: HTTPFields) {
+        self.fields = fields
+        for field in fields.list where !has(field.name) { names.append(field.name) }
+    }
+
+    package func apply(to fields: inout HTTPFields) {
+        fields.list.removeAll { has($0.name) }
+        fields.list.append(contentsOf: self.fields.list)
+    }
+
+    /// Both, one after the other, are the same as this.
+    mutating func append(_ later: FieldChanges) {
+        later.apply(to: &fields)
+        for name in later.names where !has(name) { names.append(name) }
+    }
+
+    private func has(_ name: String) -> Bool {
+        for own in names where HTTPFields.same(own, name) { return true }
+        return false
+    }
+}
