@@ -18,8 +18,11 @@ package protocol Transport: Sendable {
 package protocol AttemptObserver: Sendable {
     /// The attempt has a connection and its head is about to be written; held, it is written when it goes on.
     func sending(_ control: any AttemptControl)
-    /// So many body bytes of the request have been taken by the kernel, in all.
-    func bodySent(_ bytes: Int64)
+    /// So many bytes of the request's body have been taken by the kernel, in all, counted before compression; on the wire
+    /// they were so many, nil if that is the same.
+    func bodySent(_ bytes: Int64, onWire: Int64?)
+    /// There are no more.
+    func bodyEnded()
     /// A 1xx answer other than 101.
     func informational(status: Int, fields: HTTPFields)
     /// The attempt ended without an answer; what is known of its times.
@@ -28,6 +31,11 @@ package protocol AttemptObserver: Sendable {
 
 extension AttemptObserver {
     package func gaveUp(_ timeline: Timeline) {}
+    package func bodyEnded() {}
+}
+
+extension AttemptResponseBody {
+    package var wireBytes: (got: Int64, of: Int64?)? { nil }
 }
 
 /// Holds up an attempt that is under way: it writes and reads nothing, and its timeouts stand still.
@@ -63,6 +71,10 @@ package protocol AttemptResponseBody: Sendable {
 
     /// The next chunk, or nil at the end. One caller at a time. A truncated or malformed body throws; it never just ends.
     func next() async throws(HTTPFailure) -> ByteBuffer?
+
+    /// How much has come on the wire, and of how much, where the body is compressed; nil where it is not. Known on the
+    /// transport's event loop.
+    var wireBytes: (got: Int64, of: Int64?)? { get }
 
     /// Trailer fields, known after the end.
     var trailers: HTTPFields { get }

@@ -101,6 +101,23 @@ class Taker(Listening):
         self.taken.append(request)
         connection.sendall(b"HTTP/1.1 %d No\r\nContent-Length: 6\r\nConnection: close\r\n\r\nenough" % int(argument))
 
+    def at_times(self, connection, reader, request, argument):
+        """Takes the body, and answers with a status so many times, before it is content: `503/2`."""
+        status, _, times = argument.partition("/")
+        if sum(one.path == request.path for one in self.taken) >= int(times):
+            return self.at_keep(connection, reader, request, argument)
+        self.take(reader, request)
+        connection.sendall(b"HTTP/1.1 %d Not yet\r\nContent-Length: 0\r\n\r\n" % int(status))
+        return True
+
+    def at_on(self, connection, reader, request, argument):
+        """Takes the body, and sends the client on: `307/keep`."""
+        status, _, path = argument.partition("/")
+        self.take(reader, request)
+        head = f"HTTP/1.1 {status} On\r\nLocation: /{path}\r\nContent-Length: 0\r\n\r\n"
+        connection.sendall(head.encode())
+        return True
+
     def at_cut(self, connection, reader, request, argument):
         """Takes so many bytes of the body, and resets the connection."""
         reader.exactly(int(argument))

@@ -43,7 +43,7 @@ final class ScriptedTransport: Transport {
         seen.withLock { $0.append(attempt) }
         let script = scripts[min(number, scripts.count - 1)]
         observer.sending(control)
-        if case .bytes(let bytes) = attempt.body { observer.bodySent(Int64(bytes.count)) }
+        if case .bytes(let bytes) = attempt.body { observer.bodySent(Int64(bytes.count), onWire: nil) }
         if let failure = script.failureBeforeHead { throw failure }
         if script.hangsBeforeHead { throw await Self.cancellation() }
         return AttemptResponse(

@@ -39,7 +39,10 @@ final class ScriptedPeer: Peer {
         told.withLock { $0.append(event) }
     }
 
-    func offer(_ event: Event, key: String) { told.withLock { $0.append(event) } }
+    func offer(_ event: Event, key: String) -> Bool {
+        told.withLock { $0.append(event) }
+        return true
+    }
 
     func ask(_ question: Question, timeout: Duration) async throws(RPCError) -> Answer { try answer.get() }
 

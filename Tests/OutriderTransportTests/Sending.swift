@@ -40,7 +40,7 @@ final class RecordingObserver: AttemptObserver {
 
     var heard: Heard { mutex.withLock { $0 } }
     func sending(_ control: any AttemptControl) { mutex.withLock { $0.sending += 1 } }
-    func bodySent(_ bytes: Int64) { mutex.withLock { $0.bodySent.append(bytes) } }
+    func bodySent(_ bytes: Int64, onWire: Int64?) { mutex.withLock { $0.bodySent.append(bytes) } }
     func informational(status: Int, fields: HTTPFields) { mutex.withLock { $0.informational.append(status) } }
 }
 

@@ -71,9 +71,9 @@ package final class Exchange: Sendable {
         var sleeper: UnsafeContinuation<Void, Never>?
         /// The time it waits for came first.
         var isAwake = false
-        /// When the head of the request was written.
-        var uploadBegan: ContinuousClock.Instant?
-        var uploadLimiter: ProgressLimiter?
+        /// Nil where nobody wants to hear of it.
+        var upload: ProgressMachine?
+        var download: ProgressMachine?
         /// Who takes the body of the answer; nil where it is kept.
         var outlet: (any BodyOutlet)?
         /// What the client gives of the body: it hears when nobody wants it any more.
@@ -111,12 +111,15 @@ package final class Exchange: Sendable {
         number = surroundings.counters.next()
         var state = State(request: request, observer: observer, advisor: advisor)
         state.outlet = outlet
-        state.uploadLimiter = observer?.progressInterval.map { ProgressLimiter(interval: .seconds($0)) }
+        if let interval = observer?.progressInterval {
+            state.upload = ProgressMachine(.upload, interval: .seconds(interval))
+            state.download = ProgressMachine(.download, interval: .seconds(interval), hint: spec.expectedSize)
+        }
         switch request {
         case .success(let attempt):
             url = attempt.url.description
             method = attempt.method
-            if attempt.body != .none { state.snapshot.progress.sentTotal = attempt.body.size }
+            if attempt.body != .none { state.snapshot.progress.sentTotal = attempt.body.plainSize }
             if case .composed(let body) = attempt.body { state.feeds = body.feeds }
         case .failure:
             url = spec.url

@@ -12,7 +12,7 @@ package enum ExchangeEvent: Sendable {
     case redirect(RedirectHop, attempt: Int)
     /// That attempt is given up, and the request sent again after so many seconds; nil for an answer that is not liked.
     case retry(attempt: Int, delay: Double, HTTPFailure?)
-    case progress(ExchangeProgress)
+    case progress(ProgressReport)
     /// The last one.
     case finish(ExchangeOutcome)
 }
@@ -35,16 +35,4 @@ package struct ExchangeHead: Sendable {
     /// "1.0" or "1.1".
     package var version: String
     package var fields: HTTPFields
-}
-
-/// How far one direction of a transfer is, in bytes of the body.
-package struct ExchangeProgress: Sendable, Equatable {
-    package enum Direction: String, Sendable { case upload, download }
-
-    package var direction: Direction
-    package var completed: Int64
-    /// Nil if it is not known.
-    package var total: Int64?
-    /// Since the direction began to move, in seconds.
-    package var elapsed: Double
 }

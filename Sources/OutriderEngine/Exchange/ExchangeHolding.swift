@@ -22,6 +22,7 @@ extension Exchange {
             state.held.hold(at: .now)
             state.untold = before == .created || before == .resumed ? [] : [before]
             state.told = state.untold.count
+            pauseProgress(&state)
             defer { state.isIntroduced = true }
             return (state.control, state.observer, !state.isIntroduced)
         }
@@ -44,6 +45,7 @@ extension Exchange {
             }
             if phase == .suspended { state.held.release(at: .now) }
             _ = state.become(.resumed)
+            resumeProgress(&state)
             guard state.isStarted else {
                 state.isStarted = true
                 return (.start, nil, nil, nil)

@@ -11,8 +11,6 @@ struct ExchangeRunner: ~Copyable {
     let observer: (any ExchangeObserver)?
     let outlet: (any BodyOutlet)?
     let began = ContinuousClock.now
-    /// When the body of the answer began to move.
-    private var moved = ContinuousClock.now
     /// What is being sent; nil where it could not be built.
     var attempt: Attempt?
     /// When the attempt began, and what had been held up until then; nil if that was when the exchange did.
@@ -26,7 +24,6 @@ struct ExchangeRunner: ~Copyable {
     var sink: BodySink
     /// The body, once somebody looked at it before the end.
     private var body: ExchangeOutcome.Body?
-    private var limiter: ProgressLimiter?
     private let isNew: Bool
     /// The body was begun, and did not arrive whole.
     private var isTruncated = false
@@ -35,7 +32,6 @@ struct ExchangeRunner: ~Copyable {
         self.exchange = exchange
         (observer, isNew) = exchange.introduce()
         outlet = exchange.outlet
-        limiter = observer?.progressInterval.map { ProgressLimiter(interval: .seconds($0)) }
         heldBefore = exchange.held(at: began)
         sink = Self.sink(for: exchange)
     }
@@ -99,7 +95,10 @@ struct ExchangeRunner: ~Copyable {
             }
             self.answer = answer
             let head = ExchangeHead(answer)
-            while !exchange.answered(head, expecting: answer.body.expectedBytes) { await exchange.untilResumed() }
+            let body = answer.body
+            while !exchange.answered(head, expecting: body.expectedBytes, onWire: body.wireBytes?.of) {
+                await exchange.untilResumed()
+            }
             if let observer {
                 await observer.heard(.state(.responded, at: .now))
                 await observer.heard(.response(head, url: url, attempt: machine.attempts))
@@ -116,12 +115,11 @@ struct ExchangeRunner: ~Copyable {
         do throws(HTTPFailure) {
             sink.expect(body.expectedBytes)
             if let outlet, let answer { try await outlet.begin(ExchangeHead(answer), expecting: body.expectedBytes) }
-            if limiter != nil { moved = .now }
             while let chunk = try await body.next() {
                 try await sink.take(chunk)
                 if let outlet { try await outlet.take(BodyChunk(chunk)) }
-                let (progress, goesOn) = exchange.received(Int64(sink.size))
-                if limiter != nil { await report(progress, isLast: false) }
+                let (report, goesOn) = exchange.received(Int64(sink.size), onWire: body.wireBytes?.got)
+                if let report { await tell(report) }
                 if !goesOn { await exchange.untilResumed() }
             }
             if let outlet { try await outlet.finish() }
@@ -177,24 +175,14 @@ struct ExchangeRunner: ~Copyable {
         hops = []
         isTruncated = false
         sink = Self.sink(for: exchange)
-        limiter = limiter.map { ProgressLimiter(interval: $0.interval) }
         exchange.note(timelines)
     }
 
-    /// Tells progress if it is time for it; the last in any case, unless it would be told twice.
-    private mutating func report(_ progress: Progress, isLast: Bool) async {
-        var progress = progress
-        if isLast { progress.receivedTotal = progress.received }
-        let now = ContinuousClock.now
-        guard let observer, limiter?.shouldTell(progress, now: now - began) == true else { return }
-        let event = ExchangeEvent.progress(
-            ExchangeProgress(
-                direction: .download, completed: progress.received, total: progress.receivedTotal,
-                elapsed: (now - moved).seconds))
-        if isLast {
-            await observer.heard(event)
+    private func tell(_ report: ProgressReport) async {
+        if report.isLast {
+            await observer?.heard(.progress(report))
         } else {
-            observer.glimpsed(event)
+            observer?.glimpsed(.progress(report))
         }
     }
 
@@ -210,8 +198,8 @@ struct ExchangeRunner: ~Copyable {
                 failure = failure ?? error
             }
         }
-        if limiter != nil, size > 0, failure == nil {
-            await report(exchange.received(Int64(size)).0, isLast: true)
+        for report in exchange.lastProgress(isWhole: answer != nil && !isTruncated) {
+            await observer?.heard(.progress(report))
         }
         let outcome = ExchangeOutcome(
             url: url, method: attempt?.method ?? exchange.method,

@@ -51,25 +51,17 @@ extension Exchange {
     }
 
     /// A head arrived. False if nobody may hear of it before the end of a suspension.
-    func answered(_ head: ExchangeHead, expecting bytes: Int64?) -> Bool {
+    func answered(_ head: ExchangeHead, expecting bytes: Int64?, onWire: Int64?) -> Bool {
         let waiters = state.withLock { state -> [Waiter]? in
             if state.snapshot.phase == .suspended, state.cancellation == nil { return nil }
             if state.cancellation == nil { _ = state.become(.responded) }
             state.snapshot.head = head
-            state.snapshot.progress.receivedTotal = bytes
+            downloadBegins(&state, expecting: bytes, onWire: onWire)
             return state.takeWaiters { $0 == .response }
         }
         guard let waiters else { return false }
         for waiter in waiters { waiter.continuation.resume(returning: true) }
         return true
-    }
-
-    /// So many bytes of the body have come. Returns all progress so far, and whether more may be read.
-    func received(_ bytes: Int64) -> (Progress, goesOn: Bool) {
-        state.withLock { state in
-            state.snapshot.progress.received = bytes
-            return (state.snapshot.progress, state.snapshot.phase != .suspended)
-        }
     }
 
     /// Whether the phase may be told now.
@@ -136,7 +128,6 @@ extension Exchange {
             state.snapshot.progress.sent = 0
             state.snapshot.progress.received = 0
             state.snapshot.progress.receivedTotal = nil
-            state.uploadLimiter = state.uploadLimiter.map { ProgressLimiter(interval: $0.interval) }
             state.control = nil
         }
     }
@@ -193,27 +184,12 @@ extension Exchange: AttemptObserver {
         let (observer, isHeld) = state.withLock { state -> ((any ExchangeObserver)?, Bool) in
             state.control = control
             let isHeld = state.snapshot.phase == .suspended
+            uploadBegins(&state)
             if state.cancellation == nil, !state.become(.sent) { return (nil, isHeld) }
-            if state.observer != nil { state.uploadBegan = .now }
             return (state.observer, isHeld)
         }
         if isHeld { control.hold() }
         observer?.glimpsed(.state(.sent, at: .now))
-    }
-
-    package func bodySent(_ bytes: Int64) {
-        let told = state.withLock { state -> (any ExchangeObserver, ExchangeProgress)? in
-            state.snapshot.progress.sent = bytes
-            guard let observer = state.observer, state.uploadLimiter != nil else { return nil }
-            let elapsed = ContinuousClock.now - (state.uploadBegan ?? .now)
-            guard state.uploadLimiter?.shouldTell(state.snapshot.progress, now: elapsed) == true else { return nil }
-            let total = state.snapshot.progress.sentTotal
-            return (
-                observer,
-                ExchangeProgress(direction: .upload, completed: bytes, total: total, elapsed: elapsed.seconds)
-            )
-        }
-        if let (observer, progress) = told { observer.glimpsed(.progress(progress)) }
     }
 
     package func gaveUp(_ timeline: Timeline) { state.withLock { $0.lost = timeline } }

@@ -21,6 +21,11 @@ package enum AttemptBody: Sendable, Equatable {
         }
     }
 
+    /// Its bytes before they are compressed on their way; nil if they are not known beforehand.
+    package var plainSize: Int64? {
+        if case .composed(let body) = self { body.plainSize } else { size }
+    }
+
     /// Whether it can be sent once more: a client's stream cannot once its first byte was taken.
     package var isReplayable: Bool {
         switch self {
@@ -51,11 +56,14 @@ package final class ComposedBody: Sendable, Equatable {
     package let coding: BodyCoding?
     /// Bytes on the wire; nil if they are not known beforehand.
     package let size: Int64?
+    /// The bytes of all pieces; nil if they are not known beforehand.
+    package let plainSize: Int64?
 
     package init(_ pieces: [Piece], coding: BodyCoding? = nil) {
         self.pieces = pieces
         self.coding = coding
-        size = coding == nil ? Self.sum(pieces) : nil
+        plainSize = Self.sum(pieces)
+        size = coding == nil ? plainSize : nil
     }
 
     package var feeds: [any BodyFeed] {

@@ -27,6 +27,8 @@ package struct RequestSpec: Sendable {
     package var serialize = SerializeSpec()
     /// What the answer must be, and who else wants it; nil when nothing was said.
     package var wishes: ResponseWishes?
+    /// How long the caller expects the body of the answer to be, in bytes; for progress, where the server does not say.
+    package var expectedSize: Int64?
     package var metrics = false
     /// A label of the caller's own.
     package var tag: String?

@@ -30,7 +30,7 @@ struct DataSend: Method {
             scope.handles.forget(old, of: .request)
         }
         if Task.isCancelled {
-            record.events?.silence()
+            await record.events?.cutShort()
             if !record.isDetached { exchange.dropBody() }
             throw RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
         }

@@ -21,7 +21,7 @@ struct RequestEventShape: JSONEncodable {
         case response(ExchangeHead, String, Int)
         case redirect(RedirectHop, Int)
         case retry(Int, Double, HTTPFailure?)
-        case progress(ExchangeProgress)
+        case progress(ProgressReport)
         case finish(ResponseReply)
         case decision(DecisionShape)
     }
@@ -56,20 +56,10 @@ struct RequestEventShape: JSONEncodable {
                 writer.member("attempt", attempt)
                 writer.member("delay", delay)
                 if let failure { writer.member("error", FailureShape(failure)) }
-            case .progress(let progress): Self.encode(progress, to: &writer)
+            case .progress(let report): ProgressShape(report).encodeMembers(to: &writer)
             case .finish(let reply): writer.member("response", reply)
             case .decision(let decision): decision.encodeMembers(to: &writer)
             }
         }
-    }
-
-    private static func encode(_ progress: ExchangeProgress, to writer: inout JSONWriter) {
-        writer.member("direction", progress.direction.rawValue)
-        writer.member("completed", progress.completed)
-        writer.member("total", progress.total)
-        if let total = progress.total, total > 0 {
-            writer.member("fraction", min(1, Double(progress.completed) / Double(total)))
-        }
-        if progress.elapsed > 0 { writer.member("rate", Double(progress.completed) / progress.elapsed) }
     }
 }

@@ -21,26 +21,44 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     /// What waits for `events.next`; nothing comes here unless it was asked for.
     let queue = EventQueue()
     private let keeps: Bool
+    /// The same progress in other words.
+    private let aliases: Mutex<ProgressAliases?>
+    private let hasAliases: Bool
+    /// The last words on a direction, which the client had no room for.
+    private let owed = Mutex<[ProgressReport]>([])
 
     /// - Parameter keeps: whether they wait for `events.next` too, where they are not sent at all.
     init(
-        _ kinds: EventKinds, of request: String, call: RequestID?, tag: String?, peer: any Peer, keeps: Bool = false
+        _ kinds: EventKinds, of request: String, call: RequestID?, tag: String?, peer: any Peer, keeps: Bool = false,
+        aliases: ProgressAliases? = nil
     ) {
+        self.aliases = Mutex(aliases)
+        hasAliases = aliases != nil
         self.kinds = kinds
         self.peer = peer
         self.keeps = keeps
         names = RequestEventShape.Names(request: request, call: call, tag: tag)
     }
 
-    var progressInterval: Double? { kinds.contains(.progress) ? peer.terms.progressInterval : nil }
+    var progressInterval: Double? {
+        kinds.contains(.progress) || hasAliases ? peer.terms.progressInterval : nil
+    }
 
     func finish(by make: @escaping Finish) { finish.withLock { $0 = make } }
 
     /// The call has been answered: nothing may follow.
     func silence() { isSilent.store(true, ordering: .relaxed) }
 
+    /// The call is about to be answered without an outcome: no bar stays behind, and nothing follows.
+    func cutShort() async {
+        for one in aliases.withLock({ $0?.end("cancelled") }) ?? [] { await tell(one.event) }
+        silence()
+    }
+
     func heard(_ event: ExchangeEvent) async {
         defer { if case .finish = event { queue.end() } }
+        await tellOwed()
+        if hasAliases { await tellAliases(event) }
         guard let message = await message(event) else { return }
         if keeps {
             if case .finish = event {
@@ -49,7 +67,10 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
                 queue.push(message, mayBeLost: true)
             }
         }
-        if kinds.contains(.pulled) { return }
+        if !kinds.contains(.pulled) { await tell(message) }
+    }
+
+    private func tell(_ message: Event) async {
         guard Task.isCancelled else {
             try? await peer.notify(message)
             return
@@ -57,6 +78,29 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
         // a cancelled request still tells its end; a cancelled task cannot wait, so another one does
         let peer = peer
         await Task { try? await peer.notify(message) }.value
+    }
+
+    /// What could not wait for room when it was news.
+    private func tellOwed() async {
+        let reports = owed.withLock { owed in
+            defer { owed = [] }
+            return owed
+        }
+        for report in reports {
+            if let event = make("event.progress", .progress(report)) { await tell(event) }
+        }
+    }
+
+    private func tellAliases(_ event: ExchangeEvent) async {
+        let told = aliases.withLock { aliases -> [ProgressAliases.Told]? in
+            switch event {
+            case .state: aliases?.begin()
+            case .progress(let report): aliases?.moved(report)
+            case .finish(let outcome): aliases?.end(outcome.failure?.message)
+            default: []
+            }
+        }
+        for one in told ?? [] where !isSilent.load(ordering: .relaxed) { await tell(one.event) }
     }
 
     func decision(_ shape: DecisionShape, isOpen: @escaping @Sendable () -> Bool, also inbox: EventQueue) async {
@@ -74,16 +118,24 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
         case .state(let phase, let time) where kinds.contains(.state):
             guard let event = make("event.state", .state(phase, time)) else { return }
             offer(event, key: phase.rawValue)
-        case .progress(let progress):
-            guard let event = make("event.progress", .progress(progress)) else { return }
-            offer(event, key: progress.direction.rawValue)
+        case .progress(let report): glimpsed(report)
         default: return
         }
     }
 
-    private func offer(_ event: Event, key: String) {
+    private func glimpsed(_ report: ProgressReport) {
+        for one in aliases.withLock({ $0?.moved(report) }) ?? [] where !isSilent.load(ordering: .relaxed) {
+            peer.offer(one.event, key: "\(names.request)/\(one.key)")
+        }
+        guard kinds.contains(.progress), let event = make("event.progress", .progress(report)) else { return }
+        let isTaken = offer(event, key: report.direction.rawValue)
+        if !isTaken, report.isLast { owed.withLock { $0.append(report) } }
+    }
+
+    @discardableResult
+    private func offer(_ event: Event, key: String) -> Bool {
         if keeps { queue.push(event, mayBeLost: true) }
-        if !kinds.contains(.pulled) { peer.offer(event, key: "\(names.request)/\(key)") }
+        return kinds.contains(.pulled) || peer.offer(event, key: "\(names.request)/\(key)")
     }
 
     private func message(_ event: ExchangeEvent) async -> Event? {
@@ -96,7 +148,8 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
             return kinds.contains(.redirect) ? make("event.redirect", .redirect(hop, attempt)) : nil
         case .retry(let attempt, let delay, let failure):
             return kinds.contains(.retry) ? make("event.retry", .retry(attempt, delay, failure)) : nil
-        case .progress(let progress): return make("event.progress", .progress(progress))
+        case .progress(let report):
+            return kinds.contains(.progress) ? make("event.progress", .progress(report)) : nil
         case .finish(let outcome):
             guard kinds.contains(.finish), let finish = finish.withLock({ $0 }), let reply = await finish(outcome)
             else { return nil }

@@ -83,12 +83,12 @@ final class RequestRecord: Holdable {
         let asks = assembly.asks
         let handle = Handle<RequestRecord>()
         let events =
-            params.events.isEmpty && !asks
+            params.events.isEmpty && params.progress.isEmpty && !asks
             ? nil
             : RequestEvents(
                 params.events, of: handle.name, call: eventsNameCall ?? isOfCall ? call.id : nil, tag: params.spec.tag,
-                peer: call.peer,
-                keeps: params.isDetached || params.events.contains(.pulled))
+                peer: call.peer, keeps: params.isDetached || params.events.contains(.pulled),
+                aliases: ProgressAliases(params.progress, method: params.spec.method, url: params.spec.url))
         let engine = scope.service.engine
         let asker = asks ? events.map { assembly.asker(params, call, handle.name, $0) } : nil
         var spec = assembly.spec

@@ -11,6 +11,7 @@ struct RequestParameters: JSONDecodable {
     var spec = RequestSpec(url: "")
     var timeout: TimeoutParameter?
     var events = EventKinds()
+    var progress = ProgressWishes()
     /// Let it outlive its connection.
     var isDetached = false
     /// Whether the response names the request's handle.
@@ -63,6 +64,8 @@ struct RequestParameters: JSONDecodable {
         try readPlan(&fields)
         spec.wishes = try ResponseWishes.read(&fields, isStream: isStream)
         if let events: EventKinds = try fields.optional("events") { self.events = events }
+        progress = try ProgressWishes(&fields)
+        spec.expectedSize = progress.expectedSize
         spec.metrics = try fields.optional("metrics") ?? false
         spec.tag = try fields.optional("tag")
         if !isStream { isDetached = try fields.optional("detach") ?? false }

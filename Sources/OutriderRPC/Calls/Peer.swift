@@ -18,8 +18,9 @@ package protocol Peer: AnyObject, Sendable {
     func notify(_ event: Event) async throws(RPCError)
 
     /// Queues an event that may be lost: a newer one with the same key replaces an older one still waiting, and a full
-    /// queue drops it (counted, and told later by `event.dropped`).
-    func offer(_ event: Event, key: String)
+    /// queue drops it (counted, and told later by `event.dropped`). Whether it was queued.
+    @discardableResult
+    func offer(_ event: Event, key: String) -> Bool
 
     /// Asks the client and waits for the answer (protocol section 9). Throws callbackTimedOut, callbackFailed (the
     /// client's error in `data.error`) or clientGone. Cancelling the task sends `$/cancelRequest` and does not wait.

@@ -32,7 +32,8 @@ extension Connection {
         }
     }
 
-    func offer(_ event: Event, key: String) {
+    @discardableResult
+    func offer(_ event: Event, key: String) -> Bool {
         let (sent, flush) = state.withLock { state in
             guard state.phase != .closed, state.phase != .finishing else { return (false, false) }
             let sent = state.outbox.offer(Outgoing.event(event).frame(state.framing), key: key)
@@ -40,6 +41,7 @@ extension Connection {
         }
         if sent { service.tally.eventsSent.count() } else { service.tally.eventsDropped.count() }
         if flush { perform(Effects(flush: true)) }
+        return sent
     }
 
     /// Returns when the queue has been written far enough, or at once if it has by now.

@@ -17,17 +17,12 @@ final class AttemptRunner: @unchecked Sendable {
 
     private enum Stage { case created, queued, opening, sending, answering, done }
 
-    private struct Published {
-        var timeline = Timeline()
-        var trailers: HTTPFields = []
-    }
-
     let attempt: Attempt
     let key: PoolKey
     let pool: ConnectionPool
     private let observer: any AttemptObserver
     private let wiring: Wiring
-    private var clock: AttemptClock
+    private(set) var clock: AttemptClock
     private var stage = Stage.created
     private var waiting: HeadContinuation?
     private var ticket: PoolMachine.WaiterID?
@@ -37,13 +32,12 @@ final class AttemptRunner: @unchecked Sendable {
     private var replayedBefore = false
     private var expectation: Expectation
     private var sent = HTTPFailure.Sent.notSent
-    private var body: BodyQueue
+    private(set) var body: BodyQueue
     private var isReadPaused = false
     private var isHeld = false
     /// A connection that is here, and is not written to before the end of a hold.
     private var heldConnection: HTTP1Connection?
-    /// What those may see who are not on the loop.
-    private let published = Mutex(Published())
+    let published = Mutex(AttemptReadings())
     var deadlineIndex = 0
 
     init(_ attempt: Attempt, observer: any AttemptObserver, pool: ConnectionPool, wiring: Wiring) {
@@ -107,20 +101,6 @@ final class AttemptRunner: @unchecked Sendable {
     func abandon() {
         pool.loop.assertInEventLoop()
         if stage != .done { end(.cancelled(sent)) }
-    }
-
-    /// Complete on the loop; elsewhere as of the head, the end, or the last failure.
-    var timeline: Timeline {
-        pool.loop.inEventLoop ? clock.snapshot : published.withLock { $0.timeline }
-    }
-
-    var trailers: HTTPFields {
-        pool.loop.inEventLoop ? body.trailers : published.withLock { $0.trailers }
-    }
-
-    private func publish() {
-        let now = Published(timeline: clock.snapshot, trailers: body.trailers)
-        published.withLock { $0 = now }
     }
 
     private func moved() {
@@ -235,19 +215,20 @@ extension AttemptRunner: PoolWaiter {
     private func sendBody(on connection: HTTP1Connection) {
         guard let writer = BodyWriter(attempt.body, all: expectation.isDeclared, to: connection, files: wiring.files)
         else {
-            if case .bytes(let bytes) = attempt.body { observer.bodySent(Int64(bytes.count)) }
+            if case .bytes(let bytes) = attempt.body { observer.bodySent(Int64(bytes.count), onWire: nil) }
             return requestSent()
         }
         self.writer = writer
         if isHeld { writer.hold() }
         writer.start { step in
             switch step {
-            case .sent(let bytes, let inAll):
+            case .sent(let bytes, let inAll, let onWire):
                 self.clock.sent(bytes)
                 if self.stage == .sending { self.moved() }
-                self.observer.bodySent(inAll)
+                self.observer.bodySent(inAll, onWire: onWire)
             case .finished:
                 self.writer = nil
+                self.observer.bodyEnded()
                 self.requestSent()
             case .failed(let failure):
                 self.end(failure)

@@ -64,12 +64,16 @@ struct BodyQueue {
         return (bytesIn, nil)
     }
 
+    /// Whether what comes is compressed.
+    private(set) var isCoded = false
+
     mutating func begin(_ head: ResponseHead, _ framing: BodyFraming, decodes: Bool) {
         self.framing = framing
         // a piece of an encoded body cannot be decoded
         guard decodes, framing != .none, head.status != 206 else { return }
         let codings = head.fields.all("Content-Encoding")
         if !codings.isEmpty { decoder = ContentDecoder(codings: codings, host: host) }
+        isCoded = decoder != nil
     }
 
     mutating func append(_ bytes: ByteBuffer) {

@@ -7,7 +7,7 @@ import OutriderHTTP
 
 /// Where the pieces of a body come from. Used on one event loop.
 protocol BodySource: AnyObject {
-    typealias Hand = (Result<ByteBuffer?, HTTPFailure>) -> Void
+    typealias Hand = (Result<BodyPiece?, HTTPFailure>) -> Void
 
     /// Gives the next piece to `hand`, once: at once, or later on the loop. Nil at the end. Asked again only afterwards.
     func next(_ hand: @escaping Hand)
@@ -28,27 +28,39 @@ final class MemorySource: BodySource {
 
     func next(_ hand: @escaping Hand) {
         let count = min(BodyWriter.pieceBytes, bytes.readableBytes)
-        hand(.success(count == 0 ? nil : bytes.readSlice(length: count)))
+        hand(.success(count == 0 ? nil : bytes.readSlice(length: count).map { BodyPiece($0) }))
     }
 
     func stop() { bytes = ByteBuffer() }
 }
 
-/// Bytes in memory and in files, which are read on other threads.
+/// Bytes in memory and in files, which are read, or brought into the kernel's cache, on other threads.
 final class ReadSource: BodySource {
     private let reader: PieceReader
+    private let shelf: BufferShelf
     private let files: NIOThreadPool
     private let loop: any EventLoop
+    private let givesSlices: Bool
 
-    init(_ pieces: [ComposedBody.Piece], files: NIOThreadPool, loop: any EventLoop) {
+    /// - Parameter givesSlices: whether what is in files may be sent without being read.
+    init(
+        _ pieces: [ComposedBody.Piece], givesSlices: Bool, shelf: BufferShelf, files: NIOThreadPool,
+        loop: any EventLoop
+    ) {
         reader = PieceReader(pieces)
+        self.shelf = shelf
         self.files = files
         self.loop = loop
+        self.givesSlices = givesSlices
     }
 
     func next(_ hand: @escaping Hand) {
         let reader = reader
-        files.run(on: loop, hand) { () throws(HTTPFailure) in try reader.read(most: BodyWriter.pieceBytes) }
+        let mostSlice = givesSlices ? BodyWriter.sliceBytes : 0
+        reader.lend(shelf.take())
+        files.run(on: loop, hand) { () throws(HTTPFailure) in
+            try reader.next(most: BodyWriter.pieceBytes, mostSlice: mostSlice)
+        }
     }
 }
 
@@ -93,9 +105,9 @@ final class FeedSource: BodySource, @unchecked Sendable {
         if isTaken { feed.drop() }
     }
 
-    private func piece() -> ByteBuffer? {
+    private func piece() -> BodyPiece? {
         let count = min(BodyWriter.pieceBytes, rest.readableBytes)
-        return count == 0 ? nil : rest.readSlice(length: count)
+        return count == 0 ? nil : rest.readSlice(length: count).map { BodyPiece($0) }
     }
 
     private func took(_ step: BodyFeedStep) {
@@ -153,6 +165,8 @@ final class CodedSource: BodySource {
     private let files: NIOThreadPool
     private let loop: any EventLoop
     private var isAtEnd = false
+    /// Bytes that were compressed, and of which nothing has come out yet.
+    private var swallowed = 0
 
     init(
         _ source: any BodySource, _ coding: BodyCoding, files: NIOThreadPool, loop: any EventLoop
@@ -171,17 +185,24 @@ final class CodedSource: BodySource {
             case .failure: hand(result)
             case .success(let piece):
                 self.isAtEnd = piece == nil
-                self.files.run(on: self.loop, { self.compressed($0, hand) }) { () throws(HTTPFailure) in
-                    if let piece { try stream.compress(piece) } else { try stream.finish() }
+                self.swallowed += piece?.plain ?? 0
+                var bytes: ByteBuffer?
+                if case .bytes(let given)? = piece?.content { bytes = given }
+                self.files.run(on: self.loop, { self.compressed($0, hand) }) { [bytes] () throws(HTTPFailure) in
+                    if let bytes { return BodyPiece(try stream.compress(bytes)) }
+                    return BodyPiece(try stream.finish())
                 }
             }
         }
     }
 
-    private func compressed(_ result: Result<ByteBuffer?, HTTPFailure>, _ hand: @escaping Hand) {
+    private func compressed(_ result: Result<BodyPiece?, HTTPFailure>, _ hand: @escaping Hand) {
+        guard case .success(.some(var piece)) = result else { return hand(result) }
         // zlib keeps what is too little for a block
-        if case .success(let piece?) = result, piece.readableBytes == 0 { return next(hand) }
-        hand(result)
+        if piece.count == 0 { return next(hand) }
+        piece.plain = swallowed
+        swallowed = 0
+        hand(.success(piece))
     }
 
     func stop() { source.stop() }
@@ -191,7 +212,7 @@ extension NIOThreadPool {
     /// Runs work that blocks, and hands its result over on the loop.
     fileprivate func run(
         on loop: any EventLoop, _ hand: @escaping BodySource.Hand,
-        _ work: @escaping @Sendable () throws(HTTPFailure) -> ByteBuffer?
+        _ work: @escaping @Sendable () throws(HTTPFailure) -> BodyPiece?
     ) {
         let done = runIfActive(eventLoop: loop) { Result { () throws(HTTPFailure) in try work() } }
         done.assumeIsolated().whenComplete { result in

@@ -6,17 +6,26 @@ import NIOPosix
 import OutriderHTTP
 
 /// Writes the body of a request that did not go out with its head: in pieces, a bounded number of bytes ahead of the
-/// kernel, so that neither memory nor the event loop ever holds the whole.
+/// kernel, so that neither memory nor the event loop ever holds the whole. While one piece is written the next is read.
 ///
 /// A body whose length is not known goes out in chunks (RFC 9112 section 7.1).
 // proof: every method runs on the connection's loop; other threads only carry the reference.
 final class BodyWriter: @unchecked Sendable {
     static let pieceBytes = 128 << 10
     static let aheadBytes = 512 << 10
+    /// Of a file that is not read: it takes no memory, and the way to another thread and back costs as much as 100 KiB.
+    static let sliceBytes = 4 << 20
+    /// So much of a slice is sent before others get their turn on the event loop.
+    private static let turnBytes = 512 << 10
+    private static let mostSlices = 2
+    /// When a socket takes no more of a slice, so much of it is written like other bytes, whose completion says that it
+    /// takes more.
+    private static let waitingBytes = 16 << 10
 
     enum Step {
-        /// The kernel has taken so many more bytes, and so many of the body in all.
-        case sent(Int, inAll: Int64)
+        /// The kernel has taken so many more bytes; so many of the body in all, before compression; and of what it is
+        /// compressed to, nil if it is not.
+        case sent(Int, inAll: Int64, onWire: Int64?)
         case finished
         case failed(HTTPFailure)
     }
@@ -25,44 +34,65 @@ final class BodyWriter: @unchecked Sendable {
     /// Nil if it goes out in chunks.
     private let size: Int64?
     private let isMemory: Bool
+    private let isCoded: Bool
+    private let shelf = BufferShelf()
     private var source: any BodySource
     private var tell: ((Step) -> Void)?
+    /// Read, in order, and not given to the connection yet.
+    private var waiting = CircularBuffer<BodyPiece>()
     private var taken: Int64 = 0
+    /// Bytes in memory that the kernel has not taken yet.
+    private var ahead = 0
+    /// Slices among those that wait.
+    private var slices = 0
     private var acknowledged: Int64 = 0
+    /// What of the body that was before compression.
+    private var plain: Int64 = 0
     private var isReading = false
     private var isFilling = false
+    private var isWriting = false
     private var isHeld = false
     private var isAtEnd = false
     /// Writes that the kernel has not taken yet.
     private var unfinished = 0
+    /// Whether a write of ours has been taken, and so all that went before the body.
+    private var isClear = false
 
     /// Nil if nothing of the body is left to be written.
     ///
     /// - Parameter all: whether even a short body did not go out with the head.
     init?(_ body: AttemptBody, all: Bool, to connection: HTTP1Connection, files: NIOThreadPool) {
-        let loop = connection.channel.eventLoop
+        var composed: ComposedBody?
         switch body {
         case .none: return nil
         case .bytes(let bytes):
             guard all || bytes.count > RequestWriter.joinedBodyBytes else { return nil }
             source = MemorySource(bytes)
-            isMemory = true
         case .file(let path, let size):
-            source = ReadSource([.file(path: path, size: size, pointer: nil)], files: files, loop: loop)
-            isMemory = false
+            source = MemorySource([])
+            composed = ComposedBody([.file(path: path, size: size, pointer: nil)])
         case .composed(let body):
-            source = Self.source(body, files, loop)
-            isMemory = false
+            source = MemorySource([])
+            composed = body
         }
         size = body.size
+        isMemory = composed == nil
+        isCoded = composed?.coding != nil
         self.connection = connection
+        if let composed { source = self.source(composed, files) }
     }
 
-    private static func source(_ body: ComposedBody, _ files: NIOThreadPool, _ loop: any EventLoop) -> any BodySource {
+    private func source(_ body: ComposedBody, _ files: NIOThreadPool) -> any BodySource {
+        let loop = connection.channel.eventLoop
+        // what is encrypted, compressed or cut into chunks has to be in our memory
+        let givesSlices = size != nil && !connection.key.isSecure
         var sources: [any BodySource] = []
         var read: [ComposedBody.Piece] = []
         func flush() {
-            if !read.isEmpty { sources.append(ReadSource(read, files: files, loop: loop)) }
+            if !read.isEmpty {
+                sources.append(
+                    ReadSource(read, givesSlices: givesSlices, shelf: shelf, files: files, loop: loop))
+            }
             read = []
         }
         for piece in body.pieces {
@@ -95,25 +125,28 @@ final class BodyWriter: @unchecked Sendable {
 
     func release() {
         isHeld = false
-        if tell != nil { fill() }
+        advance()
     }
 
     /// Nothing more is written or told.
     func stop() {
         tell = nil
+        waiting.removeAll()
         source.stop()
         source = MemorySource([])
     }
 
-    /// Sends until enough is on its way. A write may end before it returns and call this again: then the loop that runs
-    /// already goes on. After some pieces others get their turn on the event loop.
+    // MARK: reading
+
+    /// Asks for pieces until enough is on its way. A piece may come before this returns: then the loop that runs already
+    /// goes on. After some of them others get their turn on the event loop.
     private func fill() {
-        guard !isFilling, !isHeld else { return }
+        guard !isFilling else { return }
         isFilling = true
         defer { isFilling = false }
         var turn = 8
-        while tell != nil, !isReading, !isHeld, !isAtEnd,
-            taken - acknowledged <= Int64(Self.aheadBytes - Self.pieceBytes)
+        while tell != nil, !isReading, !isHeld, !isAtEnd, ahead <= Self.aheadBytes - Self.pieceBytes,
+            slices < Self.mostSlices
         {
             guard turn > 0 else { return connection.channel.eventLoop.assumeIsolated().execute { self.fill() } }
             turn -= 1
@@ -122,22 +155,27 @@ final class BodyWriter: @unchecked Sendable {
         }
     }
 
-    private func took(_ result: Result<ByteBuffer?, HTTPFailure>) {
+    private func took(_ result: Result<BodyPiece?, HTTPFailure>) {
         isReading = false
         guard tell != nil else { return }
         switch result {
         case .success(let piece?):
-            taken &+= Int64(piece.readableBytes)  // safe: an Int is an Int64
+            taken &+= Int64(piece.count)  // safe: an Int is an Int64
             if let size {
                 guard taken <= size else { return fail(Self.tooLong) }
                 isAtEnd = taken == size
             }
-            send(piece)
+            if case .file = piece.content { slices += 1 } else { ahead += piece.count }
+            waiting.append(piece)
+            // the next one is read while this one is written
             fill()
+            advance()
         case .success(nil):
             isAtEnd = true
             guard size == nil else { return fail(Self.tooShort) }
-            send(ByteBuffer())
+            // the last chunk
+            waiting.append(BodyPiece(ByteBuffer()))
+            write()
         case .failure(let failure): fail(failure)
         }
     }
@@ -147,18 +185,90 @@ final class BodyWriter: @unchecked Sendable {
     private static let tooShort = HTTPFailure(
         .bodyUnreadable, "the body gave fewer bytes than it was to have", phase: .request)
 
-    private func send(_ piece: ByteBuffer) {
+    // MARK: writing
+
+    private func advance() {
+        write()
+        fill()
+        finishIfDone()
+    }
+
+    private func write() {
+        guard !isWriting else { return }
+        isWriting = true
+        defer { isWriting = false }
+        while tell != nil, !isHeld, let piece = waiting.first {
+            switch piece.content {
+            case .bytes(let bytes):
+                waiting.removeFirst()
+                send(bytes, plain: piece.plain, releasing: bytes.readableBytes)
+            case .file(let slice):
+                // it goes past what waits in the channel, so nothing may
+                guard unfinished == 0 else { return }
+                guard isClear else {
+                    send(ByteBuffer(), plain: 0)
+                    continue
+                }
+                waiting.removeFirst()
+                guard send(slice) else { return }
+            }
+        }
+    }
+
+    /// False if others have their turn before it goes on.
+    private func send(_ slice: FileSlice) -> Bool {
+        var slice = slice
+        let part = min(slice.count, Self.turnBytes)
+        let sent = connection.send(slice.prefix(part))
+        slice.removeFirst(sent)
+        if sent > 0 { completed(sent, onWire: sent, plain: sent) }
+        guard tell != nil, slice.count > 0 else {
+            slices -= 1
+            return true
+        }
+        if sent == part {
+            waiting.prepend(BodyPiece(slice))
+            connection.channel.eventLoop.assumeIsolated().execute { self.advance() }
+            return false
+        }
+        waitForRoom(slice)
+        return true
+    }
+
+    private func waitForRoom(_ slice: FileSlice) {
+        var slice = slice
+        do throws(HTTPFailure) {
+            var bytes = shelf.take()
+            try slice.file.read(at: slice.offset, most: min(slice.count, Self.waitingBytes), into: &bytes)
+            slice.removeFirst(bytes.readableBytes)
+            if slice.count > 0 { waiting.prepend(BodyPiece(slice)) } else { slices -= 1 }
+            send(bytes, plain: bytes.readableBytes)
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func send(_ piece: ByteBuffer, plain: Int, releasing: Int = 0) {
         let count = piece.readableBytes
         let bytes = size == nil ? Self.chunk(piece) : piece
         unfinished += 1
         connection.send(bytes).assumeIsolated().whenComplete { result in
             self.unfinished -= 1
+            self.ahead -= releasing
+            guard self.tell != nil else { return }
             // if the write failed, the connection says why
-            guard case .success = result, let tell = self.tell else { return }
-            self.acknowledged &+= Int64(count)  // safe: an Int is an Int64
-            tell(.sent(bytes.readableBytes, inAll: self.acknowledged))
-            if !self.finishIfDone() { self.fill() }
+            guard case .success = result else { return self.stop() }
+            self.isClear = true
+            self.shelf.put(piece)
+            if bytes.readableBytes > 0 { self.completed(count, onWire: bytes.readableBytes, plain: plain) }
+            self.advance()
         }
+    }
+
+    private func completed(_ count: Int, onWire: Int, plain: Int) {
+        acknowledged &+= Int64(count)  // safe: an Int is an Int64
+        self.plain &+= Int64(plain)  // safe: an Int is an Int64
+        tell?(.sent(onWire, inAll: self.plain, onWire: isCoded ? acknowledged : nil))
     }
 
     /// One chunk; that of no bytes is the last.
@@ -172,12 +282,10 @@ final class BodyWriter: @unchecked Sendable {
         return chunk
     }
 
-    @discardableResult
-    private func finishIfDone() -> Bool {
-        guard isAtEnd, unfinished == 0, let tell else { return false }
+    private func finishIfDone() {
+        guard isAtEnd, unfinished == 0, waiting.isEmpty, let tell else { return }
         stop()
         tell(.finished)
-        return true
     }
 
     private func fail(_ failure: HTTPFailure) {

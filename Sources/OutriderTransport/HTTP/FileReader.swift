@@ -5,13 +5,16 @@ import Glibc
 import NIOCore
 import OutriderHTTP
 
-/// A file that is a request's body, or a part of it: open for reading, of the size that was announced. Its methods block.
+/// A file that is a request's body, or a part of it: open for reading, of the size that was announced, and not written to
+/// since it was opened. Its methods block, but for `send`.
 final class FileReader: Sendable {
     private let path: String
     private let size: Int64
     /// Where the path stands in the caller's params, if it is that of a part.
     private let pointer: String?
     private let descriptor: CInt
+    /// When it was last written to, as it was when it was opened.
+    private let written: (seconds: Int, nanoseconds: Int)
 
     init(path: String, size: Int64, partAt pointer: String? = nil) throws(HTTPFailure) {
         self.path = path
@@ -19,7 +22,10 @@ final class FileReader: Sendable {
         self.pointer = pointer
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw .unreadable(path, .errno, pointer) }
-        try checkSize()
+        var status = stat()
+        let isKnown = fstat(descriptor, &status) == 0
+        written = isKnown ? (status.st_mtim.tv_sec, status.st_mtim.tv_nsec) : (0, 0)
+        try check()
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
@@ -43,20 +49,73 @@ final class FileReader: Sendable {
             position += max(0, got)
         }
         let end = offset + Int64(wanted)  // safe: an Int is an Int64
-        if end >= size { try checkSize() }
+        if end >= size { try check() }
     }
 
-    private func checkSize() throws(HTTPFailure) {
+    /// Throws if it is not the file that it was when it was opened: its length has been promised to the server, and half
+    /// of the one and half of the other content is neither.
+    func check() throws(HTTPFailure) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .unreadable(path, .errno, pointer) }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw .body("the body file \(path) is not a regular file", nil, pointer)
         }
         guard Int64(status.st_size) == size else { throw changed }  // safe: off_t is 64 bits wide
+        guard (status.st_mtim.tv_sec, status.st_mtim.tv_nsec) == written else {
+            throw .body("the content of the body file \(path) changed while it was being sent", nil, pointer)
+        }
     }
 
     private var changed: HTTPFailure {
         .body("the size of the body file \(path) changed while it was being sent", nil, pointer)
+    }
+}
+
+// MARK: without reading it
+
+extension FileReader {
+    /// The end of every file is copied, and short files are altogether. What the kernel sends from its cache is not read
+    /// before it travels: who writes to the file may still change it. So more than the buffers of a connection hold is
+    /// copied behind it, before the file is checked for the last time.
+    static let copiedBytes: Int64 = 16 << 20
+
+    /// Whether bytes from there on may be sent as they are in the kernel's cache.
+    static func mayShare(_ offset: Int64, of size: Int64) -> Bool { size - offset > copiedBytes }
+
+    /// Where bytes go that only have to be looked at.
+    private static let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
+
+    /// Brings some bytes into the kernel's cache, so that sending them does not wait for the disk. Returns how many; nil if
+    /// they have to be read instead.
+    func prepare(at offset: Int64, most: Int) throws(HTTPFailure) -> Int? {
+        // whole pages, from the second time on
+        let page = Int64(4096)
+        let wanted = min(Int64(most) - offset % page, size - Self.copiedBytes - offset)  // safe: an Int is an Int64
+        guard wanted > 0, let count = Int(exactly: wanted) else { return nil }
+        var position = off_t(offset)
+        var left = count
+        while left > 0 {
+            let got = sendfile(Self.nowhere, descriptor, &position, left)
+            if got == 0 { throw changed }
+            // a file system that cannot do it, or a disk that cannot be read: reading says which
+            if got < 0, errno != EINTR { return nil }
+            left -= max(0, got)
+        }
+        return count
+    }
+
+    /// Sends some bytes to a socket that does not block. Returns how many it took; none if it takes none now, or if
+    /// something is wrong with either.
+    func send(_ slice: FileSlice, to socket: CInt) -> Int {
+        var position = off_t(slice.offset)
+        var sent = 0
+        while sent < slice.count {
+            let took = sendfile(socket, descriptor, &position, slice.count - sent)
+            if took < 0, errno == EINTR { continue }
+            if took <= 0 { break }
+            sent += took
+        }
+        return sent
     }
 }
 

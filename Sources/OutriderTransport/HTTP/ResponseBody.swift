@@ -32,6 +32,8 @@ final class ResponseBody: AttemptResponseBody {
         }.get()
     }
 
+    var wireBytes: (got: Int64, of: Int64?)? { runner.wireBytes }
+
     var trailers: HTTPFields { runner.trailers }
 
     var timeline: Timeline { runner.timeline }

@@ -7,8 +7,8 @@ PROTOCOL = 1
 
 # method: (required parameters, optional parameters)
 METHODS = {
-    "data.send": (("url",), ("allowGetBody", "auth", "body", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
-    "data.start": (("url",), ("allowGetBody", "auth", "body", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
+    "data.send": (("url",), ("allowGetBody", "auth", "body", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
+    "data.start": (("url",), ("allowGetBody", "auth", "body", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
     "diagnostics.blob": (("bytes",), ()),
     "diagnostics.callback": ((), ("method", "params", "timeout")),
     "diagnostics.echo": ((), ()),
@@ -36,7 +36,7 @@ METHODS = {
     "mime.match": (("type",), ("acceptable",)),
     "multipart.encode": (("parts",), ("boundary", "escape", "path", "threshold", "to")),
     "request.adopt": (("request",), ()),
-    "request.build": (("url",), ("allowGetBody", "auth", "body", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
+    "request.build": (("url",), ("allowGetBody", "auth", "body", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
     "request.cancel": (("request",), ()),
     "request.curl": (("request",), ("secrets",)),
     "request.decide": (("decision",), ("answer", "error")),
@@ -80,12 +80,12 @@ METHODS = {
     "stream.close": (("stream",), ()),
     "stream.credit": (("bytes", "stream"), ()),
     "stream.finish": (("stream",), ()),
-    "stream.open": (("url",), ("allowGetBody", "also", "as", "auth", "batch", "body", "cancelOnError", "compress", "credit", "disposition", "encoding", "events", "expectContinue", "handles", "headers", "interceptors", "maxBody", "method", "metrics", "mode", "parameters", "priority", "query", "redirect", "retry", "session", "startImmediately", "tag", "timeout", "validate", "wait")),
+    "stream.open": (("url",), ("allowGetBody", "also", "as", "auth", "batch", "body", "cancelOnError", "compress", "credit", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handles", "headers", "interceptors", "maxBody", "method", "metrics", "mode", "parameters", "priority", "query", "redirect", "retry", "session", "startImmediately", "tag", "timeout", "validate", "wait", "workDoneToken")),
     "stream.read": (("stream",), ("bytes", "items", "wait")),
     "stream.write": (("stream",), ("base64", "text", "wait")),
     "upload.open": ((), ()),
-    "upload.send": (("body", "url"), ("allowGetBody", "auth", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
-    "upload.start": (("body", "url"), ("allowGetBody", "auth", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate")),
+    "upload.send": (("body", "url"), ("allowGetBody", "auth", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
+    "upload.start": (("body", "url"), ("allowGetBody", "auth", "bodyTo", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
 }
 
 # methods that take any parameters besides

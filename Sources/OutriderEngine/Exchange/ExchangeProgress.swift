@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import Synchronization
+
+/// How far both bodies of an exchange are, for those who ask and for those who are told.
+extension Exchange {
+    private static let epoch = ContinuousClock.now
+
+    private static var now: Duration { ContinuousClock.now - epoch }
+
+    /// A sending begins; told as the transport says so.
+    func uploadBegins(_ state: inout State) {
+        guard case .success(let attempt) = state.request, attempt.body != .none else { return }
+        let snapshot = state.snapshot
+        state.snapshot.progress.sent = 0
+        state.snapshot.progress.sentTotal = attempt.body.plainSize
+        state.upload?.begin(
+            attempt: snapshot.attempts, redirects: snapshot.redirects.count, total: attempt.body.plainSize,
+            now: Self.now)
+    }
+
+    /// A head has come, and a body of so many bytes on the wire may follow.
+    func downloadBegins(_ state: inout State, expecting bytes: Int64?, onWire: Int64?) {
+        state.snapshot.progress.receivedTotal = bytes
+        guard state.download != nil else { return }
+        let snapshot = state.snapshot
+        let now = Self.now
+        state.download?.begin(
+            attempt: snapshot.attempts, redirects: snapshot.redirects.count, total: bytes, now: now)
+        if bytes == nil, let onWire { state.download?.expect(onWire, isCoded: true, now: now) }
+    }
+
+    package func bodySent(_ bytes: Int64, onWire: Int64?) {
+        let told = state.withLock { state -> (any ExchangeObserver, ProgressReport)? in
+            state.snapshot.progress.sent = bytes
+            guard state.upload != nil, let observer = state.observer else { return nil }
+            return state.upload?.moved(to: bytes, wire: onWire, now: Self.now).map { (observer, $0) }
+        }
+        if let (observer, report) = told { observer.glimpsed(.progress(report)) }
+    }
+
+    package func bodyEnded() {
+        let told = state.withLock { state -> (any ExchangeObserver, ProgressReport)? in
+            guard state.upload != nil, let observer = state.observer else { return nil }
+            return state.upload?.ended(now: Self.now).map { (observer, $0) }
+        }
+        if let (observer, report) = told { observer.glimpsed(.progress(report)) }
+    }
+
+    /// So many bytes of the body have come, and so many on the wire if that is not the same. Returns what is to be told,
+    /// and whether more may be read.
+    func received(_ bytes: Int64, onWire: Int64?) -> (ProgressReport?, goesOn: Bool) {
+        state.withLock { state in
+            state.snapshot.progress.received = bytes
+            let report = state.download?.moved(to: bytes, wire: onWire, now: Self.now)
+            return (report, state.snapshot.phase != .suspended)
+        }
+    }
+
+    /// What of the progress has not been told yet, once it is over.
+    func lastProgress(isWhole: Bool) -> [ProgressReport] {
+        state.withLock { state in
+            guard state.upload != nil || state.download != nil else { return [] }
+            let now = Self.now
+            let sent = state.upload?.broke(now: now)
+            let received = isWhole ? state.download?.ended(now: now) : state.download?.broke(now: now)
+            return [sent, received].compactMap(\.self)
+        }
+    }
+
+    func pauseProgress(_ state: inout State) {
+        state.upload?.paused(now: Self.now)
+        state.download?.paused(now: Self.now)
+    }
+
+    func resumeProgress(_ state: inout State) {
+        state.upload?.resumed(now: Self.now)
+        state.download?.resumed(now: Self.now)
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Counts the body in one direction, and decides when that is worth an event: the first bytes at once, then at most once
+/// per interval, and the last in any case. Nothing is told twice, and nothing goes back within one sending.
+///
+/// Times are since any fixed moment.
+package struct ProgressMachine: Sendable {
+    private let direction: ProgressReport.Direction
+    private let interval: Duration
+    /// What the caller expects, where nobody declares it.
+    private let hint: Int64?
+
+    private var attempt = 1
+    private var redirects = 0
+    private var completed: Int64 = 0
+    private var declared: Int64?
+    private var wire: ProgressReport.Wire?
+    private var told: (time: Duration, completed: Int64, total: Int64?, isLast: Bool)?
+    private var body = Pace()
+    private var travel = Pace()
+    private var pausedAt: Duration?
+
+    /// - Parameters:
+    ///   - interval: between two reports of one direction.
+    ///   - hint: bytes that the caller expects; used until they are passed, unless the message declares a length.
+    package init(_ direction: ProgressReport.Direction, interval: Duration, hint: Int64? = nil) {
+        self.direction = direction
+        self.interval = interval
+        self.hint = hint.flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    /// A sending begins, from nothing; unless it is the one that was under way, over another connection.
+    package mutating func begin(attempt: Int, redirects: Int, total: Int64?, now: Duration) {
+        if attempt == self.attempt, redirects == self.redirects, told != nil { return }
+        self.attempt = attempt
+        self.redirects = redirects
+        completed = 0
+        declared = total
+        wire = nil
+        told = nil
+        body = Pace(now)
+        travel = Pace(now)
+        if pausedAt != nil { pausedAt = now }
+    }
+
+    /// The head of the answer has said how long the body is, on the wire if it is compressed, else in itself.
+    package mutating func expect(_ total: Int64?, isCoded: Bool, now: Duration) {
+        declared = isCoded ? nil : total
+        wire = isCoded ? ProgressReport.Wire(completed: 0, total: total) : nil
+        body = Pace(now)
+        travel = Pace(now)
+    }
+
+    /// So many bytes in all. Gives a report if it is time for one.
+    package mutating func moved(to bytes: Int64, wire onWire: Int64? = nil, now: Duration) -> ProgressReport? {
+        guard bytes > completed || (bytes == completed && told == nil) else { return nil }
+        completed = bytes
+        note(onWire)
+        // what is compressed ends with bytes that are none of the body's
+        if let total = declared, bytes >= total, wire == nil { return tell(now, isLast: true) }
+        if let told, now - told.time < interval { return nil }
+        return tell(now, isLast: false)
+    }
+
+    /// The body has come to its end, whether or not its length was known: the last report, unless it was given.
+    package mutating func ended(now: Duration) -> ProgressReport? {
+        guard told?.isLast != true, completed > 0 || told != nil else { return nil }
+        declared = completed
+        if let wire { self.wire = ProgressReport.Wire(completed: wire.completed, total: wire.completed) }
+        return tell(now, isLast: true)
+    }
+
+    /// Nothing more will come, though it is not the end: the last numbers, unless they were told.
+    package mutating func broke(now: Duration) -> ProgressReport? {
+        guard told?.isLast != true, completed > told?.completed ?? 0 else { return nil }
+        return tell(now, isLast: false)
+    }
+
+    /// No time passes until `resumed`. Harmless when repeated.
+    package mutating func paused(now: Duration) { pausedAt = pausedAt ?? now }
+
+    package mutating func resumed(now: Duration) {
+        guard let pausedAt else { return }
+        self.pausedAt = nil
+        body.skip(now - pausedAt)
+        travel.skip(now - pausedAt)
+    }
+
+    private mutating func note(_ bytes: Int64?) {
+        guard let bytes else { return }
+        wire = ProgressReport.Wire(completed: max(bytes, wire?.completed ?? 0), total: wire?.total)
+    }
+
+    private mutating func tell(_ now: Duration, isLast: Bool) -> ProgressReport? {
+        let total = total
+        body.reach(completed, now)
+        if let wire { travel.reach(wire.completed, now) }
+        told = (now, completed, total, isLast)
+        return ProgressReport(
+            direction: direction, attempt: attempt, redirects: redirects, completed: completed, total: total,
+            isEstimated: declared == nil && total != nil, wire: wire, fraction: fraction, rate: body.rate,
+            remaining: isLast ? 0 : remaining, isLast: isLast)
+    }
+
+    /// An expectation that has been passed says nothing any more.
+    private var total: Int64? { declared ?? hint.flatMap { $0 >= completed ? $0 : nil } }
+
+    private var fraction: Double? {
+        // what the server declares is better than what the caller thinks
+        if declared == nil, let wire, let total = wire.total { return Self.part(wire.completed, total) }
+        return total.map { Self.part(completed, $0) }
+    }
+
+    private var remaining: Double? {
+        if declared == nil, let wire, let total = wire.total { return travel.seconds(for: total - wire.completed) }
+        return total.flatMap { body.seconds(for: $0 - completed) }
+    }
+
+    private static func part(_ some: Int64, _ all: Int64) -> Double {
+        all > 0 ? min(max(Double(some) / Double(all), 0), 1) : 1
+    }
+}
+
+/// Bytes per second, of late: a mean in which each stretch of time counts the less the longer ago it was.
+///
+/// A stretch of `t` seconds counts `t / (t + 2)`, all before it the rest; so after two seconds of another speed the mean
+/// is half way there. In the beginning it is the plain mean since the start.
+struct Pace: Sendable {
+    /// Half of what is told is younger than this, in seconds.
+    private static let memory = 2.0
+
+    private(set) var rate: Double?
+    private var since: Duration
+    private var last: Duration
+    private var bytes: Int64 = 0
+
+    init(_ now: Duration = .zero) {
+        since = now
+        last = now
+    }
+
+    mutating func skip(_ time: Duration) {
+        guard time > .zero else { return }
+        since += time
+        last += time
+    }
+
+    mutating func reach(_ bytes: Int64, _ now: Duration) {
+        let stretch = (now - last) / .seconds(1)
+        guard stretch > 0 else { return }
+        let speed = Double(bytes - self.bytes) / stretch
+        let weight = max(stretch / (stretch + Self.memory), stretch / ((now - since) / .seconds(1)))
+        rate = (rate ?? speed) * (1 - weight) + speed * weight
+        self.bytes = bytes
+        last = now
+    }
+
+    /// Nil if that takes for ever.
+    func seconds(for bytes: Int64) -> Double? {
+        guard let rate, rate > 0 else { return nil }
+        let seconds = Double(max(bytes, 0)) / rate
+        return seconds < 1e9 ? seconds : nil
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Progress in the words of other protocols, for editors and agents that draw a bar by themselves: `$/progress` of the
+/// Language Server Protocol, and `notifications/progress` of the Model Context Protocol.
+///
+/// Both want one number that rises, so the body that is sent and the one that comes count as one piece of work.
+struct ProgressAliases: Sendable {
+    /// A notification, and whether it must arrive.
+    struct Told: Sendable {
+        var event: Event
+        var key: String
+        var mayBeLost: Bool
+    }
+
+    private let wishes: ProgressWishes
+    private let title: String
+    private var isBegun = false
+    private var isOver = false
+    /// Of the body that was sent.
+    private var sent: Int64 = 0
+    private var highest: Int64 = 0
+    private var percentage = 0
+
+    /// Nil where no token was given.
+    init?(_ wishes: ProgressWishes, method: String, url: String) {
+        guard !wishes.isEmpty else { return nil }
+        self.wishes = wishes
+        // a query may hold secrets, and makes long titles
+        title = "\(method) \(url.prefix { $0 != "?" && $0 != "#" })"
+    }
+
+    mutating func begin() -> [Told] {
+        guard !isBegun, let token = wishes.workDoneToken else { return [] }
+        isBegun = true
+        return [work(token, Work(kind: "begin", title: title, percentage: 0), mayBeLost: false)]
+    }
+
+    mutating func moved(_ report: ProgressReport) -> [Told] {
+        var (done, total) = Self.count(report)
+        if report.direction == .upload {
+            sent = done
+        } else {
+            done &+= sent
+            total = total.map { $0 &+ sent }
+        }
+        var told: [Told] = []
+        if let token = wishes.progressToken, done > highest {
+            let shape = Progress(token: token, progress: done, total: total, message: report.words)
+            told.append(
+                Told(
+                    event: Event("notifications/progress", shape), key: "notifications/progress",
+                    mayBeLost: !report.isLast))
+        }
+        highest = max(highest, done)
+        if let token = wishes.workDoneToken, isBegun, !isOver {
+            if let total, total > 0 {
+                let part = Double(done) / Double(total) * 100
+                percentage = max(percentage, Int(min(max(part, 0), 100)))
+            }
+            let work = Work(kind: "report", percentage: total == nil ? nil : percentage, message: report.words)
+            told.append(self.work(token, work, mayBeLost: true))
+        }
+        return told
+    }
+
+    mutating func end(_ failure: String?) -> [Told] {
+        guard isBegun, !isOver, let token = wishes.workDoneToken else { return [] }
+        isOver = true
+        return [work(token, Work(kind: "end", message: failure), mayBeLost: false)]
+    }
+
+    private func work(_ token: ProgressToken, _ work: Work, mayBeLost: Bool) -> Told {
+        Told(event: Event("$/progress", WorkDone(token: token, value: work)), key: "$/progress", mayBeLost: mayBeLost)
+    }
+
+    /// In bytes on the wire, where only those have a known total.
+    private static func count(_ report: ProgressReport) -> (done: Int64, total: Int64?) {
+        if report.total == nil || report.isEstimated, let wire = report.wire, let total = wire.total {
+            return (wire.completed, total)
+        }
+        return (report.completed, report.total)
+    }
+}
+
+private struct WorkDone: JSONEncodable {
+    var token: ProgressToken
+    var value: Work
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("token", token)
+            writer.member("value", value)
+        }
+    }
+}
+
+private struct Work: JSONEncodable {
+    var kind: String
+    var title: String?
+    var percentage: Int?
+    var message: String?
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("kind", kind)
+            writer.member("title", title)
+            if kind == "begin" { writer.member("cancellable", false) }
+            writer.member("percentage", percentage)
+            writer.member("message", message)
+        }
+    }
+}
+
+private struct Progress: JSONEncodable {
+    var token: ProgressToken
+    var progress: Int64
+    var total: Int64?
+    var message: String?
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("progressToken", token)
+            writer.member("progress", progress)
+            writer.member("total", total)
+            writer.member("message", message)
+        }
+    }
+}
