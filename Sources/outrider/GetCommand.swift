@@ -17,6 +17,8 @@ struct GetCommand: ParsableCommand {
               outrider get -X PUT -H 'Content-Type: application/json' -d @data.json https://example.org/api/1
               outrider get --curl -d 'name=wolf' https://example.org/form
 
+            With -o, and standard error on a terminal, a line shows how far a long body is.
+
             Uses the service of this user if it runs, so that connections stay warm; else one of its own.
 
             Exit status: 0 an answer arrived, whatever its status code (see --fail); 1 to 6 as `outrider call`;
@@ -74,13 +76,17 @@ struct GetCommand: ParsableCommand {
     }
 
     private func fetch() throws(CommandFailure) {
-        let params = try RequestWords(url: url, method: method, headers: headers, data: data, timeout: timeout).params()
+        var params = try RequestWords(url: url, method: method, headers: headers, data: data, timeout: timeout).params()
+        let meter = output.flatMap { $0 == "-" || curl ? nil : ProgressMeter(isSilent: silent) }
+        if meter != nil { params["events"] = .array([.string("progress")]) }
         let sink = try BodyOutput(output)
         var service = try service.connect(orPrivate: true)
         // The request has its own deadline, which the service keeps; this one is for a service that does not.
         let deadline = Deadline(after: timeout.map { $0 + 10 })
         let method = curl ? "request.build" : "data.send"
-        let reply = try service.client.call(method, JSONText(written: JSONWriter.bytes(of: params)), by: deadline)
+        defer { meter?.end() }
+        let reply = try service.client.call(
+            method, JSONText(written: JSONWriter.bytes(of: params)), by: deadline, onEvent: { meter?.heard($0) })
         guard let response = try reply.parsed().object else {
             throw CommandFailure(.brokeProtocol, "the answer is no response")
         }

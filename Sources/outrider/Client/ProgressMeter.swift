@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderHTTP
+import OutriderJSON
+
+/// Draws the events of progress on standard error, where that is a terminal: one line that is written over, and kept when
+/// its body has come to its end. Of short bodies nothing is drawn.
+final class ProgressMeter {
+    /// Shorter bodies are over before anybody can read the line.
+    private static let shortBytes: Int64 = 1 << 18
+
+    private var isDrawn = false
+
+    /// Nil where nobody would see it.
+    init?(isSilent: Bool = false) {
+        guard !isSilent, isatty(STDERR_FILENO) == 1 else { return nil }
+    }
+
+    /// Takes one event of the service, as it came; anything but progress is none of its business.
+    func heard(_ line: [UInt8]) {
+        guard let message = try? JSONParser.parse(line, limits: .generous).object,
+            message["method"]?.string == "event.progress", let params = message["params"]?.object,
+            let completed = params["completed"]?.integer
+        else { return }
+        let total = params["total"]?.integer
+        guard isDrawn || max(completed, total ?? 0) >= Self.shortBytes else { return }
+        let progress = ProgressLine(
+            completed: completed, total: total, fraction: params["fraction"]?.number, rate: params["rate"]?.number,
+            remaining: params["remaining"]?.number)
+        StandardError.write("\r\(progress.text(width: Self.width - 1))\u{1B}[K")
+        isDrawn = true
+        if completed == total, params["estimated"] == nil { end() }
+    }
+
+    /// What was drawn stays, and what follows begins a line of its own.
+    func end() {
+        if isDrawn { StandardError.write("\n") }
+        isDrawn = false
+    }
+
+    /// Of the terminal; 80 if it does not say.
+    private static var width: Int {
+        var size = winsize()
+        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)  // safe: a UInt16
+    }
+}
