@@ -127,6 +127,32 @@ def test_a_terminal_gets_no_binary_data_unless_asked(service, words, shown):
         assert b"image/png" in done.stderr and b"-o" in done.stderr
 
 
+BARS = [(3_000_000, [], True), (1000, [], False), (3_000_000, ["-s"], False)]
+
+
+@pytest.mark.parametrize(("size", "words", "shown"), BARS)
+def test_a_line_shows_how_far_a_long_body_is(service, origin, tmp_path, size, words, shown):
+    """On a terminal, and only if the body goes to a file."""
+    ours, theirs = pty.openpty()
+    file = str(tmp_path / "out")
+    command = [contract.binary(), "get", "--socket", service, *words, "-o", file, f"{origin}/bytes/{size}"]
+    assert subprocess.run(command, stderr=theirs, timeout=LONG).returncode == 0
+    os.write(theirs, b"|")
+    seen = b""
+    while not seen.endswith(b"|"):
+        seen += os.read(ours, 1000)
+    os.close(ours)
+    os.close(theirs)
+    assert os.path.getsize(file) == size
+    if not shown:
+        assert seen == b"|"
+        return
+    # a terminal makes CR LF of a line feed
+    last = seen.removesuffix(b"\r\n|").split(b"\r")[-1]
+    assert seen.endswith(b"\r\n|") and last.startswith(b"100% [====") and b"3.0 MB" in last
+    assert all(len(line) <= 79 + len(b"\x1b[K") for line in seen.split(b"\r"))
+
+
 def test_get_shows_the_request_as_a_command(get):
     done = get("--curl", "-H", "Authorization: Bearer s3cr3t", "-d", "it's", "http://127.0.0.1:1/")
     assert done.returncode == 0 and done.stderr == b""

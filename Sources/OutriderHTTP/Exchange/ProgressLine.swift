@@ -13,9 +13,10 @@ package struct ProgressLine: Sendable, Equatable {
     package var rate: Double?
     package var remaining: Double?
 
-    package init(completed: Int64, total: Int64? = nil, fraction: Double? = nil, rate: Double? = nil,
-        remaining: Double? = nil)
-    {
+    package init(
+        completed: Int64, total: Int64? = nil, fraction: Double? = nil, rate: Double? = nil,
+        remaining: Double? = nil
+    ) {
         self.completed = completed
         self.total = total
         self.fraction = fraction

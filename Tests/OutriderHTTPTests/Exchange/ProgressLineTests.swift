@@ -10,7 +10,7 @@ struct ProgressLineTests {
 
     @Test func `everything that is known stands in the line`() {
         #expect(
-            half.text(width: 80)
+            half.text(width: 100)
                 == " 50% [====================>                   ]  5.0 MB of 10.0 MB  1.3 MB/s  0:04")
     }
 
@@ -20,7 +20,7 @@ struct ProgressLineTests {
     }
 
     @Test func `a narrow terminal gets less of it, and never more than fits`() {
-        #expect(half.text(width: 50) == " 50% [==>  ]  5.0 MB of 10.0 MB  1.3 MB/s  0:04" || half.text(width: 50).count <= 50)
+        #expect(half.text(width: 51) == " 50% [====>   ]  5.0 MB of 10.0 MB  1.3 MB/s  0:04")
         #expect(half.text(width: 40) == " 50%  5.0 MB of 10.0 MB  1.3 MB/s  0:04")
         #expect(half.text(width: 38) == " 50%  5.0 MB of 10.0 MB  1.3 MB/s")
         #expect(half.text(width: 30) == " 50%  5.0 MB of 10.0 MB")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ._api import post as post
     from ._api import put as put
     from ._api import request as request
+    from ._api import upload as upload
     from ._async_client import AsyncClient as AsyncClient
     from ._async_events import AsyncEventStream as AsyncEventStream
     from ._async_sessions import AsyncSession as AsyncSession
@@ -75,6 +76,8 @@ if TYPE_CHECKING:
     from ._exceptions import ValidationError as ValidationError
     from ._models import Event as Event
     from ._models import Headers as Headers
+    from ._progress import Progress as Progress
+    from ._progress import bar as bar
     from ._responses import AsyncResponse as AsyncResponse
     from ._responses import Response as Response
     from ._router import Router as Router
@@ -82,13 +85,14 @@ if TYPE_CHECKING:
     from ._sessions import Session as Session
 
 _WHERE = {
-    "_api": "delete get head many options patch post put request",
+    "_api": "delete get head many options patch post put request upload",
     "_async_client": "AsyncClient",
     "_client": "Client",
     "_sessions": "Session",
     "_async_sessions": "AsyncSession",
     "_events": "EventStream",
     "_models": "Event Headers",
+    "_progress": "Progress bar",
     "_responses": "AsyncResponse Response",
     "_router": "Router router",
     "_async_events": "AsyncEventStream",

@@ -11,6 +11,7 @@ from ._client import Client
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from typing_extensions import Unpack
 
@@ -75,6 +76,11 @@ def delete(url: str, **options: Unpack[Options]) -> Response:
 def request(method: str, url: str, **options: Unpack[Options]) -> Response:
     """Sends a request with any method."""
     return shared().request(method, url, **options)
+
+
+def upload(url: str, path: Any = None, *, method: str = "POST", **options: Unpack[Options]) -> Response:
+    """Sends the file of that path, or another body, usually with ``progress=True``."""
+    return shared().upload(url, path, method=method, **options)
 
 
 def many(requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]) -> list[Response | OutriderError]:

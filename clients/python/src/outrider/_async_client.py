@@ -111,7 +111,19 @@ class AsyncClient:
         """Sends a request with any method."""
         return await self._send(method, url, options)
 
+    async def upload(
+        self, url: str, path: Any = None, *, method: str = "POST", **options: Unpack[Options]
+    ) -> AsyncResponse:
+        """Sends the file of that path, or another body; see :meth:`outrider.Client.upload`."""
+        from ._transfers import with_body
+
+        return await self._send(method, url, with_body(path, options))
+
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
+        if options.get("progress"):
+            from ._transfers import send_async
+
+            return await self._whole(await send_async(self, method, url, options), options)
         built = build(method, url, options, self._defaults)
         response = AsyncResponse(await self._result("data.send", built.params, built.guard), self.invoke)
         if built.check:

@@ -166,6 +166,11 @@ def _put_events(spec: dict[str, Any], value: Any) -> None:
     spec["events"] = value if isinstance(value, (bool, str)) else list(value)
 
 
+def _refuse_progress(spec: dict[str, Any], value: Any) -> None:
+    if value:
+        raise TypeError("progress goes with one request that is waited for; elsewhere ask for events")
+
+
 def _plain(name: str) -> Callable[[dict[str, Any], Any], None]:
     def put(spec: dict[str, Any], value: Any) -> None:
         spec[name] = value
@@ -191,6 +196,8 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "handlers": _plain("handlers"),
     "max_body": _plain("maxBody"),
     "events": _put_events,
+    "expected_size": _plain("expectedSize"),
+    "progress": _refuse_progress,
     "body_to": _plain("bodyTo"),
     "max_inline": _plain("maxInline"),
     "redirect": _plain("redirect"),

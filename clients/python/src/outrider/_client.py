@@ -13,6 +13,7 @@ from ._exceptions import ExchangeError, OutriderError, ServerGone
 from ._responses import Response
 from ._rpc import encode, result_of
 from ._transports import reach
+from ._verbs import Verbs
 from ._wire import Unsent
 
 TYPE_CHECKING = False
@@ -37,7 +38,7 @@ else:
         """Only type checkers read overloads; the module of the real one costs too much to load."""
 
 
-class Client:
+class Client(Verbs):
     """Makes HTTP requests through the outrider service, one at a time or many at once.
 
     ::
@@ -90,65 +91,11 @@ class Client:
 
     # Requests
 
-    def get(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a GET request, and waits for its response.
-
-        ``params``        names and values for the query
-        ``parameters``    values for the query or the body, as ``encoding`` says; bytes, dates and decimals, too
-        ``encoding``      ``json``, ``propertyList``, or a mapping: see Encoding in the protocol; else a form
-        ``headers``       fields, as a mapping or as pairs
-        ``json``          a value to send as JSON
-        ``data``          text, bytes, or names and values to send as a form
-        ``file``          the path of a file to send; the service reads it
-        ``content_type``  instead of the one that the kind of body implies
-        ``auth``          a user name and a password, or a mapping: ``{"bearer": token}``
-        ``timeout``       seconds for all of it, or a mapping of phases (``connect``, ``firstByte``…) to seconds;
-                          without it the service's limits hold, and ten minutes in all
-        ``serialize``     ``json``, ``text``, ``auto``, or a mapping such as ``{"schema": {...}}``: let the service
-                          check or decode the body
-        ``validate``      ``True``, or rules such as ``{"status": ["200..299"]}``: what else raises ValidationError
-        ``handlers``      mappings of ``id``, ``serialize``, ``validate``; see :attr:`Response.results`
-        ``max_body``      how many bytes the body may have; more raises ResponseTooLarge
-        ``body_to``       ``stored``, ``file`` or ``discard``: leave the body in the service
-        ``max_inline``    up to how many bytes the body comes with the answer
-        ``redirect``      ``none``, or a mapping with ``max``, ``keepHeaders``, ``keepBody``
-        ``retry``         ``True``, ``connectionLost``, or a mapping such as ``{"limit": 5, "jitter": "full"}``
-        ``metrics``       ``True``: report how long each phase took
-        ``tag``           a label that comes back in every event
-        ``events``        ``True``, or which kinds of events to send; see :meth:`events`
-        ``check``         ``False``: return failed exchanges instead of raising
-        """
-        return self._send("GET", url, options)
-
-    def head(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a HEAD request; the response has no body."""
-        return self._send("HEAD", url, options)
-
-    def options(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends an OPTIONS request."""
-        return self._send("OPTIONS", url, options)
-
-    def post(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a POST request, with ``json=``, ``data=``, ``file=`` or ``files=``; options as for :meth:`get`."""
-        return self._send("POST", url, options)
-
-    def put(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a PUT request; options as for :meth:`get`."""
-        return self._send("PUT", url, options)
-
-    def patch(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a PATCH request; options as for :meth:`get`."""
-        return self._send("PATCH", url, options)
-
-    def delete(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a DELETE request; options as for :meth:`get`."""
-        return self._send("DELETE", url, options)
-
-    def request(self, method: str, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a request with any method; options as for :meth:`get`."""
-        return self._send(method, url, options)
-
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
+        if options.get("progress"):
+            from ._transfers import send
+
+            return send(self, method, url, options)
         built = build(method, url, options, self._defaults)
         result = self._result("data.send", built.params, built.guard)
         if built.check and result.get("ok") is not True:
@@ -177,7 +124,7 @@ class Client:
         try:
             answers = self._live().batch("data.send", params, window, guard)
         except Unsent:
-            answers = self._again().batch("data.send", params, window, guard)
+            answers = self._open().batch("data.send", params, window, guard)
         return [self._outcome(answer, one.check) for answer, one in zip(answers, built)]
 
     def _outcome(self, answer: Any, check: bool) -> Response | OutriderError:
@@ -235,7 +182,7 @@ class Client:
         try:
             message = connection.call(method, params, seconds)
         except Unsent:
-            message = self._again().call(method, params, seconds)
+            message = self._open().call(method, params, seconds)
         if "result" in message:
             result = message["result"]
             if type(result) is dict:
@@ -338,10 +285,6 @@ class Client:
         if connection is None or connection.dead is not None or connection.pid != os.getpid():
             return self._open()
         return connection
-
-    def _again(self) -> Connection:
-        """A new connection, after the old one was found dead before anything was sent on it."""
-        return self._open()
 
     def _open(self) -> Connection:
         pid = os.getpid()

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, Any, Literal, TypedDict, Union
+
+from ._progress import Progress, Watcher
 
 Scalar = Union[str, int, float, bool, None]
 Pairs = Union[Mapping[str, Any], Iterable[tuple[str, Scalar]]]
@@ -49,6 +51,8 @@ class Options(TypedDict, total=False):
     metrics: bool | None
     tag: str | None
     events: bool | Sequence[str] | None
+    progress: bool | Callable[[Progress], object] | Watcher | None
+    expected_size: int | None
     detach: bool | None
     allow_get_body: bool | None
     check: bool | None

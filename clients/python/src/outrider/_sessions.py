@@ -10,15 +10,13 @@ from __future__ import annotations
 from itertools import count
 
 from ._models import Headers
+from ._verbs import Verbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeVar
 
-    from typing_extensions import Unpack
-
-    from ._options import Options
     from ._client import Client
     from ._responses import Response
 
@@ -226,7 +224,7 @@ class Plan:
 _WIRE = {"connections_per_host": "connectionsPerHost", "start_immediately": "startImmediately"}
 
 
-class Session:
+class Session(Verbs):
     """Requests that share settings, and functions that are asked about them::
 
         session = client.session(headers={"X-Api": "1"}, timeout=10)
@@ -300,33 +298,8 @@ class Session:
             self._made = made = (connection, made[1], wanted)
         return made[1]
 
-    def request(self, method: str, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a request of this session; options as for :meth:`outrider.Client.get`."""
+    def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
         return self._client.request(method, url, **self._plan.options(self.handle, options))
-
-    def get(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a GET request of this session."""
-        return self.request("GET", url, **options)
-
-    def head(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a HEAD request of this session."""
-        return self.request("HEAD", url, **options)
-
-    def post(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a POST request of this session."""
-        return self.request("POST", url, **options)
-
-    def put(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a PUT request of this session."""
-        return self.request("PUT", url, **options)
-
-    def patch(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a PATCH request of this session."""
-        return self.request("PATCH", url, **options)
-
-    def delete(self, url: str, **options: Unpack[Options]) -> Response:
-        """Sends a DELETE request of this session."""
-        return self.request("DELETE", url, **options)
 
     def cancel_all(self) -> int:
         """Cancels all its requests, and waits until they are over; how many there were."""
