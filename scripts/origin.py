@@ -32,7 +32,10 @@ PAGE = """Hello from the origin that comes with outrider.
 /headers           the same field twice
 /trailers          a body in chunks, then a trailer
 /redirect/N        302, N times, then /json
+/events/N          N server-sent events, two with each connection, then 204; goes on from Last-Event-ID
+/chat              an answer in the manner of language models, as server-sent events
 """
+CHAT = ("You", " asked", ",", " and", " here", " are", " some", " words", ":", "\n", "naïve", " “quotes”", " 🐺", ".")
 MOST_BYTES = 1 << 30
 MOST_SECONDS = 3600.0
 PIECE = 1 << 16
@@ -157,6 +160,19 @@ class Origin(http.server.BaseHTTPRequestHandler):
         target = f"/redirect/{left - 1}" if left > 1 else "/json"
         self.answer(302, f"see {target}\n", more=[("Location", target)])
 
+    def at_events(self, argument: str) -> None:
+        count, last = int(argument), int(self.headers.get("Last-Event-ID") or 0)
+        if last >= count:
+            self.answer(204, "")
+            return
+        events = [f'id: {n}\nevent: tick\ndata: {{"n":{n}}}\n\n' for n in range(last + 1, min(count, last + 2) + 1)]
+        self.events(["retry: 100\n" + events[0], *events[1:]])
+
+    def at_chat(self, _: str) -> None:
+        pieces = [{"choices": [{"index": 0, "delta": {"content": word}}]} for word in CHAT]
+        data = [json.dumps(piece, ensure_ascii=False, separators=(",", ":")) for piece in pieces]
+        self.events([f"data: {line}\n\n" for line in [*data, "[DONE]"]])
+
     # how they answer
 
     def answer(
@@ -185,6 +201,16 @@ class Origin(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(word), word))
             self.wfile.flush()
         self.wfile.write(b"0\r\n" + trailers + b"\r\n")
+
+    def events(self, events: "list[str]") -> None:
+        self.head(200, "text/event-stream", [("Transfer-Encoding", "chunked"), ("Cache-Control", "no-store")])
+        if self.command == "HEAD":
+            return
+        for event in events:
+            data = event.encode()
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
 
     def head(self, status: int, kind: str, fields: "list[tuple[str, str]]") -> None:
         self.send_response(status)

@@ -34,6 +34,11 @@ final class EngineCounters: Sendable {
     func ended(well: Bool, sent: Int64, received: Int64) {
         running.wrappingSubtract(1, ordering: .relaxed)
         if !well { failed.wrappingAdd(1, ordering: .relaxed) }
+        moved(sent: sent, received: received)
+    }
+
+    /// So many bytes that will not be told again.
+    func moved(sent: Int64, received: Int64) {
         self.sent.wrappingAdd(Int(truncatingIfNeeded: sent), ordering: .relaxed)
         self.received.wrappingAdd(Int(truncatingIfNeeded: received), ordering: .relaxed)
     }

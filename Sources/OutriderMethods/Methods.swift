@@ -91,6 +91,8 @@ package enum Methods {
         table.add(SessionSuspendAll.self)
         table.add(SessionUpdate.self)
 
+        table.add(SSEOpen.self)
+
         table.add(StreamClose.self)
         table.add(StreamCredit.self)
         table.add(StreamFinish.self)

@@ -29,7 +29,7 @@ struct Outrider: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, CallCommand.self, GetCommand.self, GetSocketCommand.self, RouteCommand.self,
-            DescribeCommand.self,
+            DescribeCommand.self, SSECommand.self,
         ])
 
     static func main() async {

@@ -271,6 +271,8 @@ extension ExchangeRunner {
             return .fail(
                 HTTPFailure(.bodyUnreadable, "the request cannot be repeated: its body can be read only once"))
         }
+        // that has a policy of its own for servers in trouble
+        if isLasting { return verdict }
         return exchange.surroundings.budgets.retry(attempt.url.origin) ? verdict : .doNotRetry
     }
 

@@ -71,7 +71,7 @@ struct ExchangeRunner: ~Copyable {
 
     private mutating func makeMachine() -> ExchangeMachine {
         let steps = exchange.plan?.plan.steps ?? []
-        let most = exchange.surroundings.mostAttempts
+        let most = isLasting ? .max : exchange.surroundings.mostAttempts
         switch exchange.request {
         case .success(let attempt):
             self.attempt = attempt
@@ -175,7 +175,19 @@ struct ExchangeRunner: ~Copyable {
         hops = []
         isTruncated = false
         sink = Self.sink(for: exchange)
+        if isLasting { forgetOldTimelines() }
         exchange.note(timelines)
+    }
+
+    /// Whether it goes on for as long as its retriers want.
+    var isLasting: Bool { exchange.plan?.plan.isLasting == true }
+
+    private mutating func forgetOldTimelines() {
+        let old = timelines.dropLast(Exchange.rememberedAttempts)
+        guard !old.isEmpty else { return }
+        exchange.surroundings.counters.moved(
+            sent: old.reduce(0) { $0 &+ $1.bytesSent }, received: old.reduce(0) { $0 &+ $1.bytesReceived })
+        timelines.removeFirst(old.count)
     }
 
     private func tell(_ report: ProgressReport) async {

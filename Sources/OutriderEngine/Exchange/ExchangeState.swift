@@ -109,11 +109,16 @@ extension Exchange {
 
     /// The sending is over, and another one follows.
     func note(_ sent: SentRequest, hop: RedirectHop?) {
+        let isLasting = plan?.plan.isLasting == true
         state.withLock { state in
             state.snapshot.earlier.append(sent)
+            if isLasting { state.snapshot.earlier = state.snapshot.earlier.suffix(Self.rememberedAttempts) }
             if let hop { state.snapshot.redirects.append(hop) }
         }
     }
+
+    /// Of an exchange that goes on without end, so many sendings stay in memory.
+    static let rememberedAttempts = 16
 
     func note(_ timelines: [Timeline]) {
         state.withLock { $0.snapshot.timelines = timelines }

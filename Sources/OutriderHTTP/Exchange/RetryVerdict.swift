@@ -16,7 +16,8 @@ package enum RetryVerdict: Sendable, Equatable {
 extension HTTPFailure {
     /// A retrier that answered with an error instead of a verdict, and what it was asked about.
     package static func retryFailed(_ reason: HTTPFailure, original: HTTPFailure?) -> HTTPFailure {
-        guard reason.kind != .requestRetryFailed else { return reason }
+        // it has counted the attempts, and says so itself
+        guard reason.kind != .requestRetryFailed, reason.kind != .eventStreamReconnectLimit else { return reason }
         var details = [FailureDetail.retryError(.string(reason.message))]
         if let original { details.append(.originalError(original)) }
         return HTTPFailure(

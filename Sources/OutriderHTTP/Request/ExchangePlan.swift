@@ -12,6 +12,9 @@ package struct ExchangePlan: Sendable {
     package var asksAboutHead = false
     /// Whether the client's code looks at the whole answer; see ExchangeAdvisor.
     package var asksAboutAnswer = false
+    /// Whether it goes on for as long as its retriers want: attempts are not counted against any limit, and of those that
+    /// are over only the last are remembered.
+    package var isLasting = false
     /// Whether `start` sends it; otherwise the first `resume` does.
     package var startsImmediately = true
 

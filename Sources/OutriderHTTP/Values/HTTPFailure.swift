@@ -79,6 +79,8 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case decodingFailed, customSerializationFailed, invalidEmptyResponse
         // files
         case fileWriteFailed, destinationExists
+        // event streams
+        case eventStreamWrongContentType, eventStreamReconnectLimit, eventStreamRetryRefused
         // routers
         case unknownEndpoint, missingPathParameter, parametersDoNotFit
         // ends
@@ -86,7 +88,9 @@ package struct HTTPFailure: Error, Sendable, Equatable {
 
         package var usuallyRetryable: Bool {
             switch self {
-            case .nameNotFound, .connectionRefused, .unreachable, .connectionLost, .timedOut, .offline: true
+            case .nameNotFound, .connectionRefused, .unreachable, .connectionLost, .timedOut, .offline,
+                .eventStreamReconnectLimit:
+                true
             default: false
             }
         }

@@ -20,6 +20,8 @@ package struct Timeouts: Sendable, Equatable {
 
     /// The default of `total` where the body is a stream, which may go on for a year.
     package static let streamTotal = 31_536_000.0
+    /// The default of `firstByte` and `idle` where a server may have nothing to say for minutes.
+    package static let quiet = 300.0
 
     package init() {}
 }

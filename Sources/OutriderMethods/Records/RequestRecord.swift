@@ -69,9 +69,10 @@ final class RequestRecord: Holdable {
     ///   - isOfCall: whether the call waits for its end.
     ///   - eventsNameCall: whether events may come before the reply that names the request; if nil, as `isOfCall`.
     ///   - outlet: who takes the body.
+    ///   - guide: who takes part in it, before the client's own code.
     static func make(
         _ params: RequestParameters, _ call: Call<ClientScope>, isOfCall: Bool, eventsNameCall: Bool? = nil,
-        outlet: (any BodyOutlet)? = nil
+        outlet: (any BodyOutlet)? = nil, guide: (any RequestGuide)? = nil
     ) async throws(RPCError) -> RequestRecord {
         let scope = call.scope
         if params.isDetached, call.peer.info.transport == .stdio {
@@ -94,8 +95,9 @@ final class RequestRecord: Holdable {
         var spec = assembly.spec
         try spec.body.findStreams(in: scope.handles)
         let review = AnswerReview(&spec, asker)
-        let advisor: (any ExchangeAdvisor)? =
+        var advisor: (any ExchangeAdvisor)? =
             asker.map { assembly.advisor(params, $0, review) } ?? review.map { ReviewOnly($0) }
+        if let guide { advisor = guide.join(&spec.plan, before: advisor) }
         let exchange = await engine.exchange(
             spec, quota: scope.quota, keepsBody: !isOfCall || params.isDetached, observer: events, advisor: advisor,
             turns: assembly.session?.session, outlet: outlet)

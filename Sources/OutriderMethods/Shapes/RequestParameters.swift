@@ -27,6 +27,8 @@ struct RequestParameters: JSONDecodable {
 
     /// Whether the body goes to a stream, so that there is nothing to say about where it is kept, and in what shape.
     private var isStream = false
+    /// The server may be silent for long, and is well all the same.
+    var isQuiet = false
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
@@ -129,6 +131,7 @@ struct RequestParameters: JSONDecodable {
         var spec = spec
         spec.timeouts = settings.timeouts
         if isStream { spec.timeouts.total = Timeouts.streamTotal }
+        if isQuiet { (spec.timeouts.firstByte, spec.timeouts.idle) = (Timeouts.quiet, Timeouts.quiet) }
         timeout?.apply(to: &spec.timeouts)
         self.timeout?.apply(to: &spec.timeouts)
         spec.maxInline = maxInline ?? settings.maxInline

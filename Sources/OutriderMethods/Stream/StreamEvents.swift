@@ -23,6 +23,7 @@ package struct ItemLook: Sendable {
     package static let lines = ItemLook(event: "event.text")
     package static let values = ItemLook(event: "event.value")
     package static let frames = ItemLook(event: "event.data")
+    package static let serverSentEvents = ItemLook(event: "event.sse")
 }
 
 protocol StreamEvent: JSONEncodable, Sendable {

@@ -63,47 +63,16 @@ struct StreamOpen: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let hub = StreamHub(call.peer, cancelsOnError: params.cancelsOnError)
         let outlet = StreamOutlet(hub)
-        let record = try await RequestRecord.make(
-            params.request, call, isOfCall: false, eventsNameCall: params.wait != nil, outlet: outlet)
-        let exchange = record.exchange
-        hub.whenUnwanted { [weak exchange] in exchange?.end(with: $0) }
-        let streams: [Handle<ReadStream>]
-        do {
-            streams = try ([params.stream] + params.also).map { wish in try wish.open(hub, call).handle }
-        } catch {
-            record.forget()
-            throw error
-        }
-        let engine = call.scope.service.engine
-        let peer = call.peer
-        record.events?.finish { [weak record] outcome in
-            await record?.reply(outcome, engine: engine, terms: peer.terms)
-        }
-        var result = Result(request: record.handle, stream: streams[0], also: Array(streams.dropFirst()))
-        guard params.wait != nil else {
-            call.afterReply {
-                hub.release()
-                exchange.launch()
+        return try await StreamOpening(request: params.request, waits: params.wait != nil, hub: hub, outlet: outlet)
+            .start(call) { () throws(RPCError) in
+                try ([params.stream] + params.also).map { wish throws(RPCError) in try wish.open(hub, call).handle }
             }
-            return result
-        }
-        call.afterReply { hub.release() }
-        exchange.launch()
-        guard let state = await outlet.reached() else {
-            record.forget()
-            throw RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
-        }
-        switch state {
-        case .begun: result.response = record.headReply()
-        case .over(let outcome): result.response = await record.reply(outcome, engine: engine, terms: peer.terms)
-        }
-        return result
     }
 }
 
 extension RequestParameters {
     /// Judges the answer before its first byte goes to a stream. Refuses what can be judged only afterwards.
-    fileprivate mutating func judgesHeadOnly() throws(JSONComplaint) {
+    mutating func judgesHeadOnly() throws(JSONComplaint) {
         guard let wishes = spec.wishes, var validation = wishes.validation else { return }
         for index in validation.rules.indices {
             if validation.rules[index].schema != nil {

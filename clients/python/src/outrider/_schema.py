@@ -77,6 +77,7 @@ METHODS = {
     "session.suspendAll": ((), ("session",)),
     "session.update": (("session",), ("connectionsPerHost", "headers", "interceptors", "limits", "redirect", "startImmediately", "timeout")),
     "shutdown": ((), ()),
+    "sse.open": (("url",), ("allowGetBody", "auth", "batch", "body", "compact", "compress", "credit", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handles", "headers", "interceptors", "json", "lastEventId", "maxBody", "maxEventBytes", "method", "metrics", "mode", "parameters", "priority", "query", "reconnect", "redirect", "retry", "session", "startImmediately", "tag", "timeout", "validate", "wait", "workDoneToken")),
     "stream.close": (("stream",), ()),
     "stream.credit": (("bytes", "stream"), ()),
     "stream.finish": (("stream",), ()),
@@ -106,6 +107,7 @@ EVENTS = (
     "event.redirect",
     "event.response",
     "event.retry",
+    "event.sse",
     "event.state",
 )
 
@@ -185,6 +187,9 @@ ERRORS = {
     1900: ("explicitlyCancelled", None),
     1901: ("sessionDeinitialized", None),
     1902: ("sessionInvalidated", None),
+    2010: ("eventStreamFailed", "wrongContentType"),
+    2011: ("eventStreamFailed", "reconnectLimit"),
+    2012: ("eventStreamFailed", "retryRefused"),
     2100: ("routerFailed", "unknownEndpoint"),
     2101: ("routerFailed", "missingPathParameter"),
     2102: ("routerFailed", "parametersDoNotFit"),

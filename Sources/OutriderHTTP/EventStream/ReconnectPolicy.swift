@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Whether and when an event stream that ended is opened again.
+package struct ReconnectPolicy: Sendable, Equatable {
+    /// Default true.
+    package var isEnabled = true
+    /// The reconnection time until the server asks for another one, in seconds. Default 3.
+    package var delay = 3.0
+    /// As attempts fail in a row, each waits twice as long as the one before, but no longer than this, in seconds; a
+    /// reconnection time that is longer itself is kept to. Default 60.
+    package var longest = 60.0
+    /// How many attempts in a row may bring nothing before the stream fails; nil for no limit. Default nil.
+    package var max: Int?
+    /// Whether it is tried again, too, when the first connection fails. Default false: somebody waits for that one, and
+    /// would rather know.
+    package var initial = false
+
+    package init() {}
+
+    /// No attempt follows sooner, whatever the server asks for, in seconds.
+    package static let shortest = 0.05
+    /// A Retry-After beyond this is not waited for to its end, in seconds.
+    package static let longestRetryAfter = 3600.0
+    /// Up to so much of a delay is added at random, so that not all clients of a server come back at once.
+    package static let jitter = 0.25
+
+    /// How long to wait, in seconds: never less than what the server asked for.
+    ///
+    /// - Parameters:
+    ///   - failures: attempts in a row that brought nothing, the one that just ended included; 0 after a good one.
+    ///   - asked: the server's reconnection time; nil if it has told none.
+    ///   - retryAfter: the Retry-After of the answer that just ended it.
+    ///   - chance: at random from 0 to 1.
+    package func delay(after failures: Int, asked: Double?, retryAfter: Double?, chance: Double) -> Double {
+        var backoff = Backoff()
+        backoff.scale = Swift.max(asked ?? delay, Self.shortest)
+        backoff.longest = Swift.max(longest, backoff.scale)
+        let computed = backoff.delay(after: Swift.max(failures, 1) - 1, chance: chance)
+        let wanted = Swift.min(Swift.max(retryAfter ?? 0, 0), Self.longestRetryAfter)
+        return Swift.max(computed * (1 + Self.jitter * Swift.min(Swift.max(chance, 0), 1)), wanted)
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// One event of an event stream (WHATWG HTML section 9.2.6), as it is dispatched.
+package struct ServerSentEvent: Sendable, Equatable {
+    /// The type of an event that names none.
+    package static let defaultType = "message"
+
+    /// What the stream calls `event`; `message` where it says nothing.
+    package var type: String
+    /// The lines of data, joined by line feeds. May be empty.
+    package var data: String
+    /// The last id that the stream has told, with this event or before; empty if there is none.
+    package var id: String
+    /// The reconnection time that came with this event, in seconds; nil where none did.
+    package var retry: Double?
+
+    package init(type: String = Self.defaultType, data: String, id: String = "", retry: Double? = nil) {
+        self.type = type
+        self.data = data
+        self.id = id
+        self.retry = retry
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+
+/// The events of a body, as items of a stream.
+struct EventItems: ItemScanner {
+    /// How an event looks.
+    struct Style: Sendable {
+        /// An event is a string where it has data only; otherwise `event` and `id` are left out where they say nothing
+        /// new. For those who take very many.
+        var isCompact = false
+        /// Data that is JSON comes as a value, too.
+        var parsesJSON = false
+    }
+
+    private let style: Style
+    private let memory: EventStreamMemory
+    private var scanner: EventStreamScanner
+    /// What was found before it was asked for, from `first` on.
+    private var ready: [StreamItem] = []
+    private var first = 0
+    private var readyBytes = 0
+    private var failure: HTTPFailure?
+    /// The id that the client knows.
+    private var knownID: String
+
+    /// - Parameter limit: the most bytes of a line, and of the data of one event.
+    init(_ style: Style, limit: Int, _ memory: EventStreamMemory) {
+        self.style = style
+        self.memory = memory
+        knownID = memory.note.lastEventID
+        scanner = EventStreamScanner(lastEventID: knownID, limit: limit)
+    }
+
+    var held: Int { readyBytes &+ scanner.held }
+
+    var isContinuous: Bool { false }
+
+    /// Events of the connection before stay; what it left unfinished does not.
+    mutating func begin(contentType: String?) {
+        drain()
+        scanner.begin()
+    }
+
+    mutating func feed(_ bytes: [UInt8]) { scanner.feed(bytes) }
+
+    mutating func end() {
+        drain()
+        memory.note = EventStreamMemory.Note(
+            lastEventID: scanner.lastEventID, reconnectionTime: scanner.reconnectionTime)
+    }
+
+    mutating func hasNext() -> Bool {
+        if first == ready.count, failure == nil { find() }
+        return first < ready.count || failure != nil
+    }
+
+    mutating func next(within budget: ItemBudget) throws(HTTPFailure) -> StreamItem? {
+        guard hasNext() else { return nil }
+        guard first < ready.count else {
+            if let failure { throw failure }
+            return nil
+        }
+        let item = ready[first]
+        first += 1
+        readyBytes &-= item.bytes
+        if first == ready.count {
+            ready.removeAll(keepingCapacity: first <= 64)
+            first = 0
+        }
+        return item
+    }
+
+    /// What is there, so that the last id is known.
+    private mutating func drain() {
+        var before = -1
+        while failure == nil, before != ready.count {
+            before = ready.count
+            find()
+        }
+    }
+
+    private mutating func find() {
+        do throws(HTTPFailure) {
+            guard let event = try scanner.next() else { return }
+            let item = StreamItem(content(event), bytes: scanner.span)
+            ready.append(item)
+            readyBytes &+= item.bytes
+        } catch {
+            failure = error
+        }
+    }
+
+    // MARK: looks
+
+    private mutating func content(_ event: ServerSentEvent) -> StreamItem.Content {
+        var writer = JSONWriter(capacity: event.data.utf8.count &+ 64)
+        guard style.isCompact else {
+            members(of: event, hasType: true, hasID: !event.id.isEmpty, to: &writer)
+            return .members(JSONText(written: writer.bytes))
+        }
+        let hasType = event.type != ServerSentEvent.defaultType
+        let hasNewID = event.id != knownID
+        knownID = event.id
+        if !hasType, !hasNewID, event.retry == nil, !style.parsesJSON {
+            writer.value(event.data)
+        } else {
+            writer.object { members(of: event, hasType: hasType, hasID: hasNewID, to: &$0) }
+        }
+        return .value(JSONText(written: writer.bytes))
+    }
+
+    private func members(of event: ServerSentEvent, hasType: Bool, hasID: Bool, to writer: inout JSONWriter) {
+        if hasType { writer.member("event", event.type) }
+        writer.member("data", event.data)
+        if hasID { writer.member("id", event.id) }
+        if let retry = event.retry {
+            writer.name("retry")
+            writer.value(retry)
+        }
+        // what is no JSON has no value: many streams end with a word
+        if style.parsesJSON, let value = try? JSONText(checking: Array(event.data.utf8), limits: Self.limits) {
+            writer.member("value", value)
+        }
+    }
+
+    /// A value is passed through; what must be bounded is depth, for the client's parser.
+    private static let limits: JSONLimits = {
+        var limits = JSONLimits()
+        limits.hasLongIntegers = true
+        return limits
+    }()
+}

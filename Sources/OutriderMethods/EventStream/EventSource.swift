@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import Synchronization
+
+/// Runs an `EventSourceMachine` for one request: a connection that ends is an attempt of it, and reconnecting a retry.
+///
+/// It stands before whoever else advises the exchange, and before the streams that take its body.
+final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
+    /// Under this the exchange asks for it, not for the client's code.
+    private static let key = "\0events"
+
+    private struct State {
+        var machine: EventSourceMachine
+        /// The connection has ended, and nothing was wrong with it.
+        var hasEnded = false
+        /// Whoever else advises.
+        var inner: (any ExchangeAdvisor)?
+    }
+
+    private let hub: StreamHub
+    private let outlet: StreamOutlet
+    private let memory: EventStreamMemory
+    private let reconnects: Bool
+    private let state: Mutex<State>
+    private let began = ContinuousClock.now
+
+    init(_ hub: StreamHub, _ outlet: StreamOutlet, _ policy: ReconnectPolicy, _ memory: EventStreamMemory) {
+        self.hub = hub
+        self.outlet = outlet
+        self.memory = memory
+        reconnects = policy.isEnabled
+        state = Mutex(State(machine: EventSourceMachine(policy)))
+    }
+
+    /// Takes its place in the plan of a request: it is asked first about retries, and adapts last.
+    func join(_ plan: inout ExchangePlan, before others: (any ExchangeAdvisor)?) -> any ExchangeAdvisor {
+        state.withLock { $0.inner = others }
+        plan.adaptations.append(.callback(Self.key))
+        plan.retriers.insert(.callback(Self.key), at: 0)
+        plan.asksAboutHead = true
+        // what makes it an event stream, and lets it go on, goes along everywhere
+        plan.redirect.keepHeaders += ["Last-Event-ID", "Cache-Control"]
+        plan.isLasting = reconnects
+        return self
+    }
+
+    private var inner: (any ExchangeAdvisor)? { state.withLock { $0.inner } }
+
+    /// Seconds, forward.
+    private var now: Double { began.duration(to: .now) / .seconds(1) }
+
+    // MARK: BodyOutlet
+
+    /// Where it goes on from the last event, nothing need be taken back.
+    var hasTaken: Bool { !reconnects && outlet.hasTaken }
+
+    func begin(_ head: ExchangeHead, expecting bytes: Int64?) async throws(HTTPFailure) {
+        state.withLock { $0.hasEnded = false }
+        // the length of one answer is not that of the stream
+        try await outlet.begin(head, expecting: reconnects ? nil : bytes)
+    }
+
+    func take(_ chunk: BodyChunk) async throws(HTTPFailure) {
+        state.withLock { $0.machine.moved() }
+        try await outlet.take(chunk)
+    }
+
+    func finish() async throws(HTTPFailure) {
+        try await outlet.finish()
+        guard reconnects else { return }
+        state.withLock { $0.hasEnded = true }
+        throw HTTPFailure(.connectionLost, "the event stream ended", phase: .response, sent: .sent)
+    }
+
+    func over(_ outcome: ExchangeOutcome) async {
+        state.withLock { state in
+            state.machine.close()
+            state.inner = nil
+        }
+        await outlet.over(outcome)
+    }
+
+    // MARK: ExchangeAdvisor
+
+    func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt {
+        guard name == Self.key else {
+            guard let inner else { return moment.request }
+            return try await inner.adapt(name, moment)
+        }
+        state.withLock { $0.machine.connecting() }
+        var attempt = moment.request
+        attempt.fields.remove("Last-Event-ID")
+        let id = memory.note.lastEventID
+        // an id may hold what a field may not: then the server begins as it does without one
+        if !id.isEmpty, FieldRules.fault(inField: "Last-Event-ID", id) == nil {
+            attempt.fields.add("Last-Event-ID", id)
+        }
+        return attempt
+    }
+
+    func redirect(
+        _ name: String, _ hop: RedirectHop, next: Attempt, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> Attempt? {
+        guard let inner else { return next }
+        return try await inner.redirect(name, hop, next: next, moment)
+    }
+
+    func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
+        let now = now
+        let facts = ResponseFacts(moment)
+        if case .refuse(let failure) = state.withLock({ $0.machine.answered(facts, now: now) }) { throw failure }
+        try await inner?.judge(moment)
+    }
+
+    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
+        try await inner?.review(body, moment)
+    }
+
+    func retry(
+        _ name: String, _ failure: HTTPFailure, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> RetryVerdict {
+        guard name == Self.key else { return try await inner?.retry(name, failure, moment) ?? .doNotRetry }
+        // what was cut off in the middle is over for the streams, too; then the last id is known
+        if outlet.hasTaken { try await hub.bodyEnded() }
+        let now = now
+        let asked = memory.note.reconnectionTime
+        let retryAfter = moment.head.flatMap { RetryAfter.seconds($0.fields, now: Int64(WallTime.now.seconds)) }
+        let chance = Double.random(in: 0...1)
+        let end = state.withLock { state in
+            defer { state.hasEnded = false }
+            return state.machine.ended(
+                state.hasEnded ? nil : failure, asked: asked, retryAfter: retryAfter, now: now, chance: chance)
+        }
+        switch end {
+        case .reconnect(let seconds): return .retry(after: seconds)
+        case .finish: return .doNotRetry
+        case .fail(let reason):
+            if reason != failure { throw reason }
+            return .doNotRetry
+        }
+    }
+}

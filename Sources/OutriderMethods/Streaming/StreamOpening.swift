@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// A request whose body goes to streams, from the call that asks for it to the reply that names them.
+struct StreamOpening {
+    var request: RequestParameters
+    /// Whether the reply waits for the head of an acceptable response, or the end.
+    var waits: Bool
+    var hub: StreamHub
+    var outlet: StreamOutlet
+    /// Who takes the body in place of the outlet, and hands it on.
+    var taker: (any BodyOutlet & RequestGuide)?
+
+    /// - Parameter open: opens the streams, at least one.
+    func start(
+        _ call: Call<ClientScope>, _ open: () throws(RPCError) -> [Handle<ReadStream>]
+    ) async throws -> StreamOpen.Result {
+        let record = try await RequestRecord.make(
+            request, call, isOfCall: false, eventsNameCall: waits, outlet: taker ?? outlet, guide: taker)
+        let exchange = record.exchange
+        hub.whenUnwanted { [weak exchange] in exchange?.end(with: $0) }
+        let streams: [Handle<ReadStream>]
+        do {
+            streams = try open()
+        } catch {
+            record.forget()
+            throw error
+        }
+        let engine = call.scope.service.engine
+        let peer = call.peer
+        record.events?.finish { [weak record] outcome in
+            await record?.reply(outcome, engine: engine, terms: peer.terms)
+        }
+        var result = StreamOpen.Result(request: record.handle, stream: streams[0], also: Array(streams.dropFirst()))
+        let hub = hub
+        guard waits else {
+            call.afterReply {
+                hub.release()
+                exchange.launch()
+            }
+            return result
+        }
+        call.afterReply { hub.release() }
+        exchange.launch()
+        guard let state = await outlet.reached() else {
+            record.forget()
+            throw RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
+        }
+        switch state {
+        case .begun: result.response = record.headReply()
+        case .over(let outcome): result.response = await record.reply(outcome, engine: engine, terms: peer.terms)
+        }
+        return result
+    }
+}
