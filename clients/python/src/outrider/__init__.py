@@ -31,11 +31,15 @@ if TYPE_CHECKING:
     from ._api import post as post
     from ._api import put as put
     from ._api import request as request
+    from ._api import sse as sse
     from ._api import upload as upload
     from ._async_client import AsyncClient as AsyncClient
+    from ._async_event_source import AsyncEventSource as AsyncEventSource
     from ._async_events import AsyncEventStream as AsyncEventStream
     from ._async_sessions import AsyncSession as AsyncSession
     from ._client import Client as Client
+    from ._event_source import EventSource as EventSource
+    from ._event_source import ServerSentEvent as ServerSentEvent
     from ._events import EventStream as EventStream
     from ._exceptions import CallbackError as CallbackError
     from ._exceptions import CallCancelled as CallCancelled
@@ -85,11 +89,13 @@ if TYPE_CHECKING:
     from ._sessions import Session as Session
 
 _WHERE = {
-    "_api": "delete get head many options patch post put request upload",
+    "_api": "delete get head many options patch post put request sse upload",
     "_async_client": "AsyncClient",
     "_client": "Client",
     "_sessions": "Session",
     "_async_sessions": "AsyncSession",
+    "_event_source": "EventSource ServerSentEvent",
+    "_async_event_source": "AsyncEventSource",
     "_events": "EventStream",
     "_models": "Event Headers",
     "_progress": "Progress bar",

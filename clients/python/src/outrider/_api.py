@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._options import Item, Options
+    from ._event_source import EventSource
+    from ._options import Item, Options, SSEOptions
     from ._exceptions import OutriderError
     from ._responses import Response
 
@@ -86,3 +87,8 @@ def upload(url: str, path: Any = None, *, method: str = "POST", **options: Unpac
 def many(requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]) -> list[Response | OutriderError]:
     """Sends many requests at once; see :meth:`outrider.Client.many`."""
     return shared().many(requests, window=window, **options)
+
+
+def sse(url: str, **options: Unpack[SSEOptions]) -> EventSource:
+    """Opens an event stream; see :meth:`outrider.Client.sse`."""
+    return shared().sse(url, **options)

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ._async_event_source import AsyncEventSource
     from ._async_sessions import AsyncSession
-    from ._options import Auth, HeadersIn, Item, Options, Timeout
+    from ._options import Auth, HeadersIn, Item, Options, SSEOptions, Timeout
     from ._models import Event
     from ._sessions import Codes
 
@@ -219,6 +220,12 @@ class AsyncClient:
         return await self.invoke("server.stats")
 
     # Events and callbacks
+
+    def sse(self, url: str, **options: Unpack[SSEOptions]) -> AsyncEventSource:
+        """The events of a server, for ``async for``; see :class:`AsyncEventSource` and :class:`EventSource`."""
+        from ._async_event_source import AsyncEventSource
+
+        return AsyncEventSource(self._result, self.invoke, self._defaults, url, options)
 
     def session(self, **settings: Any) -> AsyncSession:
         """Requests that share settings, and functions that are asked about them; see :class:`AsyncSession`."""

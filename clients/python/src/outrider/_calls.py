@@ -296,10 +296,18 @@ def _replaced(fields: list[tuple[str, str]], by: list[tuple[str, str]]) -> list[
 
 def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
     """The parameters of ``data.send`` or ``data.start`` for one request."""
-    text_of(url, "url")
     if not options and method == "GET":
-        return Built(f'{{"url":{quote(url)}{defaults.plain}', defaults.guard, defaults.check)
-    spec: dict[str, Any] = {"url": url}
+        return Built(f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}', defaults.guard, defaults.check)
+    spec, guard, check = spec_for(method, url, options, defaults)
+    ending = "}" if "serialize" in spec else "," + _EXACT + "}"
+    return Built(encode(spec, "the request")[:-1] + ending, guard, check)
+
+
+def spec_for(
+    method: str, url: str, options: Mapping[str, Any], defaults: Defaults
+) -> tuple[dict[str, Any], float, bool]:
+    """What a request says of itself, how long to wait for its answer, and whether a failure raises."""
+    spec: dict[str, Any] = {"url": text_of(url, "url")}
     if method != "GET":
         spec["method"] = text_of(method, "method")
     if options.get("files") is not None:
@@ -318,12 +326,11 @@ def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults)
     given = options.get("timeout")
     if given is None and defaults.timeout is not None:
         spec["timeout"] = defaults.timeout
-    ending = "}" if "serialize" in spec else "," + _EXACT + "}"
     guard = defaults.guard if given is None else guard_for(given)
     if spec.get("retry") or spec.get("startImmediately") is False:
         # each attempt has the whole timeout, and the service its own limits
         guard = FOREVER
-    return Built(encode(spec, "the request")[:-1] + ending, guard, bool(check))
+    return spec, guard, bool(check)
 
 
 def _finish_headers(spec: dict[str, Any], defaults: Defaults) -> None:

@@ -12,7 +12,7 @@ from ._connection import Connection, Inbox
 from ._exceptions import ExchangeError, OutriderError, ServerGone
 from ._responses import Response
 from ._rpc import encode, result_of
-from ._transports import reach
+from ._transports import end, reach
 from ._verbs import Verbs
 from ._wire import Unsent
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._options import Auth, HeadersIn, Item, Options, Timeout
+    from ._event_source import EventSource
+    from ._options import Auth, HeadersIn, Item, Options, SSEOptions, Timeout
     from ._events import EventStream, Subscriptions
     from ._models import Event
     from ._sessions import Codes, Session
@@ -199,6 +200,12 @@ class Client(Verbs):
 
     # Events and callbacks
 
+    def sse(self, url: str, **options: Unpack[SSEOptions]) -> EventSource:
+        """Opens an event stream: the events of a server, as they come; see :class:`outrider.EventSource`."""
+        from ._event_source import EventSource
+
+        return EventSource(self._result, self.invoke, self._defaults, url, options)
+
     def session(self, **settings: Any) -> Session:
         """Requests that share settings, and functions that are asked about them; see :class:`outrider.Session`."""
         from ._sessions import Codes, Session
@@ -308,8 +315,7 @@ class Client(Verbs):
                         raise ServerGone(f"the service that this client started has ended: {old.dead}")
             stream, name, self._child = reach(self._socket, self._stdio, self._command, self._spawn)
             inbox = Inbox() if self._subscriptions is None else self._subscriptions
-            connection = Connection(stream, inbox, name)
-            self._connection = connection
+            self._connection = connection = Connection(stream, inbox, name)
             if self._subscriptions is not None:
                 self._subscriptions.serve(connection)
             return connection
@@ -326,8 +332,6 @@ class Client(Verbs):
                 connection.abandon()
                 return
         if child is not None:
-            from ._transports import end
-
             end(child)
 
     def __enter__(self) -> Client:

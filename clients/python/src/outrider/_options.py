@@ -56,3 +56,19 @@ class Options(TypedDict, total=False):
     detach: bool | None
     allow_get_body: bool | None
     check: bool | None
+
+
+class SSEOptions(Options, total=False):
+    """What an event stream can be given beside that.
+
+    ``method``         POST where there is a body, else GET, unless it is given
+    ``last_event_id``  the id to go on from
+    ``reconnect``      ``False``, ``True``, or a mapping such as ``{"delay": 1, "maxDelay": 30, "max": 5}``; without
+                       it, ``True`` for methods that may be repeated
+    ``max_event``      how many bytes an event may have, at most 8 MiB; 1 MiB unless given
+    """
+
+    method: str | None
+    last_event_id: str | None
+    reconnect: bool | Mapping[str, Any] | None
+    max_event: int | None
