@@ -26,6 +26,7 @@ import writers  # noqa: E402
 OUTPUTS = {
     "schema/openrpc.json": lambda sources, document: writers.compact(document) + "\n",
     "Sources/OutriderMethods/OpenRPC.swift": lambda sources, document: writers.swift(document),
+    "Sources/OutriderMethods/Events/MonitorTopics.swift": lambda sources, document: writers.swift_topics(sources),
     "clients/python/src/outrider/_schema.py": lambda sources, document: writers.python(sources),
     "docs/methods.md": lambda sources, document: reference.reference(sources),
     "docs/errors.md": lambda sources, document: reference.errors(sources),
@@ -117,6 +118,7 @@ def read():
         "info": load(SCHEMA / "info.json"),
         "errors": load(SCHEMA / "errors.json"),
         "settings": load(SCHEMA / "settings.json"),
+        "topics": load(SCHEMA / "topics.json")["topics"],
         "transcripts": transcripts(),
     }
     if sum(map(len, by_direction.values())) != len(events):
@@ -252,6 +254,30 @@ def check_codes(sources):
             yield "settings.json: %s occurs twice" % name
 
 
+def check_topics(sources):
+    """Topics have names of their own, levels of the log, and details that are described."""
+    members = sources["types"]["MonitorDetail"]["properties"]
+    levels = sources["types"]["LogLevel"]["enum"]
+    topics = sources["topics"]
+    used = {word.rstrip("?") for topic in topics for word in topic["detail"]}
+    for topic in topics:
+        at = "topics.json: %s" % topic.get("name")
+        if set(topic) != {"name", "level", "summary", "detail"}:
+            yield "%s: must have exactly name, level, summary and detail" % at
+            continue
+        if not DOTTED.fullmatch(topic["name"]) or "." not in topic["name"]:
+            yield "%s: names are lower camel case, with one dot" % at
+        if [one["name"] for one in topics].count(topic["name"]) > 1:
+            yield "%s: occurs twice" % at
+        if topic["level"] not in levels:
+            yield "%s: its level is one of %s" % (at, ", ".join(levels))
+        for word in topic["detail"]:
+            if word.rstrip("?") not in members:
+                yield "%s: types/MonitorDetail has no member %s" % (at, word.rstrip("?"))
+    for name in sorted(set(members) - used):
+        yield "types/MonitorDetail: no topic has %s" % name
+
+
 # What the examples must be
 
 
@@ -325,7 +351,7 @@ def transcript_problems(steps, contract):
 
 def problems(sources):
     """Every broken rule, the ones that make the rest meaningless first."""
-    for checks in (check_types, check_entries, check_codes):
+    for checks in (check_types, check_entries, check_codes, check_topics):
         found = list(checks(sources))
         yield from found
         if found:

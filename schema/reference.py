@@ -156,6 +156,16 @@ def members(entry):
     return "<br>".join("`%s`: %s" % pair for pair in entry["data"].items())
 
 
+def topics(sources):
+    lines = ["## Topics", "", "What can be watched with `events.subscribe`. `detail` holds members of"]
+    lines += [link("MonitorDetail") + "; those with a question mark are not always there.", ""]
+    lines += ["| topic | level | | detail |", "| --- | --- | --- | --- |"]
+    for topic in sources["topics"]:
+        row = (topic["name"], topic["level"], topic["summary"], ", ".join("`%s`" % one for one in topic["detail"]))
+        lines.append("| `%s` | %s | %s | %s |" % row)
+    return lines + [""]
+
+
 def settings(sources):
     lines = ["## Settings", "", joined(sources["settings"]), ""]
     lines += ["| flag | environment | type | default | |", "| --- | --- | --- | --- | --- |"]
@@ -189,6 +199,7 @@ def reference(sources):
     lines += ["## Events", "", "Sent by the service, and only when asked for.", ""]
     for source in sources["events"]:
         lines += event(source, sources)
+    lines += topics(sources)
     lines += ["## Callbacks", "", "Called by the service, answered by the client.", ""]
     for source in sources["callbacks"]:
         lines += event(source, sources)

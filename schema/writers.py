@@ -196,7 +196,24 @@ def openrpc(sources):
             for source in info["notifications"]
         ],
         "x-outrider-settings": sources["settings"]["settings"],
+        "x-outrider-topics": topics(sources),
     }
+
+
+def topics(sources):
+    """What can be watched; the detail of each as JSON Schema, its members described where they stand."""
+    members = sources["types"]["MonitorDetail"]["properties"]
+    found = []
+    for topic in sources["topics"]:
+        detail = {"type": OBJECT}
+        required = [name for name in topic["detail"] if not name.endswith("?")]
+        if required:
+            detail["required"] = required
+        if topic["detail"]:
+            names = [name.rstrip("?") for name in topic["detail"]]
+            detail["properties"] = {name: schema(members[name], False) for name in names}
+        found.append(dict(topic, detail=detail))
+    return found
 
 
 def compact(document):
@@ -206,17 +223,33 @@ def compact(document):
 
 def swift(document):
     """The document as a literal in Swift."""
-    text = compact(document)
+    return swift_literal(
+        compact(document),
+        "/// The contract, as `rpc.discover` answers it: one line of ASCII, byte for byte `schema/openrpc.json`.\n"
+        "package enum OpenRPC {\n"
+        "    /// The assembled OpenRPC document, without a line feed at its end.\n",
+    )
+
+
+def swift_topics(sources):
+    """What `events.topics` answers, as a literal in Swift."""
+    return swift_literal(
+        compact({"topics": topics(sources)}),
+        "/// The topics of `schema/topics.json`, each with the shape of its detail.\n"
+        "package enum MonitorTopics {\n"
+        "    /// The result of `events.topics`.\n",
+    )
+
+
+def swift_literal(text, head):
+    """One line of ASCII as a static string, in the type whose declaration begins with `head`."""
     marks = "#"
     while '"' + marks in text or "\\" + marks in text:
         marks += "#"
     return (
         "// %s\n// SPDX-License-Identifier: Apache-2.0\n// SPDX-FileCopyrightText: The Outrider authors\n"
-        "// swift-format-ignore-file\n\n"
-        "/// The contract, as `rpc.discover` answers it: one line of ASCII, byte for byte `schema/openrpc.json`.\n"
-        "package enum OpenRPC {\n"
-        "    /// The assembled OpenRPC document, without a line feed at its end.\n"
-        '    package static let document: StaticString = %s"%s"%s\n}\n' % (MADE_BY, marks, text, marks)
+        "// swift-format-ignore-file\n\n%s"
+        '    package static let document: StaticString = %s"%s"%s\n}\n' % (MADE_BY, head, marks, text, marks)
     )
 
 
@@ -231,7 +264,9 @@ def python(sources):
         required = sorted(whole.get("required", []))
         optional = sorted(set(whole.get("properties", {})) - set(required))
         lines.append("    %s: (%s, %s)," % (quoted(source["name"]), names(required), names(optional)))
-    lines += ["}", "", "# methods that take any parameters besides", "OPEN = ("]
+    lines += ["}", "", "# what can be watched", "TOPICS = ("]
+    lines += ["    %s," % quoted(topic["name"]) for topic in sources["topics"]]
+    lines += [")", "", "# methods that take any parameters besides", "OPEN = ("]
     lines += ["    %s," % quoted(s["name"]) for s in sources["methods"] if s["params"].get("open")]
     lines += [")", "", "EVENTS = ("]
     lines += ["    %s," % quoted(source["name"]) for source in sources["events"]]

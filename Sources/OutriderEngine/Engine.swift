@@ -27,6 +27,11 @@ package final class Engine: Sendable {
     }
 
     package var counts: EngineCounts { surroundings.counters.counts }
+    package var statistics: EngineStatistics { surroundings.tally.now }
+    /// Where it is said what happens.
+    package var monitor: Monitor { surroundings.monitor }
+    /// Of the loop we are on, for tasks that shall stay on it.
+    package var executor: LoopExecutor { surroundings.executors.current }
 
     /// The limits of one client's kept bodies; everything that the client keeps shares it.
     package func makeQuota() -> BodyQuota { BodyQuota(settings.quota) }
@@ -34,7 +39,8 @@ package final class Engine: Sendable {
     /// Makes an exchange, ready to start. What cannot be built ends with that failure once it is started.
     package func exchange(
         _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
-        advisor: (any ExchangeAdvisor)? = nil, turns: (any TurnKeeper)? = nil, outlet: (any BodyOutlet)? = nil
+        advisor: (any ExchangeAdvisor)? = nil, turns: (any TurnKeeper)? = nil, outlet: (any BodyOutlet)? = nil,
+        identity: ExchangeIdentity = ExchangeIdentity()
     ) async -> Exchange {
         let request: Result<Attempt, HTTPFailure>
         do throws(HTTPFailure) {
@@ -44,7 +50,8 @@ package final class Engine: Sendable {
         }
         let exchange = Exchange(
             spec, request, in: surroundings, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor,
-            turns: turns, outlet: outlet)
+            turns: turns, outlet: outlet, identity: identity)
+        exchange.tellCreation()
         if let failure = turns?.join(exchange) { exchange.end(with: failure) }
         return exchange
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+package import OutriderHTTP
 import Synchronization
 
 /// Requests and bytes since the start of the service.
@@ -11,6 +12,8 @@ package struct EngineCounts: Sendable, Equatable {
     package var failed = 0
     package var bytesSent = 0
     package var bytesReceived = 0
+    /// Made and not over, by their state; only those that some are in.
+    package var states: [RequestPhase: Int] = [:]
 }
 
 /// Counts without a lock; a reading may be a few events apart in its members.
@@ -22,9 +25,49 @@ final class EngineCounters: Sendable {
     private let received = Atomic(0)
 
     private let made = Atomic(0)
+    // one for each phase that is no end
+    private let created = Atomic(0)
+    private let resumed = Atomic(0)
+    private let adapted = Atomic(0)
+    private let sending = Atomic(0)
+    private let responded = Atomic(0)
+    private let suspended = Atomic(0)
+    private let retrying = Atomic(0)
 
     /// The number of one more exchange.
-    func next() -> Int { made.wrappingAdd(1, ordering: .relaxed).newValue }
+    func next() -> Int {
+        created.wrappingAdd(1, ordering: .relaxed)
+        return made.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    func moved(from old: RequestPhase, to new: RequestPhase) {
+        if old == new { return }
+        add(1, to: new)
+        add(-1, to: old)
+    }
+
+    private func add(_ count: Int, to phase: RequestPhase) {
+        switch phase {
+        case .created: created.wrappingAdd(count, ordering: .relaxed)
+        case .resumed: resumed.wrappingAdd(count, ordering: .relaxed)
+        case .adapted: adapted.wrappingAdd(count, ordering: .relaxed)
+        case .sent: sending.wrappingAdd(count, ordering: .relaxed)
+        case .responded: responded.wrappingAdd(count, ordering: .relaxed)
+        case .suspended: suspended.wrappingAdd(count, ordering: .relaxed)
+        case .retrying: retrying.wrappingAdd(count, ordering: .relaxed)
+        case .cancelled, .finished: return
+        }
+    }
+
+    private var states: [RequestPhase: Int] {
+        let all: [(RequestPhase, Int)] = [
+            (.created, created.load(ordering: .relaxed)), (.resumed, resumed.load(ordering: .relaxed)),
+            (.adapted, adapted.load(ordering: .relaxed)), (.sent, sending.load(ordering: .relaxed)),
+            (.responded, responded.load(ordering: .relaxed)), (.suspended, suspended.load(ordering: .relaxed)),
+            (.retrying, retrying.load(ordering: .relaxed)),
+        ]
+        return Dictionary(uniqueKeysWithValues: all.filter { $0.1 > 0 })
+    }
 
     func began() {
         running.wrappingAdd(1, ordering: .relaxed)
@@ -50,6 +93,7 @@ final class EngineCounters: Sendable {
         counts.failed = failed.load(ordering: .relaxed)
         counts.bytesSent = sent.load(ordering: .relaxed)
         counts.bytesReceived = received.load(ordering: .relaxed)
+        counts.states = states
         return counts
     }
 }

@@ -34,7 +34,11 @@ package enum Methods {
         table.add(EvaluateValidation.self)
         table.add(MultipartEncode.self)
 
+        table.add(EventsAck.self)
         table.add(EventsNext.self)
+        table.add(EventsSubscribe.self)
+        table.add(EventsTopics.self)
+        table.add(EventsUnsubscribe.self)
 
         table.add(HarExport.self)
         table.add(HeadersNormalize.self)
@@ -77,6 +81,7 @@ package enum Methods {
 
         table.add(ServerHello.self)
         table.add(ServerInfo.self)
+        table.add(ServerMetrics.self)
         table.add(ServerSetLog.self)
         table.add(ServerStats.self)
         table.add(ServerStop.self)

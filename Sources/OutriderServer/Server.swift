@@ -131,12 +131,14 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         guard admitted else { return nil }
         let executor = executors[ObjectIdentifier(loop)] ?? LoopExecutor(loop)
         let connection = Connection(setting, loop: loop, executor: executor, wire: wire, service: self)
+        logger.debug("\(setting.name) connected: \(transport.rawValue)\(pid.map { ", process \($0)" } ?? "")")
         connection.open(ScopeDispatch(table: table, scope: makeScope(connection, self)))
         state.withLock { $0.connections[setting.name] = connection }
         return connection
     }
 
     func closed(_ connection: Connection) {
+        logger.debug("\(connection.setting.name) left")
         let done = state.withLock { state in
             state.connections[connection.setting.name] = nil
             state.idleSince = .now
@@ -173,6 +175,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     }
 
     package func stop(grace: Duration) {
+        logger.notice("stopping, within \(grace.seconds) s")
         let (listeners, connections) = state.withLock { state in
             state.stopping = true
             return (state.listeners, Array(state.connections.values))

@@ -18,6 +18,12 @@ package protocol Transport: Sendable {
 package protocol AttemptObserver: Sendable {
     /// The attempt has a connection and its head is about to be written; held, it is written when it goes on.
     func sending(_ control: any AttemptControl)
+    /// There is no connection for it, and no place for one: it waits.
+    func queued()
+    /// A phase of opening a connection for it begins: resolve, connect or tls.
+    func connecting(_ phase: HTTPFailure.Phase)
+    /// A connection carries it; the timeline says which one.
+    func connected(_ timeline: Timeline)
     /// So many bytes of the request's body have been taken by the kernel, in all, counted before compression; on the wire
     /// they were so many, nil if that is the same.
     func bodySent(_ bytes: Int64, onWire: Int64?)
@@ -30,6 +36,9 @@ package protocol AttemptObserver: Sendable {
 }
 
 extension AttemptObserver {
+    package func queued() {}
+    package func connecting(_ phase: HTTPFailure.Phase) {}
+    package func connected(_ timeline: Timeline) {}
     package func gaveUp(_ timeline: Timeline) {}
     package func bodyEnded() {}
 }

@@ -29,7 +29,7 @@ struct Outrider: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, CallCommand.self, GetCommand.self, GetSocketCommand.self, RouteCommand.self,
-            DescribeCommand.self, SSECommand.self,
+            DescribeCommand.self, SSECommand.self, StatsCommand.self,
         ])
 
     static func main() async {

@@ -47,7 +47,8 @@ struct ServeCommand: AsyncParsableCommand {
             fields: Self.fields)
         // what killed services have left; nobody waits for it
         Task.detached { engine.sweep() }
-        let service = Service(engine: engine, flush: { transport.flush() }) {
+        let log = ServerLog(settings.log)
+        let service = Service(engine: engine, log: log, flush: { transport.flush() }) {
             let counts = await transport.counts()
             return PoolCounts(connections: counts.busy + counts.idle, idle: counts.idle, waiting: counts.waiting)
         }
@@ -60,8 +61,8 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let server = Server(
             table: Methods.table, settings: settings.server(isBusy: { engine.counts.running > 0 }), group: group,
-            log: ServerLog(level: settings.logLevel ?? .warning)
-        ) { _, control in ClientScope(service, control) }
+            log: log
+        ) { peer, control in ClientScope(service, control, connection: peer.info.connection) }
         let status = try await serve(server, listening)
         service.detached.close()
         engine.close()

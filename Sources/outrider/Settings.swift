@@ -31,6 +31,14 @@ struct Settings: ParsableArguments {
     @Option(name: .long, help: "The least important level logged to standard error; else $OUTRIDER_LOG, else warning.")
     var logLevel: LogSetting.Level?
 
+    @Option(
+        name: .long, help: "Where the log goes in place of standard error; else $OUTRIDER_LOG_FILE.",
+        completion: .file())
+    var logFile: String?
+
+    @Option(name: .long, help: "How a line of the log looks; else $OUTRIDER_LOG_FORMAT, else text.")
+    var logFormat: LogSetting.Format?
+
     @Option(name: .long, help: "Another user who may connect, by number; may be repeated.")
     var allowUid: [UInt32] = []
 
@@ -96,13 +104,16 @@ struct Settings: ParsableArguments {
     /// What was not said with a flag.
     private mutating func takeEnvironment() throws {
         if caFile == nil { caFile = environmentVariable("SSL_CERT_FILE") }
-        if logLevel == nil, let word = environmentVariable("OUTRIDER_LOG") {
-            guard let level = LogSetting.Level(rawValue: word) else {
-                let words = LogSetting.Level.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ValidationError("OUTRIDER_LOG is \(word), and must be one of \(words)")
-            }
-            logLevel = level
-        }
+        if logFile == nil { logFile = environmentVariable("OUTRIDER_LOG_FILE") }
+        if logLevel == nil { logLevel = try Self.choice("OUTRIDER_LOG") }
+        if logFormat == nil { logFormat = try Self.choice("OUTRIDER_LOG_FORMAT") }
+    }
+
+    private static func choice<Choice: RawRepresentable<String> & CaseIterable>(_ variable: String) throws -> Choice? {
+        guard let word = environmentVariable(variable) else { return nil }
+        if let choice = Choice(rawValue: word) { return choice }
+        let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+        throw ValidationError("\(variable) is \(word), and must be one of \(words)")
     }
 
     private static func check(_ flag: String, _ number: Double, _ range: ClosedRange<Double>) throws {
@@ -123,6 +134,12 @@ extension Settings {
         server.idleExit = idleExit.map { .seconds($0) }
         server.isBusy = isBusy
         return server
+    }
+
+    var log: LogSetting {
+        LogSetting(
+            level: logLevel ?? .warning, target: logFile == nil ? .stderr : .file, format: logFormat ?? .text,
+            path: logFile)
     }
 
     var engine: EngineSettings {
@@ -147,6 +164,7 @@ extension Settings {
 }
 
 extension LogSetting.Level: ExpressibleByArgument {}
+extension LogSetting.Format: ExpressibleByArgument {}
 
 /// The value of an environment variable; an empty one counts as absent.
 func environmentVariable(_ name: String) -> String? {

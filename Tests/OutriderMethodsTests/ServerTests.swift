@@ -55,7 +55,7 @@ struct ServerTests {
 
     @Test func `setLog returns what was set before`() async throws {
         let before = try await call("server.setLog", ["level": .string("error")])
-        #expect(before == ["level": .string("warning"), "to": .string("stderr")])
+        #expect(before == ["level": .string("warning"), "to": .string("stderr"), "format": .string("text")])
         #expect(control.log.withLock { $0 } == LogSetting(level: .error, target: .stderr))
     }
 

@@ -38,6 +38,7 @@ package final class Exchange: Sendable {
         var request: Result<Attempt, HTTPFailure>
         /// As it was asked for, where that is something else.
         var built: Result<Attempt, HTTPFailure>?
+        var owner: MonitorOwner?
         var observer: (any ExchangeObserver)?
         var advisor: (any ExchangeAdvisor)?
         var task: Task<Void, Never>?
@@ -94,14 +95,16 @@ package final class Exchange: Sendable {
     let turns: (any TurnKeeper)?
     let surroundings: Surroundings
     package let quota: BodyQuota
+    let identity: ExchangeIdentity
     let state: Mutex<State>
 
     init(
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in surroundings: Surroundings, quota: BodyQuota,
         keepsBody: Bool, observer: (any ExchangeObserver)?, advisor: (any ExchangeAdvisor)?,
-        turns: (any TurnKeeper)?, outlet: (any BodyOutlet)?
+        turns: (any TurnKeeper)?, outlet: (any BodyOutlet)?, identity: ExchangeIdentity
     ) {
         self.turns = turns
+        self.identity = identity
         destination = spec.destination
         maxInline = spec.maxInline
         self.keepsBody = keepsBody
@@ -109,7 +112,7 @@ package final class Exchange: Sendable {
         self.surroundings = surroundings
         self.quota = quota
         number = surroundings.counters.next()
-        var state = State(request: request, observer: observer, advisor: advisor)
+        var state = State(request: request, owner: identity.owner, observer: observer, advisor: advisor)
         state.outlet = outlet
         if let interval = observer?.progressInterval {
             state.upload = ProgressMachine(.upload, interval: .seconds(interval))
@@ -128,6 +131,8 @@ package final class Exchange: Sendable {
         self.state = Mutex(state)
     }
 
+    deinit { surroundings.counters.moved(from: state.withLock { $0.snapshot.phase }, to: .finished) }
+
     /// Sends it, unless it was suspended before. Once is enough; more does nothing.
     package func start() {
         let begins = state.withLock { state in
@@ -135,7 +140,7 @@ package final class Exchange: Sendable {
                 return false
             }
             state.isStarted = true
-            if state.snapshot.phase.mayBecome(.resumed) { state.snapshot.phase = .resumed }
+            if state.snapshot.phase.mayBecome(.resumed) { enter(.resumed, &state) }
             return true
         }
         if begins { run() }
@@ -163,11 +168,15 @@ package final class Exchange: Sendable {
 
     /// Ends it early, unless it has ended.
     package func end(with failure: HTTPFailure) {
-        let task = state.withLock { state -> Task<Void, Never>? in
-            guard !state.isEnding, state.cancellation == nil else { return nil }
+        let (task, isNew, isCarried) = state.withLock { state -> (Task<Void, Never>?, Bool, Bool) in
+            guard !state.isEnding, state.cancellation == nil else { return (nil, false, false) }
             state.cancellation = failure
-            if failure.kind == .explicitlyCancelled { state.snapshot.phase = .cancelled }
-            return state.task
+            if failure.kind == .explicitlyCancelled { enter(.cancelled, &state) }
+            return (state.task, true, state.control != nil)
+        }
+        if isNew {
+            tell(.requestCancelled) { .outcome(failure, attempt: attemptNumber) }
+            if isCarried { tell(.attemptCancelled) { .attempt(attemptNumber) } }
         }
         task?.cancel()
     }

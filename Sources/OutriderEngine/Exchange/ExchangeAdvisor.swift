@@ -5,6 +5,7 @@ package import OutriderHTTP
 
 /// Where an exchange is when somebody is asked about it.
 package struct ExchangeMoment: Sendable {
+    package let exchange: Exchange
     /// The attempt, counted from 1; while one is being made, that one.
     package var attempt: Int
     /// How many retries there have been.

@@ -14,9 +14,13 @@ extension ExchangeRunner {
             let attempt = try await adapted(try exchange.built.get(), machine)
             self.attempt = attempt
             exchange.sends(attempt)
+            let number = machine.attempts + 1
+            exchange.tell(.requestAdapted) { .request(attempt, attempt: number) }
             if exchange.become(.adapted) { await observer?.heard(.state(.adapted, at: .now)) }
             return machine.adapted()
         } catch {
+            let number = machine.attempts + 1
+            exchange.tell(.requestAdaptationFailed) { .outcome(error, attempt: number) }
             return machine.failed(error)
         }
     }
@@ -73,6 +77,7 @@ extension ExchangeRunner {
             SentRequest(attempt: number, method: attempt.method, url: hop.from, status: answer.status), hop: hop)
         exchange.sends(next)
         self.attempt = next
+        exchange.tell(.requestRedirected) { .redirect(hop, attempt: number) }
         await observer?.heard(.redirect(hop, attempt: number))
         return true
     }
@@ -85,7 +90,7 @@ extension ExchangeRunner {
         let found = try policy.next(after: answer.status, answer.fields, to: attempt, hops: hops.count)
         guard var found, let name = policy.callback, let advisor = exchange.advisor else { return found }
         let moment = ExchangeMoment(
-            attempt: number, retries: exchange.snapshot.retries, redirects: hops, request: attempt,
+            exchange: exchange, attempt: number, retries: exchange.snapshot.retries, redirects: hops, request: attempt,
             head: ExchangeHead(answer))
         exchange.hold()
         defer { exchange.release() }
@@ -187,6 +192,8 @@ extension ExchangeRunner {
         forgetAnswer()
         exchange.retries(machine.retries + 1)
         if observer != nil { exchange.watch(nil) }
+        let attempts = machine.attempts
+        exchange.tell(.requestRetrying) { .retry(delay: delay, failure, attempt: attempts) }
         if exchange.become(.retrying) { await observer?.heard(.state(.retrying, at: .now)) }
         await observer?.heard(.retry(attempt: machine.attempts, delay: delay, failure))
         let step = machine.decided(.retry(after: delay))
@@ -280,7 +287,7 @@ extension ExchangeRunner {
         _ attempt: Attempt, _ machine: borrowing ExchangeMachine, isNext: Bool = false
     ) -> ExchangeMoment {
         ExchangeMoment(
-            attempt: machine.attempts + (isNext ? 1 : 0), retries: machine.retries, redirects: hops, request: attempt,
-            head: answer.map(ExchangeHead.init))
+            exchange: exchange, attempt: machine.attempts + (isNext ? 1 : 0), retries: machine.retries,
+            redirects: hops, request: attempt, head: answer.map(ExchangeHead.init))
     }
 }

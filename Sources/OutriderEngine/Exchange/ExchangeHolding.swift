@@ -16,8 +16,8 @@ extension Exchange {
     package func suspend() {
         let (control, observer, isNew) = state.withLock { state in
             let before = state.snapshot.phase
-            guard state.cancellation == nil, !state.isEnding, state.become(.suspended) else {
-                return (nil, nil, false) as ((any AttemptControl)?, (any ExchangeObserver)?, Bool)
+            guard state.cancellation == nil, !state.isEnding, become(.suspended, &state) else {
+                return (nil, nil, nil) as ((any AttemptControl)?, (any ExchangeObserver)?, Bool?)
             }
             state.held.hold(at: .now)
             state.untold = before == .created || before == .resumed ? [] : [before]
@@ -28,6 +28,9 @@ extension Exchange {
         }
         lendTurn()
         control?.hold()
+        guard let isNew else { return }
+        tell(.requestSuspended) { .attempt(attemptNumber) }
+        if control != nil { tell(.attemptSuspended) { .attempt(attemptNumber) } }
         guard let observer else { return }
         watch(nil)
         if isNew { observer.glimpsed(.state(.created, at: created)) }
@@ -44,14 +47,14 @@ extension Exchange {
                     as (Way, (any AttemptControl)?, UnsafeContinuation<Void, Never>?, (any ExchangeObserver)?)
             }
             if phase == .suspended { state.held.release(at: .now) }
-            _ = state.become(.resumed)
+            _ = become(.resumed, &state)
             resumeProgress(&state)
             guard state.isStarted else {
                 state.isStarted = true
                 return (.start, nil, nil, nil)
             }
             // what it had become before comes first, and is not told again
-            for phase in state.untold { _ = state.become(phase) }
+            for phase in state.untold { _ = become(phase, &state) }
             let news = Array(state.untold.dropFirst(state.told))
             state.untold = []
             defer { state.gate = nil }
@@ -63,6 +66,8 @@ extension Exchange {
         case .goOn(let news):
             reclaimTurn()
             watchResource()
+            tell(.requestResumed) { .attempt(attemptNumber) }
+            if control != nil { tell(.attemptResumed) { .attempt(attemptNumber) } }
             if let observer {
                 if control != nil { watch(totalTimeout) }
                 observer.glimpsed(.state(.resumed, at: .now))

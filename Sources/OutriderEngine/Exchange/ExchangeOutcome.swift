@@ -32,6 +32,15 @@ package struct ExchangeOutcome: Sendable {
     package var total: Double
 }
 
+extension MonitorDetail.Finish {
+    init(_ outcome: ExchangeOutcome) {
+        self.init(
+            method: outcome.method, url: outcome.url, status: outcome.head?.status, attempts: outcome.attempts,
+            redirects: outcome.redirects.count, bytes: outcome.bodyBytes, total: outcome.total,
+            failure: outcome.failure)
+    }
+}
+
 extension ExchangeOutcome {
     /// What is known when only the head has come.
     package init(head: ExchangeHead, of exchange: Exchange, attempts: Int) {

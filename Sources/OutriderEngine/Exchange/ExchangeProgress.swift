@@ -33,6 +33,7 @@ extension Exchange {
     }
 
     package func bodySent(_ bytes: Int64, onWire: Int64?) {
+        tell(.attemptBodySent) { piece(bytes, of: \.sentTotal) }
         let told = state.withLock { state -> (any ExchangeObserver, ProgressReport)? in
             state.snapshot.progress.sent = bytes
             guard state.upload != nil, let observer = state.observer else { return nil }
@@ -52,7 +53,8 @@ extension Exchange {
     /// So many bytes of the body have come, and so many on the wire if that is not the same. Returns what is to be told,
     /// and whether more may be read.
     func received(_ bytes: Int64, onWire: Int64?) -> (ProgressReport?, goesOn: Bool) {
-        state.withLock { state in
+        tell(.attemptReceived) { piece(bytes, of: \.receivedTotal) }
+        return state.withLock { state in
             state.snapshot.progress.received = bytes
             let report = state.download?.moved(to: bytes, wire: onWire, now: Self.now)
             return (report, state.snapshot.phase != .suspended)

@@ -25,6 +25,8 @@ struct ExchangeRunner: ~Copyable {
     /// The body, once somebody looked at it before the end.
     private var body: ExchangeOutcome.Body?
     private let isNew: Bool
+    /// The attempt has been given to the transport, and is not over.
+    private var isCarried = false
     /// The body was begun, and did not arrive whole.
     private var isTruncated = false
 
@@ -47,11 +49,16 @@ struct ExchangeRunner: ~Copyable {
             if isNew { await observer.heard(.state(.created, at: exchange.created)) }
             await observer.heard(.state(.resumed, at: .now))
         }
+        if exchange.cancellation == nil { exchange.tell(.requestResumed) { .attempt(0) } }
         var machine = makeMachine()
         // what was cancelled before it began is not sent at all
         var step = exchange.cancellation.map { machine.failed($0) } ?? machine.start()
         while true {
             if exchange.turns != nil, !step.isOnWire { exchange.giveTurn() }
+            if isCarried, !step.isOnWire {
+                isCarried = false
+                exchange.tell(.attemptCompleted) { .outcome(step.failure, attempt: machine.attempts) }
+            }
             switch step {
             case .adapt: step = await adapt(&machine)
             case .send: step = await send(&machine)
@@ -89,7 +96,12 @@ struct ExchangeRunner: ~Copyable {
         do throws(HTTPFailure) {
             if exchange.turns != nil { try await exchange.takeTurn() }
             while try !exchange.begin(attempt: machine.attempts) { await exchange.untilResumed() }
+            tellSending(attempt, machine.attempts)
             let answer = try await exchange.surroundings.transport.send(attempt, observer: exchange)
+            exchange.tell(.attemptAnswered) {
+                .head(
+                    status: answer.status, version: answer.version, answer.fields, attempt: exchange.attemptNumber)
+            }
             if RedirectPolicy.redirects(answer.status), try await follow(answer, attempt, machine.attempts) {
                 return machine.redirected()
             }
@@ -105,7 +117,8 @@ struct ExchangeRunner: ~Copyable {
             }
             return machine.answered()
         } catch {
-            if let lost = exchange.takeLost() { timelines.append(lost) }
+            if let lost = exchange.takeLost() { add(lost) }
+            if !isCarried { exchange.tell(.attemptFailedEarly) { .outcome(error, attempt: machine.attempts) } }
             return machine.failed(error)
         }
     }
@@ -123,7 +136,7 @@ struct ExchangeRunner: ~Copyable {
                 if !goesOn { await exchange.untilResumed() }
             }
             if let outlet { try await outlet.finish() }
-            timelines.append(body.timeline)
+            add(body.timeline)
             return machine.received()
         } catch {
             giveUp()
@@ -143,13 +156,35 @@ struct ExchangeRunner: ~Copyable {
         guard let body = answer?.body else { return }
         isTruncated = true
         body.abandon()
-        timelines.append(body.timeline)
+        add(body.timeline)
     }
 
     /// The times of an answer that is not the last.
     mutating func note(_ timeline: Timeline) {
-        timelines.append(timeline)
+        add(timeline)
         exchange.note(timelines)
+    }
+
+    private mutating func add(_ timeline: Timeline) {
+        timelines.append(timeline)
+        let version = answer?.version
+        exchange.tell(.attemptMeasured) {
+            .timeline(timeline, version: version, attempt: exchange.attemptNumber)
+        }
+    }
+
+    /// The transport is about to get it.
+    private mutating func tellSending(_ attempt: Attempt, _ number: Int) {
+        let isFirst = !isCarried
+        isCarried = true
+        exchange.tell(.requestPrepared) { .request(attempt, attempt: number) }
+        if isFirst {
+            exchange.tell(.attemptCreated) { .attempt(number) }
+            exchange.tell(.attemptResumed) { .attempt(number) }
+        }
+        if attempt.body != .none, number > 1 || !isFirst {
+            exchange.tell(.uploadRepeated) { .attempt(number) }
+        }
     }
 
     /// Where it is now: the request's URL, unless something led elsewhere.

@@ -54,7 +54,7 @@ extension Exchange {
     func answered(_ head: ExchangeHead, expecting bytes: Int64?, onWire: Int64?) -> Bool {
         let waiters = state.withLock { state -> [Waiter]? in
             if state.snapshot.phase == .suspended, state.cancellation == nil { return nil }
-            if state.cancellation == nil { _ = state.become(.responded) }
+            if state.cancellation == nil { _ = become(.responded, &state) }
             state.snapshot.head = head
             downloadBegins(&state, expecting: bytes, onWire: onWire)
             return state.takeWaiters { $0 == .response }
@@ -65,7 +65,24 @@ extension Exchange {
     }
 
     /// Whether the phase may be told now.
-    func become(_ phase: RequestPhase) -> Bool { state.withLock { $0.become(phase) } }
+    func become(_ phase: RequestPhase) -> Bool { state.withLock { become(phase, &$0) } }
+
+    /// Changes the phase if it may be changed. False if there is nothing to tell now.
+    func become(_ phase: RequestPhase, _ state: inout State) -> Bool {
+        if state.snapshot.phase == .suspended, phase != .resumed, phase != .suspended, !phase.isFinal {
+            state.untold.append(phase)
+            return false
+        }
+        guard state.snapshot.phase.mayBecome(phase) else { return false }
+        enter(phase, &state)
+        return true
+    }
+
+    /// Every change of the phase is counted here.
+    func enter(_ phase: RequestPhase, _ state: inout State) {
+        surroundings.counters.moved(from: state.snapshot.phase, to: phase)
+        state.snapshot.phase = phase
+    }
 
     /// Its timeouts stand still while somebody is asked.
     func hold() {
@@ -149,6 +166,8 @@ extension Exchange {
             well: outcome.failure == nil,
             sent: outcome.timelines.reduce(0) { $0 &+ $1.bytesSent },
             received: outcome.timelines.reduce(0) { $0 &+ $1.bytesReceived })
+        surroundings.tally.count(outcome)
+        tell(.requestFinished) { .finish(MonitorDetail.Finish(outcome)) }
         let phase = outcome.failure?.kind == .explicitlyCancelled ? RequestPhase.cancelled : .finished
         await outlet?.over(outcome)
         if let observer {
@@ -156,7 +175,7 @@ extension Exchange {
             await observer.heard(.finish(outcome))
         }
         let (waiters, work, watchdog, feeds) = state.withLock { state in
-            state.snapshot.phase = phase
+            enter(phase, &state)
             state.snapshot.failure = outcome.failure
             state.outcome = outcome
             state.task = nil
@@ -190,7 +209,7 @@ extension Exchange: AttemptObserver {
             state.control = control
             let isHeld = state.snapshot.phase == .suspended
             uploadBegins(&state)
-            if state.cancellation == nil, !state.become(.sent) { return (nil, isHeld) }
+            if state.cancellation == nil, !become(.sent, &state) { return (nil, isHeld) }
             return (state.observer, isHeld)
         }
         if isHeld { control.hold() }
@@ -206,22 +225,9 @@ extension Exchange: AttemptObserver {
             return state.lost
         }
     }
-
-    package func informational(status: Int, fields: HTTPFields) {}
 }
 
 extension Exchange.State {
-    /// Changes the phase if it may be changed. False if there is nothing to tell now.
-    mutating func become(_ phase: RequestPhase) -> Bool {
-        if snapshot.phase == .suspended, phase != .resumed, phase != .suspended, !phase.isFinal {
-            untold.append(phase)
-            return false
-        }
-        guard snapshot.phase.mayBecome(phase) else { return false }
-        snapshot.phase = phase
-        return true
-    }
-
     mutating func takeWaiters(_ isTaken: (Exchange.Milestone) -> Bool) -> [Exchange.Waiter] {
         if waiters.isEmpty { return [] }
         let taken = waiters.filter { isTaken($0.value.milestone) }

@@ -16,7 +16,7 @@ extension Exchange {
     /// Waits until it may go on the wire. Throws what `TurnKeeper.enter` throws.
     func takeTurn() async throws(HTTPFailure) {
         guard let turns, state.withLock({ $0.turn == .none }) else { return }
-        try await turns.enter(plan?.plan.priority ?? .normal)
+        try await turns.enter(plan?.plan.priority ?? .normal) { tell(.requestQueued) { .attempt(attemptNumber) } }
         let isHeld = state.withLock { state in
             let isHeld = state.snapshot.phase == .suspended
             state.turn = isHeld ? .lent : .taken

@@ -11,6 +11,8 @@ struct Surroundings: Sendable {
     let executors: LoopExecutors
     let paths: PathWatch
     let budgets = RetryBudgets()
+    let monitor = Monitor()
+    let tally = ExchangeTally()
     /// Attempts of one exchange, whatever its retriers say.
     let mostAttempts: Int
 }

@@ -11,8 +11,8 @@ package protocol TurnKeeper: AnyObject, Sendable {
     /// It is over.
     func left(_ exchange: Exchange)
 
-    /// Waits for a turn. Throws when there is none.
-    func enter(_ priority: RequestPriority) async throws(HTTPFailure)
+    /// Waits for a turn, having said so. Throws when there is none.
+    func enter(_ priority: RequestPriority, queued: @Sendable () -> Void) async throws(HTTPFailure)
 
     /// It had made room, and goes on, whatever the limits say.
     func reenter()

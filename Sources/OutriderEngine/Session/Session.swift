@@ -101,7 +101,7 @@ package final class Session: TurnKeeper {
     }
 
     /// Waits for a turn. Throws when there is none: too many wait, the session has ended, or the task is cancelled.
-    package func enter(_ priority: RequestPriority) async throws(HTTPFailure) {
+    package func enter(_ priority: RequestPriority, queued: @Sendable () -> Void) async throws(HTTPFailure) {
         let (id, answer, ending) = state.withLock { state -> (Int, AdmissionMachine.Answer, HTTPFailure?) in
             state.nextID &+= 1
             if let ending = state.ending { return (0, .refuse, ending) }
@@ -114,7 +114,7 @@ package final class Session: TurnKeeper {
             throw HTTPFailure(
                 .limitExceeded, "too many requests of the session wait for their turn; send fewer at once",
                 phase: .queue, retryable: true)
-        case .wait: break
+        case .wait: queued()
         }
         watchTime()
         if let failure = await turn(id) { throw failure }

@@ -50,6 +50,14 @@ package struct ExchangeMachine: ~Copyable {
         /// It is over; nil if all went well.
         case finish(HTTPFailure?)
 
+        /// What led here, if it was something bad.
+        package var failure: HTTPFailure? {
+            switch self {
+            case .ask(let failure), .finish(let failure): failure
+            default: nil
+            }
+        }
+
         /// Whether an attempt is being carried.
         package var isOnWire: Bool {
             switch self {

@@ -45,14 +45,20 @@ final class AnswerReview: Sendable {
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
         guard let validation, validation.looksAtHead else { return }
         let work = ResponseWork(facts: ResponseFacts(moment), asker: asker)
-        if let failure = await work.faultOfHead(validation) { throw failure }
+        guard let failure = await work.faultOfHead(validation) else { return }
+        moment.exchange.tell(.requestValidated) { .outcome(failure, attempt: moment.attempt) }
+        throw failure
     }
 
     /// Throws what is wrong with the answer, or with bringing it into its shape.
     func review(_ answer: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
         body.withLock { $0 = nil }
         let work = ResponseWork(facts: ResponseFacts(moment), asker: asker)
-        if let validation, let failure = await work.fault(validation, answer, includingHead: false) { throw failure }
+        if let validation {
+            let failure = await work.fault(validation, answer, includingHead: false)
+            moment.exchange.tell(.requestValidated) { .outcome(failure, attempt: moment.attempt) }
+            if let failure { throw failure }
+        }
         guard checksShape else { return }
         if !answer.isKept {
             let made = await work.body(try await answer.whole(), serialize, failure: nil)

@@ -14,8 +14,13 @@ struct Asker: Sendable {
     /// Where the client learns of it.
     let inbox: EventQueue
     let engine: Engine
+    /// Who is told of it.
+    private let service: Service
+    private let owner: MonitorOwner
 
     init(_ call: Call<ClientScope>) {
+        service = call.scope.service
+        owner = call.scope.owner
         peer = call.peer
         decisions = call.scope.handles
         inbox = call.scope.inbox
@@ -28,6 +33,21 @@ struct Asker: Sendable {
     func ask<Answer: JSONDecodable>(
         _ kind: CallbackKind, _ spec: CallbackSpec, _ names: QuestionNames, _ content: CallbackQuestion.Content,
         events: any DecisionOutlet
+    ) async throws(RPCError) -> Answer {
+        let watch = CallbackWatch(kind, names, owner, service)
+        do throws(RPCError) {
+            let answer: Answer = try await answer(kind, spec, names, content, events)
+            watch.answered()
+            return answer
+        } catch {
+            watch.failed(error)
+            throw error
+        }
+    }
+
+    private func answer<Answer: JSONDecodable>(
+        _ kind: CallbackKind, _ spec: CallbackSpec, _ names: QuestionNames, _ content: CallbackQuestion.Content,
+        _ events: any DecisionOutlet
     ) async throws(RPCError) -> Answer {
         let question = CallbackQuestion(
             names: names, deadline: WallTime.now.later(by: spec.timeout), content: content)

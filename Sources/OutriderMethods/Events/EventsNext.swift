@@ -6,13 +6,14 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Gives the events that wait, for clients that would rather come for them than be sent them.
+/// Gives the events that wait: of a request, of a subscription, or the decisions of this client, for clients that would rather come for them than be sent them.
 struct EventsNext: Method {
     static let name = "events.next"
 
     struct Params: JSONDecodable {
-        /// Those of one request; without it, what this client is to decide.
+        /// Those of one request or subscription; without either, what this client is to decide.
         var request: Handle<RequestRecord>?
+        var subscription: Handle<Subscription>?
         var most: Int
         /// Seconds.
         var wait: Double
@@ -20,9 +21,14 @@ struct EventsNext: Method {
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             request = try fields.optional("request")
+            subscription = try fields.optional("subscription")
             most = try fields.integer("max", in: 1...1000) ?? 100
             wait = try fields.number("wait", in: 0...600) ?? 30
             try fields.finish()
+            if request != nil, subscription != nil {
+                throw JSONComplaint(
+                    "give request or subscription, not both", at: JSONPointer(member: "subscription"))
+            }
         }
     }
 
@@ -51,6 +57,10 @@ struct EventsNext: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let scope = call.scope
+        let limit = min(call.peer.terms.maxMessageBytes.map { max(1, $0 - 4096) } ?? Self.mostBytes, Self.mostBytes)
+        if let subscription = params.subscription {
+            return try await next(of: try scope.handles.find(subscription, "subscription"), params, limit, call)
+        }
         let queue: EventQueue
         if let request = params.request {
             let record = try scope.handles.find(request, "request")
@@ -62,9 +72,26 @@ struct EventsNext: Method {
         } else {
             queue = scope.inbox
         }
-        let limit = call.peer.terms.maxMessageBytes.map { max(1, $0 - 4096) } ?? Self.mostBytes
         return Result(
-            taken: try await queue.next(
-                params.most, bytes: min(limit, Self.mostBytes), wait: params.wait, scope.service.engine))
+            taken: try await queue.next(params.most, bytes: limit, wait: params.wait, scope.service.engine))
+    }
+
+    private static func next(
+        of subscription: Subscription, _ params: Params, _ limit: Int, _ call: Call<ClientScope>
+    ) async throws -> Result {
+        guard subscription.isPulled else {
+            throw RPCError(
+                .wrongState, "the events of this subscription are sent; subscribe with pull to come for them",
+                data: ["pointer": .string("/subscription"), "state": .string("pushed")])
+        }
+        let engine = call.scope.service.engine
+        switch try await subscription.next(params.most, bytes: limit, wait: params.wait, engine) {
+        case .events(let events, let dropped, let isOver):
+            return Result(taken: EventQueue.Taken(events: events, dropped: dropped, isOver: isOver))
+        case .busy:
+            throw RPCError(
+                .wrongState, "another events.next waits for this subscription; one at a time",
+                data: ["pointer": .string("/subscription"), "state": .string("awaited")])
+        }
     }
 }

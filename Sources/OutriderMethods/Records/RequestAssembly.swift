@@ -56,7 +56,7 @@ struct RequestAssembly {
         _ params: RequestParameters, _ call: Call<ClientScope>, _ handle: String, _ events: any DecisionOutlet
     ) -> AnswerAsker {
         let names = QuestionNames(
-            callback: "", request: handle, session: session.map { $0.label ?? $0.handle.name }, tag: params.spec.tag,
+            callback: "", request: handle, session: session?.title, tag: params.spec.tag,
             attempt: 1)
         return AnswerAsker(Asker(call), names, events)
     }

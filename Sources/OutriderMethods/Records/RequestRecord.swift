@@ -100,7 +100,9 @@ final class RequestRecord: Holdable {
         if let guide { advisor = guide.join(&spec.plan, before: advisor) }
         let exchange = await engine.exchange(
             spec, quota: scope.quota, keepsBody: !isOfCall || params.isDetached, observer: events, advisor: advisor,
-            turns: assembly.session?.session, outlet: outlet)
+            turns: assembly.session?.session, outlet: outlet,
+            identity: ExchangeIdentity(
+                name: handle.name, session: assembly.session?.title, tag: params.spec.tag, owner: scope.owner))
         let owner = params.isDetached ? scope.service.detached : scope.handles
         let record = RequestRecord(
             params, handle, exchange, owner: owner, isOfCall: isOfCall, events: events, session: assembly.session,
@@ -118,6 +120,7 @@ final class RequestRecord: Holdable {
             let expiry = engine.later(seconds: seconds) { [weak self] in
                 guard let self else { return }
                 owner.remove(handle)
+                exchange.tell(.requestForgotten) { .nothing }
             }
             holding.withLock { $0.expiry = expiry }
         }
@@ -128,7 +131,7 @@ final class RequestRecord: Holdable {
     private var owner: HandleTable { holding.withLock { $0.owner } }
 
     /// Another table, and so another connection or none, owns it from now on. Throws `tooMany`, and changes nothing.
-    func move(to owner: HandleTable, _ engine: Engine) throws(RPCError) {
+    func move(to owner: HandleTable, of scope: ClientScope) throws(RPCError) {
         let (old, kept) = holding.withLock { ($0.owner, $0.kept) }
         guard old !== owner else { return }
         try owner.keep(self, as: handle)
@@ -138,7 +141,14 @@ final class RequestRecord: Holdable {
             holding.owner = owner
             holding.isDetached = owner.isForDetached
         }
+        let engine = scope.service.engine
         if isOfCall { forget(after: engine.settings.keepSeconds, engine) }
+        if owner.isForDetached {
+            exchange.tell(.requestDetached) { .nothing }
+        } else {
+            exchange.belong(to: scope.owner)
+            exchange.tell(.requestAdopted) { .nothing }
+        }
     }
 
     /// Ends it, and drops all that is kept of it.
@@ -155,6 +165,7 @@ final class RequestRecord: Holdable {
             kept.close()
         }
         exchange.dropBody()
+        exchange.tell(.requestForgotten) { .nothing }
     }
 
     var isAwaited: Bool { exchange.isAwaited || (isOfCall && exchange.outcome == nil) }
@@ -169,7 +180,10 @@ final class RequestRecord: Holdable {
             holding.kept = fresh
             return (fresh, holding.owner)
         }
-        if let owner { try stored.keep(in: owner, engine) }
+        if let owner {
+            try stored.keep(in: owner, engine)
+            exchange.tell(.responseStored) { .handle(stored.handle.name, size: body.size) }
+        }
         return stored
     }
 }

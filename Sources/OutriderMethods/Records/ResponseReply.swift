@@ -53,6 +53,7 @@ extension RequestRecord {
             body = ResponseBodyShape.empty(outcome, isAsked: exchange.destination != .discard)
             failure = failure ?? ResponseBodyShape.emptyFailure(outcome, exchange.destination, serialize)
         }
+        tellParsed(body, failure, of: outcome)
         return await fitted(shape(outcome, body, failure), engine: engine, terms: terms)
     }
 
@@ -73,7 +74,21 @@ extension RequestRecord {
         }
         var shape = shape(outcome, body, failure)
         shape.results = conclusion.results
+        tellParsed(body, failure, of: outcome)
+        for result in conclusion.results {
+            exchange.tell(.requestParsed) {
+                .parsed(result.body?.kind ?? "none", size: result.body?.size ?? 0, handler: result.id, result.failure)
+            }
+        }
         return await fitted(shape, engine: engine, terms: terms)
+    }
+
+    /// The body is in its shape, or cannot be brought into it.
+    private func tellParsed(_ body: ResponseBodyShape, _ failure: HTTPFailure?, of outcome: ExchangeOutcome) {
+        if outcome.head == nil { return }
+        exchange.tell(.requestParsed) {
+            .parsed(body.kind, size: body.size, handler: nil, failure == outcome.failure ? nil : failure)
+        }
     }
 
     /// The head alone, for those who did not want to wait for the body.

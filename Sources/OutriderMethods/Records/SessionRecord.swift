@@ -36,6 +36,9 @@ final class SessionRecord: Holdable {
         contents = Mutex(settings)
     }
 
+    /// What it is called: its name, or its handle.
+    var title: String { label ?? handle.name }
+
     var settings: SessionSettings { contents.withLock { $0 } }
 
     /// For requests that are made from now on; limits hold at once.
@@ -48,6 +51,13 @@ final class SessionRecord: Holdable {
     var isAwaited: Bool { true }
 
     func close() { session.close(HTTPFailure(.sessionDeinitialized, "the session ended with the client that made it")) }
+}
+
+extension SessionRecord {
+    func tell(_ topic: MonitorTopic, _ scope: ClientScope) {
+        let subject = MonitorSubject(session: title, owner: scope.owner)
+        scope.service.monitors.tell(topic, subject) { .handle(handle.name, size: nil) }
+    }
 }
 
 extension SessionReference {

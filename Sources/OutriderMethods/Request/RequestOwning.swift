@@ -17,7 +17,7 @@ struct RequestDetach: Method {
                 .notPermitted, "detaching works on a socket only: nothing outlives a service on stdio",
                 data: ["pointer": .string("/request")])
         }
-        try record.move(to: call.scope.service.detached, call.scope.service.engine)
+        try record.move(to: call.scope.service.detached, of: call.scope)
         return RequestStateResult(record.exchange)
     }
 }
@@ -28,7 +28,7 @@ struct RequestAdopt: Method {
 
     static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> RequestStateResult {
         let record = try call.scope.handles.find(params.request, "request")
-        try record.move(to: call.scope.handles, call.scope.service.engine)
+        try record.move(to: call.scope.handles, of: call.scope)
         return RequestStateResult(record.exchange)
     }
 }

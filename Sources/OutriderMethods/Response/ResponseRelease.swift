@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
+import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
@@ -23,6 +25,8 @@ struct ResponseRelease: Method {
         let stored = try call.scope.handles.find(params.response, "response")
         call.scope.handles.remove(params.response)
         stored.close()
+        let subject = MonitorSubject(owner: call.scope.owner)
+        call.scope.service.monitors.tell(.responseReleased, subject) { .handle(stored.handle.name, size: nil) }
         return JSONNothing()
     }
 }

@@ -19,8 +19,12 @@ package final class ClientScope: ConnectionScope {
     /// What this client is to decide, for `events.next` without a request.
     let inbox = EventQueue()
     let routers: RouterTable
+    /// Who it is, for those who watch.
+    let owner: MonitorOwner
 
-    package init(_ service: Service, _ control: any ServerControl) {
+    /// - Parameter connection: what the connection is called in logs.
+    package init(_ service: Service, _ control: any ServerControl, connection: String = "con_") {
+        owner = MonitorOwner(connection)
         self.service = service
         self.control = control
         quota = service.engine.makeQuota()

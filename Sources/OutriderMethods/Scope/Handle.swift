@@ -12,13 +12,14 @@ package enum HandleKind: String, Sendable, CaseIterable {
     case decision = "dec_"
     case interceptor = "int_"
     case session = "ses_"
+    case subscription = "sub_"
 
     /// How many a connection may have.
     package var limit: Int {
         switch self {
         case .request, .response: 4096
         case .stream, .interceptor, .session: 256
-        case .decision, .router: 64
+        case .decision, .router, .subscription: 64
         }
     }
 
@@ -31,6 +32,7 @@ package enum HandleKind: String, Sendable, CaseIterable {
         case .decision: "callbacks"
         case .interceptor: "interceptors"
         case .session: "sessions"
+        case .subscription: "subscriptions"
         }
     }
 }

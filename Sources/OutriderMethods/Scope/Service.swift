@@ -10,6 +10,9 @@ package final class Service: Sendable {
     package let detached = HandleTable()
     /// What every client may use by its name.
     let sessions = NameTable()
+    /// Who watches what happens.
+    package let monitors: any ServiceMonitors
+    let callbacks = CallbackTally()
     /// Closes the connections to servers that lie idle.
     let flush: @Sendable () -> Void
     /// Routers that all connections share.
@@ -17,10 +20,12 @@ package final class Service: Sendable {
     /// The connections to servers, asked for by `server.stats`.
     package let pool: @Sendable () async -> PoolCounts
 
-    package init(
-        engine: Engine, flush: @escaping @Sendable () -> Void = {}, pool: @escaping @Sendable () async -> PoolCounts
+    init(
+        engine: Engine, monitors: any ServiceMonitors, flush: @escaping @Sendable () -> Void,
+        pool: @escaping @Sendable () async -> PoolCounts
     ) {
         self.engine = engine
+        self.monitors = monitors
         self.flush = flush
         self.pool = pool
     }

@@ -7,7 +7,7 @@ package import OutriderJSON
 package struct Features: JSONEncodable {
     package static let names: [StaticString] = [
         "batch", "callbacks", "cancel", "deflate", "detach", "diagnostics", "events", "gzip", "http1", "lsp", "metrics",
-        "streams", "tls", "unixSockets",
+        "monitors", "streams", "tls", "unixSockets",
     ]
 
     static func contains(_ name: String) -> Bool { names.contains { $0.description == name } }

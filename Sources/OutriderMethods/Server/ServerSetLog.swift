@@ -15,6 +15,7 @@ struct ServerSetLog: Method {
             var fields = try JSONFields(json)
             let level = try fields.choice("level", of: LogSetting.Level.self)
             let target = try fields.choice("to", of: LogSetting.Target.self) ?? .stderr
+            let format = try fields.choice("format", of: LogSetting.Format.self) ?? .text
             let path = try fields.optional("path", as: String.self) { path in
                 path.hasPrefix("/") ? nil : "must be an absolute path"
             }
@@ -23,7 +24,7 @@ struct ServerSetLog: Method {
                 throw JSONComplaint("path is required with \"file\"", at: JSONPointer(member: "path"))
             }
             setting = LogSetting(
-                level: try JSONFields.need("level", level), target: target,
+                level: try JSONFields.need("level", level), target: target, format: format,
                 path: target == .file ? path : nil)
         }
     }
@@ -35,12 +36,15 @@ struct ServerSetLog: Method {
             writer.object { writer in
                 writer.member("level", before.level.rawValue)
                 writer.member("to", before.target.rawValue)
+                writer.member("format", before.format.rawValue)
                 writer.member("path", before.path)
             }
         }
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        Result(before: try call.scope.control.setLog(params.setting, for: call.peer))
+        let before = try call.scope.control.setLog(params.setting, for: call.peer)
+        call.scope.service.monitors.logChanged()
+        return Result(before: before)
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderEngine
+import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
@@ -12,6 +13,9 @@ struct ServerStats: Method {
     struct Result: JSONEncodable {
         var server: ServerCounters
         var engine: EngineCounts
+        var statistics: EngineStatistics
+        var callbacks: CallbackTally.Counts
+        var watchers: any ServiceMonitors
         var pool: PoolCounts
         /// Bytes.
         var resident: Int
@@ -26,8 +30,15 @@ struct ServerStats: Method {
                 encodeEngine(to: &writer)
                 writer.member("events") { writer in
                     writer.member("sent", server.eventsSent)
-                    writer.member("dropped", server.eventsDropped)
+                    writer.member("dropped", server.eventsDropped &+ watchers.dropped)
+                    writer.member("subscriptions", watchers.subscriptionCount)
                 }
+                writer.member("callbacks") { writer in
+                    writer.member("asked", callbacks.asked)
+                    writer.member("answered", callbacks.answered)
+                    writer.member("failed", callbacks.failed.values.reduce(0, &+))
+                }
+                writer.member("log") { $0.member("dropped", watchers.linesDropped) }
                 writer.member("memory") { $0.member("resident", resident) }
             }
         }
@@ -37,11 +48,20 @@ struct ServerStats: Method {
                 writer.member("running", engine.running)
                 writer.member("total", engine.total)
                 writer.member("failed", engine.failed)
+                writer.member("attempts", statistics.attempts)
+                writer.member("states") { writer in
+                    for phase in RequestPhase.allCases where !phase.isFinal {
+                        writer.name(dynamic: phase.rawValue)
+                        writer.value(engine.states[phase] ?? 0)
+                    }
+                }
             }
             writer.member("pool") { writer in
                 writer.member("connections", pool.connections)
                 writer.member("idle", pool.idle)
                 writer.member("waiting", pool.waiting)
+                writer.member("opened", statistics[.opened])
+                writer.member("reused", statistics[.reused])
             }
             writer.member("bytes") { writer in
                 writer.member("received", engine.bytesReceived)
@@ -53,7 +73,9 @@ struct ServerStats: Method {
     static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
         let service = call.scope.service
         return Result(
-            server: call.scope.control.counters, engine: service.engine.counts, pool: await service.pool(),
+            server: call.scope.control.counters, engine: service.engine.counts,
+            statistics: service.engine.statistics, callbacks: service.callbacks.now, watchers: service.monitors,
+            pool: await service.pool(),
             resident: ResidentMemory.bytes())
     }
 }

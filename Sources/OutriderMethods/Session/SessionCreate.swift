@@ -55,6 +55,7 @@ struct SessionCreate: Method {
             if let name = params.label { directory.remove(record, as: name) }
             throw error
         }
+        record.tell(.sessionCreated, scope)
         return Result(session: record.handle)
     }
 }

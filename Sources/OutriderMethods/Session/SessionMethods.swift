@@ -67,6 +67,7 @@ struct SessionUpdate: Method {
         var settings = record.settings
         try params.changes.apply(to: &settings, isShared: record.isShared, call)
         record.update(settings)
+        record.tell(.sessionUpdated, call.scope)
         return SessionInfoShape(record, call.scope)
     }
 }
@@ -136,8 +137,10 @@ struct SessionFlush: Method {
     static let name = "session.flush"
 
     static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> JSONNothing {
-        _ = try params.session?.resolved(call.scope)
+        let record = try params.session?.resolved(call.scope)
         call.scope.service.flush()
+        let subject = MonitorSubject(session: record?.title, owner: call.scope.owner)
+        call.scope.service.monitors.tell(.sessionFlushed, subject) { .nothing }
         return JSONNothing()
     }
 }
@@ -170,6 +173,7 @@ struct SessionClose: Method {
         if params.cancels {
             record.session.close(HTTPFailure(.sessionInvalidated, "the session was closed"))
         }
+        record.tell(.sessionClosed, scope)
         return JSONNothing()
     }
 }

@@ -105,7 +105,7 @@ struct ResponseBodyShape: JSONEncodable {
         }
     }
 
-    private var kind: String {
+    var kind: String {
         switch content {
         case .none: "none"
         case .json: "json"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
+import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
@@ -22,6 +24,8 @@ struct UploadOpen: Method {
     static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
         let handle = Handle<UploadStream>()
         try call.scope.handles.keep(UploadStream(), as: handle)
+        let subject = MonitorSubject(owner: call.scope.owner)
+        call.scope.service.monitors.tell(.uploadOpened, subject) { .handle(handle.name, size: nil) }
         return Result(stream: handle)
     }
 }

@@ -27,21 +27,6 @@ package protocol ServerControl: Sendable {
     var limits: [(name: StaticString, value: Int)] { get }
 }
 
-package struct LogSetting: Sendable, Equatable {
-    package enum Level: String, Sendable, CaseIterable { case trace, debug, info, notice, warning, error, critical }
-    package enum Target: String, Sendable, CaseIterable { case stderr, file, events }
-
-    package var level: Level
-    package var target: Target
-    package var path: String?
-
-    package init(level: Level, target: Target, path: String? = nil) {
-        self.level = level
-        self.target = target
-        self.path = path
-    }
-}
-
 package struct ServerCounters: Sendable {
     package var connections = 0
     package var callsRunning = 0

@@ -3,71 +3,91 @@
 
 import Glibc
 
-/// Writes lines to descriptors on a thread of its own. At most 64 KiB wait; what comes then is dropped, and the next line
-/// that fits says how many were.
+/// Writes lines to one descriptor on a thread of its own, as many at once as there are. At most 1 MiB waits; what comes
+/// then is dropped, and the next line that fits says how many were.
 ///
 /// The descriptor itself stays blocking: it is shared with other processes, which would suffer.
 final class LineWriter: Sendable {
     private struct State {
-        var lines: [(text: [UInt8], descriptor: Int32)] = []
-        var bytes = 0
+        var waiting: [UInt8] = []
+        /// Since somebody was last told.
+        var untold = 0
+        /// In all, those that could not be written included.
         var dropped = 0
-        var started = false
-        var writing = false
+        var isStarted = false
+        var isWriting = false
+        var isClosing = false
     }
 
-    private static let most = 64 << 10
+    private static let most = 1 << 20
     private let state = Monitor(State())
+    private let descriptor: Int32
+    private let complain: @Sendable (String) -> Void
 
-    func write(_ line: String, to descriptor: Int32) {
+    /// - Parameter complain: told on the thread of the writer, once for each time that writing begins to fail.
+    init(_ descriptor: Int32, complain: @escaping @Sendable (String) -> Void = { _ in }) {
+        self.descriptor = descriptor
+        self.complain = complain
+    }
+
+    var dropped: Int { state.change { $0.dropped } }
+
+    /// - Parameter gap: the line that says how many were dropped.
+    func write(_ line: String, gap: (Int) -> String) {
+        let bytes = Array(line.utf8)
         let starts = state.change { state in
-            let bytes = Array(line.utf8)
-            guard state.bytes + bytes.count <= Self.most else {
+            guard !state.isClosing, state.waiting.count + bytes.count <= Self.most else {
+                state.untold += 1
                 state.dropped += 1
                 return false
             }
-            if state.dropped > 0 {
-                state.lines.append((Array("outrider: \(state.dropped) log lines were dropped\n".utf8), descriptor))
-                state.dropped = 0
-            }
-            state.lines.append((bytes, descriptor))
-            state.bytes += bytes.count
-            defer { state.started = true }
-            return !state.started
+            if state.untold > 0 { state.waiting += gap(state.untold).utf8 }
+            state.untold = 0
+            state.waiting += bytes
+            defer { state.isStarted = true }
+            return !state.isStarted
         }
         if starts { BlockingThread.start { self.run() } }
     }
 
-    /// Closes the descriptor after what is queued for it.
-    func close(_ descriptor: Int32) {
-        let idle = state.change { state in
-            guard state.started else { return true }
-            state.lines.append(([], descriptor))
-            return false
+    /// Closes the descriptor after what waits for it.
+    func close() {
+        let isIdle = state.change { state in
+            state.isClosing = true
+            return !state.isStarted
         }
-        if idle { Glibc.close(descriptor) }
+        if isIdle { Glibc.close(descriptor) }
     }
 
     func flush() {
-        _ = state.wait(milliseconds: 200) { $0.lines.isEmpty && !$0.writing ? true : nil }
+        _ = state.wait(milliseconds: 200) { $0.waiting.isEmpty && !$0.isWriting ? true : nil }
     }
 
-    /// Never ends: one thread for the life of the process.
+    /// Ends when the descriptor is closed.
     private func run() {
+        var isFailing = false
         while true {
-            let (text, descriptor) = state.wait { state in
-                guard !state.lines.isEmpty else { return ([UInt8], Int32)?.none }
-                let line = state.lines.removeFirst()
-                state.bytes -= line.text.count
-                state.writing = true
-                return line
+            let bytes = state.wait { state -> [UInt8]? in
+                guard !state.waiting.isEmpty || state.isClosing else { return nil }
+                defer { state.waiting = [] }
+                state.isWriting = true
+                return state.waiting
             }
-            if text.isEmpty { Glibc.close(descriptor) } else { Self.writeAll(text, to: descriptor) }
-            state.change { $0.writing = false }
+            if bytes.isEmpty { break }
+            let problem = writeAll(bytes)
+            state.change { state in
+                if problem != nil { state.dropped += bytes.count { $0 == UInt8(ascii: "\n") } }
+                state.isWriting = false
+            }
+            if let problem, !isFailing { complain(problem) }
+            isFailing = problem != nil
         }
+        Glibc.close(descriptor)
+        state.change { $0.isWriting = false }
     }
 
-    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
+    /// Why not all could be written; nil if it was.
+    private func writeAll(_ bytes: [UInt8]) -> String? {
         bytes.withUnsafeBytes { bytes in
             var start = 0
             while start < bytes.count {
@@ -76,11 +96,12 @@ final class LineWriter: Sendable {
                     start += count
                 } else if errno == EAGAIN {
                     var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                    if poll(&wanted, 1, 10_000) <= 0 { return }
+                    if poll(&wanted, 1, 10_000) <= 0 { return "nobody reads it" }
                 } else if errno != EINTR {
-                    return
+                    return errnoText()
                 }
             }
+            return nil
         }
     }
 }

@@ -9,84 +9,125 @@ import Synchronization
 
 /// The log of the service: to stderr, to a file, or to a client. Never blocks whoever logs: lines go through a bounded
 /// queue, and are dropped and counted when it is full (some clients never read our stderr).
-package final class ServerLog: Sendable {
+package final class ServerLog: LogOutlet {
     private struct State {
         var setting: LogSetting
-        var file: Int32 = -1
+        var file: LineWriter?
         weak var listener: (any Peer)?
         var number = 0
+        /// By files that are closed.
+        var dropped = 0
     }
 
     private let state: Mutex<State>
-    private let writer: LineWriter
+    private let standardError = LineWriter(2)
 
     package init(level: LogSetting.Level = .warning) {
         state = Mutex(State(setting: LogSetting(level: level, target: .stderr)))
-        writer = LineWriter()
+    }
+
+    /// As flags and the environment say. A file that cannot be written leaves the log on stderr, which says so.
+    package init(_ setting: LogSetting) {
+        state = Mutex(State(setting: setting))
+        guard setting.target == .file else { return }
+        do throws(RPCError) {
+            let file = try open(setting.path)
+            state.withLock { $0.file = file }
+        } catch {
+            state.withLock { $0.setting.target = .stderr }
+            write(.warning, "the log goes to standard error: \(error.message)")
+        }
     }
 
     /// Returns the setting before.
     package func set(_ setting: LogSetting, for peer: any Peer) throws(RPCError) -> LogSetting {
-        let file = setting.target == .file ? try Self.open(setting.path) : -1
+        let file = setting.target == .file ? try open(setting.path) : nil
         let (before, old) = state.withLock { state in
             defer {
+                state.dropped += state.file?.dropped ?? 0
                 state.setting = setting
                 state.file = file
                 state.listener = setting.target == .events ? peer : nil
             }
             return (state.setting, state.file)
         }
-        if old >= 0 { writer.close(old) }
+        old?.close()
         return before
     }
 
-    private static func open(_ path: String?) throws(RPCError) -> Int32 {
+    private func open(_ path: String?) throws(RPCError) -> LineWriter {
         let data: JSONObject = ["pointer": .string("/path")]
-        guard let path, path.hasPrefix("/") else {
-            throw RPCError(.invalidParams, "path must be the absolute path of the file to log to", data: data)
-        }
+        guard let path else { throw RPCError(.invalidParams, "path is needed for a log in a file", data: data) }
         let file = Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard file >= 0 else {
             throw RPCError(.invalidParams, "path cannot be opened for appending: \(errnoText())", data: data)
         }
-        return file
+        return LineWriter(file) { [weak self] problem in
+            self?.standardError.write("outrider: error: the log file cannot be written: \(problem)\n") { _ in "" }
+        }
     }
 
     package func isLogged(_ level: LogSetting.Level) -> Bool {
         state.withLock { level.rank >= $0.setting.level.rank }
     }
 
+    package var takesLines: Bool { state.withLock { $0.setting.target != .events } }
+
+    package var dropped: Int {
+        let (sum, file) = state.withLock { ($0.dropped, $0.file) }
+        return sum + (file?.dropped ?? 0) + standardError.dropped
+    }
+
     package func write(_ level: LogSetting.Level, _ message: @autoclosure () -> String) {
         guard isLogged(level) else { return }
-        let message = message()
-        let (target, file, listener, number) = state.withLock { state in
+        write(Sentence(level: level, text: message()))
+    }
+
+    package func write(_ line: some LogLine) {
+        let (setting, file, listener, number) = state.withLock { state in
             state.number &+= 1
-            return (state.setting.target, state.file, state.listener, state.number)
+            return (state.setting, state.file, state.listener, state.number)
         }
-        switch target {
-        case .stderr: writer.write("outrider: \(level.rawValue): \(Self.line(message))\n", to: 2)
-        case .file: writer.write("\(Self.now()) \(level.rawValue): \(Self.line(message))\n", to: file)
+        guard line.level.rank >= setting.level.rank else { return }
+        switch setting.target {
+        case .stderr: standardError.write(Self.formatted(line, setting)) { Self.formatted(Self.gap($0), setting) }
+        case .file: file?.write(Self.formatted(line, setting)) { Self.formatted(Self.gap($0), setting) }
         case .events:
             listener?.offer(
-                Event("event.notice", Notice(level: level.rawValue, code: "log", message: message)),
+                Event("event.notice", Notice(level: line.level.rawValue, code: "log", message: line.text)),
                 key: "log \(number)")
         }
     }
 
     /// Waits a fifth of a second at most for what is queued.
-    package func flush() { writer.flush() }
-
-    private static func line(_ text: String) -> String {
-        String(text.map { $0.isNewline ? " " : $0 })
+    package func flush() {
+        state.withLock { $0.file }?.flush()
+        standardError.flush()
     }
 
+    private static func gap(_ count: Int) -> Sentence {
+        Sentence(level: .warning, text: "\(count) log lines were dropped")
+    }
+
+    private static func formatted(_ line: some LogLine, _ setting: LogSetting) -> String {
+        guard setting.format == .text else {
+            return String(decoding: JSONWriter.bytes(of: Formatted(line: line, time: now())), as: UTF8.self) + "\n"
+        }
+        let text = String(line.text.map { $0.isNewline || $0 == "\0" ? " " : $0 })
+        return setting.target == .file
+            ? "\(now()) \(line.level.rawValue): \(text)\n" : "outrider: \(line.level.rawValue): \(text)\n"
+    }
+
+    /// RFC 3339 in UTC, with milliseconds.
     private static func now() -> String {
-        var seconds = time(nil)
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
         var parts = tm()
-        gmtime_r(&seconds, &parts)
+        gmtime_r(&time.tv_sec, &parts)
         var text = [CChar](repeating: 0, count: 32)
-        let count = strftime(&text, text.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
-        return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let count = strftime(&text, text.count, "%Y-%m-%dT%H:%M:%S", &parts)
+        let seconds = String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return "\(seconds).\(String(1000 + time.tv_nsec / 1_000_000 % 1000).dropFirst())Z"
     }
 
     /// For libraries that log through swift-log.
@@ -111,6 +152,28 @@ package final class ServerLog: Sendable {
 
         func log(event: LogEvent) {
             log.write(LogSetting.Level(event.level), event.message.description)
+        }
+    }
+}
+
+/// A line that is a sentence, and no more.
+private struct Sentence: LogLine {
+    var level: LogSetting.Level
+    var text: String
+
+    func encodeMembers(to writer: inout JSONWriter) {}
+}
+
+private struct Formatted<Line: LogLine>: JSONEncodable {
+    var line: Line
+    var time: String
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("time", time)
+            writer.member("level", line.level.rawValue)
+            writer.member("message", line.text)
+            line.encodeMembers(to: &writer)
         }
     }
 }

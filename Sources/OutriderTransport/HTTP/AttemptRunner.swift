@@ -63,6 +63,7 @@ final class AttemptRunner: @unchecked Sendable {
         stage = .queued
         pool.deadlines.watch(self)
         ticket = pool.ask(self)
+        if ticket != nil { observer.queued() }
     }
 
     func cancel() {
@@ -173,6 +174,7 @@ extension AttemptRunner: PoolWaiter {
             switch step {
             case .began(let phase):
                 self.clock.enter(phase)
+                self.observer.connecting(phase)
                 self.pool.deadlines.movedUp(self)
             case .opened(let connection):
                 self.opening = nil
@@ -201,6 +203,7 @@ extension AttemptRunner: PoolWaiter {
                 return broke(.beforeAnswer(replayable: true), nil)
             }
             clock.note(connection)
+            observer.connected(clock.timeline)
             clock.sent(bytes.readableBytes)
         } catch {
             return end(error)

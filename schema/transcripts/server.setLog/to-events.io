@@ -1,5 +1,5 @@
 // the log comes to this connection; an answer that nobody asked for is in it
 >> {"jsonrpc":"2.0","id":1,"method":"server.setLog","params":{"level":"debug","to":"events"}}
-<< {"jsonrpc":"2.0","id":1,"result":{"level":"warning","to":"stderr"}}
+<< {"jsonrpc":"2.0","id":1,"result":{"level":"warning","to":"stderr","format":"text"}}
 >> {"jsonrpc":"2.0","id":1000000001,"result":{}}
 << {"jsonrpc":"2.0","method":"event.notice","params":{"level":"debug","code":"log","message":"<any>"}}

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ._async_event_source import AsyncEventSource as AsyncEventSource
     from ._async_events import AsyncEventStream as AsyncEventStream
     from ._async_sessions import AsyncSession as AsyncSession
+    from ._async_watching import AsyncWatch as AsyncWatch
     from ._client import Client as Client
     from ._event_source import EventSource as EventSource
     from ._event_source import ServerSentEvent as ServerSentEvent
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from ._router import Router as Router
     from ._router import router as router
     from ._sessions import Session as Session
+    from ._watching import Watch as Watch
 
 _WHERE = {
     "_api": "delete get head many options patch post put request sse upload",
@@ -97,6 +99,8 @@ _WHERE = {
     "_event_source": "EventSource ServerSentEvent",
     "_async_event_source": "AsyncEventSource",
     "_events": "EventStream",
+    "_watching": "Watch",
+    "_async_watching": "AsyncWatch",
     "_models": "Event Headers",
     "_progress": "Progress bar",
     "_responses": "AsyncResponse Response",

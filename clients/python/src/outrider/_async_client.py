@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from ._async_sessions import AsyncSession
     from ._options import Auth, HeadersIn, Item, Options, SSEOptions, Timeout
     from ._models import Event
+    from ._async_watching import AsyncWatch
     from ._sessions import Codes
+    from ._watching import Wishes
 
 Handler = TypeVar("Handler", bound=Callable[..., object])
 Answerer = TypeVar("Answerer", bound=Callable[[dict[str, Any]], Any])
@@ -238,9 +240,15 @@ class AsyncClient:
 
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> AsyncEventStream:
         """Events as they come, to iterate over with ``async for``; see :meth:`outrider.Client.events`."""
-        if limit < 1:
-            raise ValueError("limit must be at least 1")
         return AsyncEventStream(self._inbox, names, timeout, limit)
+
+    def watch(
+        self, *topics: str, function: Callable[[Event], object] | None = None, **wishes: Unpack[Wishes]
+    ) -> AsyncWatch:
+        """What happens to this client's requests; see :class:`outrider.AsyncWatch` and :class:`outrider.Watch`."""
+        from ._async_watching import watch
+
+        return watch(self, topics, function, **wishes)
 
     @overload
     def on(self, name: str) -> Callable[[Handler], Handler]: ...

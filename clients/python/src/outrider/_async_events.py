@@ -59,7 +59,7 @@ class AsyncInbox:
             if asyncio.iscoroutine(outcome):
                 await outcome
         except Exception as problem:
-            _complain(f"the function for {event.name} failed", problem)
+            complain(f"the function for {event.name} failed", problem)
 
     async def _answer(self, connection: AsyncConnection, number: Any, name: str, params: Any) -> None:
         try:
@@ -69,7 +69,7 @@ class AsyncInbox:
             frame = answer_frame(number, {} if given is None else given)
         except Exception as problem:
             frame = refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}")
-            _complain(f"the function for {name} failed", problem)
+            complain(f"the function for {name} failed", problem)
         connection.write(frame)
 
 
@@ -82,6 +82,8 @@ class AsyncEventStream:
     """
 
     def __init__(self, inbox: AsyncInbox, names: tuple[str, ...], timeout: float | None, limit: int) -> None:
+        if limit < 1:
+            raise ValueError("limit must be at least 1")
         self.dropped = 0
         self._inbox = inbox
         self._names = frozenset(names)
@@ -144,7 +146,7 @@ class AsyncEventStream:
         self.close()
 
 
-def _complain(what: str, problem: Exception) -> None:
+def complain(what: str, problem: Exception) -> None:
     """A function of the program failed where nobody can catch it: a warning tells of it."""
     import warnings
 

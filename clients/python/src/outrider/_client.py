@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ._events import EventStream, Subscriptions
     from ._models import Event
     from ._sessions import Codes, Session
+    from ._watching import Watch, Wishes
 
     Handler = TypeVar("Handler", bound=Callable[[Event], object])
     Answerer = TypeVar("Answerer", bound=Callable[[dict[str, Any]], "Mapping[str, Any] | None"])
@@ -216,18 +217,15 @@ class Client(Verbs):
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> EventStream:
         """Events as they come, to iterate over: all of them, or those with the given names.
 
-        Ask for it before the request that makes them, so that none is missed::
-
-            with client.events(timeout=30) as events:
-                request = client.start("GET", url, events=True)
-                for event in events:
-                    if event.name == "event.finish" and event.request == request:
-                        break
+        Ask for it before the request that makes them, so that none is missed: ``with client.events() as events: …``
         """
-        if limit < 1:
-            raise ValueError("limit must be at least 1")
-        seconds = guard_for(timeout) if timeout is None else timeout
-        return self._inbox().stream(self._live(), names, float("inf") if timeout is None else seconds, limit)
+        return self._inbox().stream(self._live(), names, float("inf") if timeout is None else timeout, limit)
+
+    def watch(self, *topics: str, function: Callable[[Event], object] | None = None, **wishes: Unpack[Wishes]) -> Watch:
+        """What happens to this client's requests, to iterate over or for a function: see :class:`outrider.Watch`."""
+        from ._watching import watch
+
+        return watch(self, topics, function, **wishes)
 
     @overload
     def on(self, name: str) -> Callable[[Handler], Handler]: ...

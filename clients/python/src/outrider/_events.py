@@ -45,6 +45,8 @@ class EventStream:
     def __init__(
         self, connection: Connection, names: tuple[str, ...], timeout: float, limit: int, forget: Callable[..., None]
     ) -> None:
+        if limit < 1:
+            raise ValueError("limit must be at least 1")
         self.dropped = 0
         self._connection = connection
         self._names = frozenset(names)
@@ -143,11 +145,16 @@ class Subscriptions(Inbox):
 
     def stream(self, connection: Connection, names: tuple[str, ...], timeout: float, limit: int) -> EventStream:
         """A new iteration over events."""
-        stream = EventStream(connection, names, timeout, limit, self._forget)
-        self._streams = [*self._streams, stream]
+        stream = EventStream(connection, names, timeout, limit, self.forget)
+        self.add(stream)
         return stream
 
-    def _forget(self, stream: EventStream) -> None:
+    def add(self, stream: EventStream) -> None:
+        """Every event is shown to it from now on."""
+        self._streams = [*self._streams, stream]
+
+    def forget(self, stream: EventStream) -> None:
+        """No event is shown to it any more."""
         self._streams = [other for other in self._streams if other is not stream]
 
     def serve(self, connection: Connection) -> None:
@@ -174,7 +181,7 @@ class Subscriptions(Inbox):
             try:
                 function(event)
             except Exception as problem:
-                _complain(f"the function for {event.name} failed", problem)
+                complain(f"the function for {event.name} failed", problem)
 
     def _answer(self, connection: Connection, number: Any, name: str, params: Any) -> None:
         try:
@@ -182,14 +189,14 @@ class Subscriptions(Inbox):
             frame = answer_frame(number, {} if given is None else given)
         except Exception as problem:
             frame = refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}")
-            _complain(f"the function for {name} failed", problem)
+            complain(f"the function for {name} failed", problem)
         try:
             connection.tell(frame)
         except ServerGone:
             pass
 
 
-def _complain(what: str, problem: Exception) -> None:
+def complain(what: str, problem: Exception) -> None:
     """A function of the program failed where nobody can catch it: a warning tells of it."""
     import warnings
 

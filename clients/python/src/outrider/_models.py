@@ -100,6 +100,16 @@ class Event:
         """The label that the request was given."""
         return self.params.get("tag")
 
+    @property
+    def topic(self) -> str | None:
+        """What happened, of an ``event.monitor``."""
+        return self.params.get("topic")
+
+    @property
+    def detail(self) -> Mapping[str, Any]:
+        """What there is to say about that."""
+        return self.params.get("detail") or {}
+
     def __repr__(self) -> str:
         return f"<Event {self.name} {dict(self.params)!r}>"
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+import OutriderTransport
+import Synchronization
+
+/// What an exchange is called by those who watch; the engine itself does not need it.
+package struct ExchangeIdentity: Sendable {
+    package var name: String
+    package var session: String?
+    package var tag: String?
+    package var owner: MonitorOwner?
+
+    package init(name: String = "", session: String? = nil, tag: String? = nil, owner: MonitorOwner? = nil) {
+        self.name = name
+        self.session = session
+        self.tag = tag
+        self.owner = owner
+    }
+}
+
+extension Exchange {
+    /// Says what happens, if anybody wants to know. Not under the lock of the state.
+    @inline(__always)
+    package func tell(_ topic: MonitorTopic, _ detail: () -> MonitorDetail) {
+        if surroundings.monitor.wants(topic) { surroundings.monitor.report(topic, subject, detail) }
+    }
+
+    package var subject: MonitorSubject {
+        MonitorSubject(
+            request: identity.name, session: identity.session, tag: identity.tag, owner: state.withLock { $0.owner })
+    }
+
+    /// Somebody else's from now on.
+    package func belong(to owner: MonitorOwner) { state.withLock { $0.owner = owner } }
+
+    /// Which attempt it is at, from 1; 0 before the first.
+    var attemptNumber: Int { state.withLock { $0.snapshot.attempts } }
+
+    func piece(_ bytes: Int64, of total: KeyPath<Progress, Int64?>) -> MonitorDetail {
+        let (progress, attempt) = state.withLock { ($0.snapshot.progress, $0.snapshot.attempts) }
+        return .bytes(bytes, of: progress[keyPath: total], attempt: attempt)
+    }
+
+    func tellCreation() {
+        guard surroundings.monitor.wants(TopicSet.creation) else { return }
+        switch request {
+        case .success(let attempt):
+            tell(.requestCreated) { .request(attempt, attempt: 0) }
+            if attempt.body != .none {
+                tell(.uploadPrepared) { .upload(attempt.body.kindName, size: attempt.body.size) }
+            }
+        case .failure(let failure):
+            if failure.kind.isOfUpload { tell(.uploadFailed) { .outcome(failure, attempt: 0) } }
+            tell(.requestUnbuilt) { .outcome(failure, attempt: 0) }
+        }
+    }
+}
+
+// MARK: what the transport says
+
+extension Exchange {
+    package func queued() { tell(.attemptQueued) { .attempt(attemptNumber) } }
+
+    package func connecting(_ phase: HTTPFailure.Phase) {
+        tell(.attemptConnecting) { .phase(phase, attempt: attemptNumber) }
+    }
+
+    package func connected(_ timeline: Timeline) {
+        tell(.attemptConnected) { .connection(timeline, attempt: attemptNumber) }
+    }
+
+    package func informational(status: Int, fields: HTTPFields) {
+        tell(.attemptInformed) { .head(status: status, version: "1.1", fields, attempt: attemptNumber) }
+    }
+}
+
+extension AttemptBody {
+    fileprivate var kindName: String {
+        switch self {
+        case .none: "none"
+        case .bytes: "bytes"
+        case .file: "file"
+        case .composed: "composed"
+        }
+    }
+}
+
+extension HTTPFailure.Kind {
+    /// Whether a body could not be made.
+    fileprivate var isOfUpload: Bool {
+        switch self {
+        case .createUploadableFailed, .bodyPartURLInvalid, .bodyPartFilenameInvalid, .bodyPartFileNotReachable,
+            .bodyPartFileNotReachableWithError, .bodyPartFileIsDirectory, .bodyPartFileSizeNotAvailable,
+            .bodyPartFileSizeQueryFailed, .bodyPartInputStreamCreationFailed, .inputStreamReadFailed,
+            .outputStreamCreationFailed, .outputStreamFileAlreadyExists, .outputStreamURLInvalid,
+            .outputStreamWriteFailed, .bodyUnreadable:
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+import Synchronization
+
+/// What all requests that are over came to, since the start of the service.
+package struct EngineStatistics: Sendable {
+    /// The parts of a sending that are timed, in their order.
+    package enum Part: Int, Sendable, CaseIterable { case queue, dns, connect, tls, request, firstByte, response }
+
+    /// Where sendings went: on a connection of their own, on one that was there, or nowhere.
+    package enum Carrier: Int, Sendable, CaseIterable { case opened, reused, none }
+
+    /// Seconds, one for each part; only sendings that had it count.
+    package fileprivate(set) var parts = Part.allCases.map { _ in Histogram.seconds }
+    /// Seconds from start to end.
+    package fileprivate(set) var total = Histogram.seconds
+    package fileprivate(set) var attempts = 0
+    package fileprivate(set) var redirects = 0
+    /// Sendings, one for each carrier.
+    package fileprivate(set) var carriers = Carrier.allCases.map { _ in 0 }
+    /// Requests that ended with an answer, by its hundreds: 1 to 5.
+    package fileprivate(set) var answers: [Int: Int] = [:]
+    package fileprivate(set) var failures: [HTTPFailure.Kind: Int] = [:]
+    /// Of bodies, decoded.
+    package fileprivate(set) var bodyBytes = 0
+
+    package subscript(part: Part) -> Histogram { parts[part.rawValue] }
+    package subscript(carrier: Carrier) -> Int { carriers[carrier.rawValue] }
+}
+
+/// Counts requests as they end, once each, under one short lock.
+final class ExchangeTally: Sendable {
+    private let statistics = Mutex(EngineStatistics())
+
+    var now: EngineStatistics { statistics.withLock { $0 } }
+
+    func count(_ outcome: ExchangeOutcome) {
+        statistics.withLock { statistics in
+            statistics.total.observe(outcome.total)
+            statistics.attempts &+= outcome.attempts
+            statistics.redirects &+= outcome.redirects.count
+            statistics.bodyBytes &+= outcome.bodyBytes
+            if let head = outcome.head { statistics.answers[head.status / 100, default: 0] &+= 1 }
+            if let failure = outcome.failure { statistics.failures[failure.kind, default: 0] &+= 1 }
+            for timeline in outcome.timelines { statistics.count(timeline) }
+        }
+    }
+}
+
+extension EngineStatistics {
+    fileprivate mutating func count(_ timeline: Timeline) {
+        let carrier: Carrier = timeline.reused ? .reused : timeline.remote == nil ? .none : .opened
+        carriers[carrier.rawValue] &+= 1
+        observe(timeline.queue, .queue)
+        observe(timeline.resolve, .dns)
+        observe(timeline.connect, .connect)
+        observe(timeline.tls, .tls)
+        observe(timeline.request, .request)
+        observe(timeline.firstByte, .firstByte)
+        observe(timeline.response, .response)
+    }
+
+    private mutating func observe(_ duration: Duration?, _ part: Part) {
+        if let duration { parts[part.rawValue].observe(duration.seconds) }
+    }
+}

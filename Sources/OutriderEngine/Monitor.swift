@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+import Synchronization
+
+/// Whom something happened to, so that whoever watches can tell what is its own.
+package struct MonitorSubject: Sendable {
+    /// The handle of a request; nil for what is about none.
+    package var request: String?
+    /// The name or handle of its session; nil for the default one.
+    package var session: String?
+    /// The caller's label.
+    package var tag: String?
+    package var owner: MonitorOwner?
+
+    package init(
+        request: String? = nil, session: String? = nil, tag: String? = nil, owner: MonitorOwner? = nil
+    ) {
+        self.request = request
+        self.session = session
+        self.tag = tag
+        self.owner = owner
+    }
+}
+
+/// Whoever made or adopted a request: told apart by being the same object, or not.
+package final class MonitorOwner: Sendable {
+    package let name: String
+
+    package init(_ name: String) { self.name = name }
+}
+
+/// Takes what is told. Must return at once, and may be called from anywhere.
+package protocol MonitorSink: AnyObject, Sendable {
+    /// - Parameter detail: made only if somebody wants it.
+    func heard(_ topic: MonitorTopic, _ subject: MonitorSubject, _ detail: () -> MonitorDetail)
+}
+
+/// Where the engine says what happens. While nobody listens, that costs one load and one branch per topic.
+package final class Monitor: Sendable {
+    private let wanted = Atomic<UInt64>(0)
+    private let sink = Mutex<(any MonitorSink)?>(nil)
+
+    package init() {}
+
+    /// From now on these topics go there.
+    package func tell(_ sink: any MonitorSink, _ topics: TopicSet) {
+        self.sink.withLock { $0 = sink }
+        wanted.store(topics.rawValue, ordering: .relaxed)
+    }
+
+    @inline(__always)
+    package func wants(_ topic: MonitorTopic) -> Bool {
+        TopicSet(rawValue: wanted.load(ordering: .relaxed)).contains(topic)
+    }
+
+    /// Whether any of them is wanted.
+    func wants(_ topics: TopicSet) -> Bool {
+        !TopicSet(rawValue: wanted.load(ordering: .relaxed)).isDisjoint(with: topics)
+    }
+
+    package func report(_ topic: MonitorTopic, _ subject: MonitorSubject, _ detail: () -> MonitorDetail) {
+        sink.withLock { $0 }?.heard(topic, subject, detail)
+    }
+}
+
+extension TopicSet {
+    /// What is said when a request is made.
+    static let creation: TopicSet = [
+        TopicSet(.requestCreated), TopicSet(.requestUnbuilt), TopicSet(.uploadPrepared), TopicSet(.uploadFailed),
+    ]
+}

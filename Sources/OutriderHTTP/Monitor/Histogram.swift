@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// How many of some values were at most so large, for bounds chosen beforehand.
+package struct Histogram: Sendable, Equatable {
+    /// Upper bounds, rising; a value that equals one belongs below it.
+    package let bounds: [Double]
+    /// One per bound and one for what is above all of them; not yet summed up.
+    package private(set) var counts: [Int]
+    package private(set) var sum = 0.0
+
+    package init(bounds: [Double]) {
+        self.bounds = bounds
+        counts = Array(repeating: 0, count: bounds.count + 1)
+    }
+
+    /// Seconds of things on a network: half a millisecond to a minute.
+    package static let seconds = Histogram(
+        bounds: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60])
+
+    /// What is no number counts as nothing at all, and less than nothing as nothing.
+    package mutating func observe(_ value: Double) {
+        guard !value.isNaN else { return }
+        let value = max(0, value)
+        counts[bounds.firstIndex { value <= $0 } ?? bounds.count] &+= 1
+        sum += value
+    }
+
+    package var count: Int { counts.reduce(0, &+) }
+
+    /// For each bound how many values were at most that; the last is `count`.
+    package var cumulative: [Int] {
+        var sum = 0
+        return counts.map { count in
+            sum &+= count
+            return sum
+        }
+    }
+}

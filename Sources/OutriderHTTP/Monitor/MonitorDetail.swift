@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What a topic says beside its name and its subject. As it happened: secrets are masked where it is written.
+package enum MonitorDetail: Sendable {
+    case nothing
+    /// A request as it will be sent; the attempt is 0 before the first one.
+    case request(Attempt, attempt: Int)
+    /// What came of something; nil if it went well.
+    case outcome(HTTPFailure?, attempt: Int)
+    case attempt(Int)
+    /// A phase of opening a connection begins.
+    case phase(HTTPFailure.Phase, attempt: Int)
+    /// The remote end, TLS and whether it is used again are known; nothing else of the timeline.
+    case connection(Timeline, attempt: Int)
+    /// The head of an answer, or of one that only informs.
+    case head(status: Int, version: String, HTTPFields, attempt: Int)
+    /// How far a body is; nil if its length is not known.
+    case bytes(Int64, of: Int64?, attempt: Int)
+    case timeline(Timeline, version: String?, attempt: Int)
+    case redirect(RedirectHop, attempt: Int)
+    case retry(delay: Double, HTTPFailure?, attempt: Int)
+    case finish(Finish)
+    /// A body of a request: "bytes", "file" or "composed", and its size if that is known.
+    case upload(String, size: Int64?)
+    /// A body in its shape, for the response or for one of its handlers.
+    case parsed(String, size: Int, handler: String?, HTTPFailure?)
+    case handle(String, size: Int?)
+    case callback(Question)
+
+    /// How a request ended.
+    package struct Finish: Sendable {
+        package var method: String
+        package var url: String
+        package var status: Int?
+        package var attempts: Int
+        package var redirects: Int
+        /// Of the body, decoded.
+        package var bytes: Int
+        /// Seconds.
+        package var total: Double
+        package var failure: HTTPFailure?
+
+        package init(
+            method: String, url: String, status: Int?, attempts: Int, redirects: Int, bytes: Int, total: Double,
+            failure: HTTPFailure?
+        ) {
+            self.method = method
+            self.url = url
+            self.status = status
+            self.attempts = attempts
+            self.redirects = redirects
+            self.bytes = bytes
+            self.total = total
+            self.failure = failure
+        }
+    }
+
+    /// A question to a client's own code.
+    package struct Question: Sendable {
+        /// The method that asks, such as "callback.adapt".
+        package var method: String
+        /// The client's word for its code.
+        package var name: String
+        package var attempt: Int
+        /// Seconds until the answer came; nil while there is none.
+        package var seconds: Double?
+        /// Why there is none.
+        package var problem: String?
+
+        package init(method: String, name: String, attempt: Int, seconds: Double? = nil, problem: String? = nil) {
+            self.method = method
+            self.name = name
+            self.attempt = attempt
+            self.seconds = seconds
+            self.problem = problem
+        }
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Something that happens on the way of a request and that others may watch. `schema/topics.json` describes each.
+///
+/// The order is that of a request's life; each has one bit of a `TopicSet`.
+package enum MonitorTopic: UInt8, Sendable, CaseIterable {
+    case requestCreated, requestUnbuilt
+    case uploadPrepared, uploadFailed, uploadOpened, uploadRepeated
+    case requestResumed, requestSuspended, requestCancelled
+    case requestAdapted, requestAdaptationFailed, requestQueued, requestPrepared
+    case attemptCreated, attemptFailedEarly, attemptResumed, attemptSuspended, attemptCancelled
+    case attemptQueued, attemptConnecting, attemptConnected
+    case attemptBodySent, attemptInformed, attemptAnswered, attemptReceived, attemptMeasured, attemptCompleted
+    case requestRedirected, requestValidated, requestRetrying, requestFinished, requestParsed
+    case requestDetached, requestAdopted, requestForgotten
+    case responseStored, responseReleased
+    case callbackAsked, callbackAnswered, callbackFailed
+    case sessionCreated, sessionUpdated, sessionFlushed, sessionClosed
+
+    /// As on the wire: `attemptBodySent` is `attempt.bodySent`.
+    package var name: String { Self.names[Int(rawValue)] }
+
+    private static let names = allCases.map { topic in
+        let word = "\(topic)"
+        let end = word.firstIndex { $0.isUppercase } ?? word.endIndex
+        let rest = word[end...]
+        return "\(word[..<end]).\(rest.prefix(1).lowercased())\(rest.dropFirst())"
+    }
+
+    fileprivate var bit: TopicSet { TopicSet(rawValue: 1 << UInt64(rawValue)) }
+
+    /// How important it is to whoever reads the log.
+    package enum Level: String, Sendable, CaseIterable { case trace, debug, info }
+
+    /// What an operator wants to know of every request is `info`; what somebody who looks for a fault wants, `debug`;
+    /// what comes once per piece of a body or doubles something else, `trace`.
+    package var level: Level {
+        switch self {
+        case .requestFinished, .requestRetrying, .callbackFailed, .sessionCreated, .sessionClosed: .info
+        case .attemptResumed, .attemptSuspended, .attemptCancelled, .attemptBodySent, .attemptReceived,
+            .attemptConnecting:
+            .trace
+        default: .debug
+        }
+    }
+}
+
+/// Some topics. Empty, it costs whoever asks one load.
+package struct TopicSet: OptionSet, Sendable, Hashable {
+    package var rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    package init(_ topic: MonitorTopic) { self = topic.bit }
+
+    package static let all = MonitorTopic.allCases.reduce(into: TopicSet()) { $0.formUnion($1.bit) }
+
+    /// Those that the log shows from this level on.
+    package static func logged(from level: MonitorTopic.Level) -> TopicSet {
+        let levels = MonitorTopic.Level.allCases.drop { $0 != level }
+        return MonitorTopic.allCases.filter { levels.contains($0.level) }.reduce(into: []) { $0.formUnion($1.bit) }
+    }
+
+    package func contains(_ topic: MonitorTopic) -> Bool { rawValue & topic.bit.rawValue != 0 }
+
+    /// In the order of a request's life.
+    package var topics: [MonitorTopic] { MonitorTopic.allCases.filter { contains($0) } }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What a client writes to name topics: a name, or one with `*` for any run of characters, dots included.
+///
+///     request.finished    that topic
+///     request.*           all about requests
+///     *.failed            all failures
+///     *                   everything
+package struct TopicPattern: Sendable, Hashable {
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    /// None if it names nothing.
+    package var topics: TopicSet {
+        MonitorTopic.allCases.filter { matches($0.name) }.reduce(into: []) { $0.formUnion(TopicSet($1)) }
+    }
+
+    /// In time proportional to both lengths at worst: a star that was tried is never tried again.
+    package func matches(_ name: String) -> Bool {
+        let pattern = Array(text.utf8)
+        let name = Array(name.utf8)
+        var (place, position) = (0, 0)
+        /// After the last star, and where the name was then.
+        var retry: (place: Int, position: Int)?
+        while position < name.count {
+            if place < pattern.count, pattern[place] == UInt8(ascii: "*") {
+                place += 1
+                retry = (place, position)
+            } else if place < pattern.count, pattern[place] == name[position] {
+                place += 1
+                position += 1
+            } else if let last = retry {
+                place = last.place
+                position = last.position + 1
+                retry = (place, position)
+            } else {
+                return false
+            }
+        }
+        return pattern[place...].allSatisfy { $0 == UInt8(ascii: "*") }
+    }
+}

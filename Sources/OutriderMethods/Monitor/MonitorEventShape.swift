@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// The params of `event.monitor`.
+struct MonitorEventShape: JSONEncodable {
+    var subscription: String
+    /// Counted per subscription, from 0; what was dropped leaves a gap.
+    var number: Int
+    var note: MonitorNote
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("subscription", subscription)
+            writer.member("seq", number)
+            writer.member("topic", note.topic.name)
+            writer.member("at", TimeShape(note.time))
+            writer.member("request", note.subject.request)
+            writer.member("session", note.subject.session)
+            writer.member("tag", note.subject.tag)
+            writer.member("detail", note.detail)
+        }
+    }
+}
+
+/// The params of `event.dropped` about a subscription.
+struct MonitorDropShape: JSONEncodable {
+    var subscription: String
+    var count: Int
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("subscription", subscription)
+            writer.member("count", count)
+        }
+    }
+}
+
+/// The detail of a topic: without secrets, as its owner may see it, or as the log may.
+struct MonitorDetailShape: JSONEncodable {
+    var detail: MonitorDetail
+    var mask: MonitorMask
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { encodeMembers(to: &$0) }
+    }
+
+    private func encodeMembers(to writer: inout JSONWriter) {
+        switch detail {
+        case .nothing: return
+        case .request(let request, let attempt):
+            Self.number(attempt, to: &writer)
+            writer.member("method", request.method)
+            writer.member("url", mask.url(request.url.description))
+            writer.member("headers", FieldsShape(mask.fields(request.fields)))
+        case .outcome(let failure, let attempt):
+            Self.number(attempt, to: &writer)
+            encode(failure, to: &writer)
+        case .attempt(let attempt): Self.number(attempt, to: &writer)
+        case .phase(let phase, let attempt):
+            Self.number(attempt, to: &writer)
+            writer.member("phase", phase.rawValue)
+        case .connection(let timeline, let attempt):
+            Self.number(attempt, to: &writer)
+            writer.member("reused", timeline.reused)
+            writer.member("remote", timeline.remote)
+            writer.member("tlsVersion", timeline.tlsVersion)
+        case .head(let status, let version, let fields, let attempt):
+            Self.number(attempt, to: &writer)
+            writer.member("status", status)
+            writer.member("httpVersion", version)
+            writer.member("headers", FieldsShape(mask.fields(fields)))
+        case .bytes(let count, let total, let attempt):
+            Self.number(attempt, to: &writer)
+            writer.member("completed", count)
+            writer.member("total", total)
+        case .timeline(let timeline, let version, let attempt):
+            Self.number(attempt, to: &writer)
+            writer.member("metrics", TimelineShape(timeline: timeline, version: version))
+        case .redirect(let hop, let attempt):
+            Self.number(attempt, to: &writer)
+            writer.member("status", hop.status)
+            writer.member("from", mask.url(hop.from))
+            writer.member("to", mask.url(hop.to))
+            writer.member("dropped", hop.dropped)
+        case .retry(let delay, let failure, let attempt):
+            Self.number(attempt, to: &writer)
+            writer.member("delay", delay)
+            encode(failure, to: &writer)
+        case .finish(let finish): encode(finish, to: &writer)
+        case .upload(let kind, let size):
+            writer.member("kind", kind)
+            writer.member("size", size)
+        case .parsed(let kind, let size, let handler, let failure):
+            writer.member("handler", handler)
+            writer.member("kind", kind)
+            writer.member("size", size)
+            encode(failure, to: &writer)
+        case .handle(let handle, let size):
+            writer.member("handle", handle)
+            writer.member("size", size)
+        case .callback(let question): Self.encode(question, to: &writer)
+        }
+    }
+
+    private static func number(_ attempt: Int, to writer: inout JSONWriter) { writer.member("attempt", attempt) }
+
+    private func encode(_ failure: HTTPFailure?, to writer: inout JSONWriter) {
+        if let failure { writer.member("error", FailureShape(mask.failure(failure))) }
+    }
+
+    private func encode(_ finish: MonitorDetail.Finish, to writer: inout JSONWriter) {
+        writer.member("ok", finish.failure == nil)
+        writer.member("method", finish.method)
+        writer.member("url", mask.url(finish.url))
+        writer.member("status", finish.status)
+        writer.member("attempts", finish.attempts)
+        writer.member("redirects", finish.redirects)
+        writer.member("bytes", finish.bytes)
+        writer.member("total", finish.total)
+        encode(finish.failure, to: &writer)
+    }
+
+    private static func encode(_ question: MonitorDetail.Question, to writer: inout JSONWriter) {
+        writer.member("method", question.method)
+        writer.member("callback", question.name)
+        number(question.attempt, to: &writer)
+        writer.member("seconds", question.seconds)
+        writer.member("problem", question.problem)
+    }
+}

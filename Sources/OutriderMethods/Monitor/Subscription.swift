@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// What one client wants to know of, and what waits for it: sent as it can be, or kept until it is fetched.
+final class Subscription: Holdable, MonitorTaker {
+    static let kind = HandleKind.subscription
+    typealias Machine = SubscriptionMachine<MonitorNote>
+
+    /// Whose doings it is about; never those of other clients.
+    enum Scope: Sendable {
+        case own
+        case request(String)
+        /// The requests of this client in a session, and the session itself; nil for the default one.
+        case session(String?)
+    }
+
+    private struct Contents {
+        var machine: Machine
+        var task: Task<Void, Never>?
+        var isOver = false
+        var isAwaited = false
+    }
+
+    let handle = Handle<Subscription>()
+    let topics: TopicSet
+    let isPulled: Bool
+    private let scope: Scope
+    private let owner: MonitorOwner
+    private let board: any ServiceMonitors
+    private let contents: Mutex<Contents>
+    private let news = Bell()
+
+    init(
+        _ topics: TopicSet, _ scope: Scope, owner: MonitorOwner, config: Machine.Config, isPulled: Bool,
+        _ board: any ServiceMonitors
+    ) {
+        self.topics = topics
+        self.scope = scope
+        self.owner = owner
+        self.isPulled = isPulled
+        self.board = board
+        contents = Mutex(Contents(machine: Machine(config)))
+    }
+
+    func isAbout(_ subject: MonitorSubject) -> Bool {
+        switch scope {
+        case .own: subject.owner === owner
+        // whoever knows a request's handle may ask everything about it
+        case .request(let name): subject.request == name
+        case .session(let name):
+            subject.session == name && (subject.owner === owner || (name != nil && subject.request == nil))
+        }
+    }
+
+    /// Returns how many were dropped for it.
+    func take(_ note: MonitorNote) -> Int {
+        let lost = contents.withLock { contents in
+            contents.isOver ? 0 : contents.machine.push(note, bytes: note.bytes)
+        }
+        news.ring()
+        return lost
+    }
+
+    // MARK: sending
+
+    /// Sends what comes from now on; nothing before.
+    func start(_ peer: any Peer, _ engine: Engine) {
+        contents.withLock { contents in
+            guard !contents.isOver else { return }
+            // owned by this subscription, and cancelled by its end
+            contents.task = Task(executorPreference: engine.executor) { await self.send(to: peer) }
+        }
+    }
+
+    private static let sentAtOnce = 64
+
+    private func send(to peer: any Peer) async {
+        do {
+            while true {
+                let taken = contents.withLock { $0.isOver ? nil : $0.machine.take(Self.sentAtOnce) }
+                guard let taken, !Task.isCancelled else { return }
+                if taken.dropped > 0 {
+                    let shape = MonitorDropShape(subscription: handle.name, count: taken.dropped)
+                    try await peer.notify(Event("event.dropped", shape))
+                }
+                for note in taken.notes { try await peer.notify(event(note)) }
+                if taken.notes.isEmpty, taken.dropped == 0 { await news.wait() }
+            }
+        } catch {
+            // gone, or over
+        }
+    }
+
+    private func event(_ note: Machine.Numbered) -> Event {
+        Event("event.monitor", MonitorEventShape(subscription: handle.name, number: note.number, note: note.note))
+    }
+
+    // MARK: fetching
+
+    enum Fetched {
+        case events([Event], dropped: Int, isOver: Bool)
+        /// Another call is waiting for it.
+        case busy
+    }
+
+    /// Waits until there is something, or the seconds are over. Throws on cancellation.
+    func next(_ most: Int, bytes: Int, wait seconds: Double, _ engine: Engine) async throws -> Fetched {
+        let isFree = contents.withLock { contents in
+            defer { contents.isAwaited = true }
+            return !contents.isAwaited
+        }
+        guard isFree else { return .busy }
+        defer { contents.withLock { $0.isAwaited = false } }
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        let alarm = engine.later(seconds: seconds) { [news] in news.ring() }
+        defer { alarm.cancel() }
+        while true {
+            let (taken, isOver) = contents.withLock { contents in
+                (contents.machine.take(most, bytes: bytes, again: true), contents.isOver)
+            }
+            if !taken.notes.isEmpty || taken.dropped > 0 || isOver || ContinuousClock.now >= deadline {
+                return .events(taken.notes.map(event), dropped: taken.dropped, isOver: isOver)
+            }
+            await news.wait()
+            try Task.checkCancellation()
+        }
+    }
+
+    /// False if that number has not been given; nil where nothing is acknowledged.
+    func acknowledge(_ number: Int) -> Bool? {
+        let isKnown = contents.withLock { contents in
+            contents.machine.isAcknowledged ? contents.machine.acknowledge(number) : nil
+        }
+        news.ring()
+        return isKnown
+    }
+
+    // MARK: its end
+
+    /// What was told, and what of that was lost.
+    var counts: (told: Int, dropped: Int) { contents.withLock { ($0.machine.told, $0.machine.dropped) } }
+
+    /// Ends it; when this returns, nothing of it will be sent.
+    func end() async {
+        close()
+        await contents.withLock { $0.task }?.value
+    }
+
+    var isAwaited: Bool { contents.withLock { $0.isAwaited } }
+
+    func close() {
+        let task = contents.withLock { contents in
+            contents.isOver = true
+            return contents.task
+        }
+        board.remove(self)
+        task?.cancel()
+        news.ring()
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What waits for one subscriber: so many notes, and of so many bytes. What does not fit is dropped and counted.
+///
+///     told ──▶ waiting ──take──▶ gone
+///                 │ (with a window)
+///                 └────take──▶ given ──acknowledged──▶ gone
+///
+/// Each note has a number, counted from 0; a dropped one leaves a gap. With a window only so many are given at a time and
+/// not yet acknowledged.
+struct SubscriptionMachine<Note: Sendable> {
+    /// Which note is dropped when there is no room.
+    enum Drop: String, Sendable, CaseIterable { case oldest, newest }
+
+    struct Config: Sendable {
+        /// Notes that wait. Default 1000.
+        var queue = 1000
+        var drop = Drop.oldest
+        /// Notes given and not acknowledged; nil where nothing is acknowledged.
+        var window: Int?
+        /// Of those that wait. Default 1 MiB; one note fits always.
+        var bytes = 1 << 20
+    }
+
+    struct Numbered: Sendable {
+        var number: Int
+        var note: Note
+        fileprivate var bytes: Int
+    }
+
+    struct Taken: Sendable {
+        var notes: [Numbered]
+        /// Lost since the last time.
+        var dropped: Int
+    }
+
+    private let config: Config
+    /// A queue with its front at `front`; nil where it was taken.
+    private var waiting: [Numbered?] = []
+    private var front = 0
+    private var given: [Numbered] = []
+    private var lastGiven = -1
+    private(set) var bytes = 0
+    /// How many were told; the number of the next one.
+    private(set) var told = 0
+    /// In all.
+    private(set) var dropped = 0
+    private var untold = 0
+
+    init(_ config: Config = Config()) { self.config = config }
+
+    var count: Int { waiting.count - front }
+
+    /// Returns how many were dropped for it, itself included.
+    mutating func push(_ note: Note, bytes size: Int) -> Int {
+        let entry = Numbered(number: told, note: note, bytes: size)
+        told &+= 1
+        var lost = 0
+        if config.drop == .newest, isFull(with: size) {
+            lost = 1
+        } else {
+            while isFull(with: size), takeFirst() != nil { lost += 1 }
+            waiting.append(entry)
+            bytes &+= size
+        }
+        dropped &+= lost
+        untold &+= lost
+        return lost
+    }
+
+    /// The oldest that may be given, up to so many and so many bytes, but at least one if there is any.
+    ///
+    /// - Parameter again: whether those that were given and not acknowledged come first.
+    mutating func take(_ most: Int, bytes mostBytes: Int = .max, again: Bool = false) -> Taken {
+        var taken: [Numbered] = []
+        var size = 0
+        func fits(_ entry: Numbered) -> Bool {
+            taken.count < most && (taken.isEmpty || size &+ entry.bytes <= mostBytes)
+        }
+        for entry in again ? given : [] {
+            guard fits(entry) else { return finish(taken) }
+            taken.append(entry)
+            size &+= entry.bytes
+        }
+        while let next = first, mayGive, fits(next), let entry = takeFirst() {
+            taken.append(entry)
+            size &+= entry.bytes
+            lastGiven = entry.number
+            if config.window != nil { given.append(entry) }
+        }
+        return finish(taken)
+    }
+
+    /// Everything up to that number has been dealt with. False if it has not been given yet.
+    mutating func acknowledge(_ number: Int) -> Bool {
+        guard number <= lastGiven else { return false }
+        given.removeAll { $0.number <= number }
+        return true
+    }
+
+    /// Given, and not acknowledged.
+    var unacknowledged: Int { given.count }
+    var isAcknowledged: Bool { config.window != nil }
+
+    /// Whether `take` has something to give, or losses to tell of.
+    func hasNews(again: Bool = false) -> Bool {
+        untold > 0 || (again && !given.isEmpty) || (first != nil && mayGive)
+    }
+
+    private mutating func finish(_ taken: [Numbered]) -> Taken {
+        defer { untold = 0 }
+        return Taken(notes: taken, dropped: untold)
+    }
+
+    private var mayGive: Bool { config.window.map { given.count < $0 } ?? true }
+
+    private var first: Numbered? { front < waiting.count ? waiting[front] : nil }
+
+    private func isFull(with size: Int) -> Bool {
+        count > 0 && (count >= config.queue || bytes &+ size > config.bytes)
+    }
+
+    private mutating func takeFirst() -> Numbered? {
+        guard front < waiting.count, let entry = waiting[front] else { return nil }
+        waiting[front] = nil
+        front += 1
+        bytes &-= entry.bytes
+        if front == waiting.count {
+            waiting.removeAll(keepingCapacity: waiting.capacity <= 1024)
+            front = 0
+        } else if front >= 1024, front * 2 >= waiting.count {
+            waiting.removeFirst(front)
+            front = 0
+        }
+        return entry
+    }
+}

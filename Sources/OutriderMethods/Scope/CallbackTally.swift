@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import Synchronization
+
+/// Counts the questions to clients' own code.
+final class CallbackTally: Sendable {
+    struct Counts: Sendable {
+        var asked = 0
+        var answered = 0
+        /// By the name of the error: callbackTimedOut, callbackFailed, clientGone and others.
+        var failed: [String: Int] = [:]
+        /// Seconds until an answer came.
+        var seconds = Histogram.seconds
+    }
+
+    private let counts = Mutex(Counts())
+
+    var now: Counts { counts.withLock { $0 } }
+
+    func asked() { counts.withLock { $0.asked &+= 1 } }
+
+    func answered(after seconds: Double) {
+        counts.withLock { counts in
+            counts.answered &+= 1
+            counts.seconds.observe(seconds)
+        }
+    }
+
+    func failed(_ name: String) { counts.withLock { $0.failed[name, default: 0] &+= 1 } }
+}

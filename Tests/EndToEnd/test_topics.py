@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Every topic that can be subscribed to happens, and says what the contract says of it."""
+
+import contract
+import pytest
+from answering import Refuse, converse
+from asking import get, result
+from monitoring import pulled, subscribe, topics
+from taking import Taker
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture(scope="module")
+def taker():
+    with Taker() as taker:
+        yield taker
+
+
+def start(wire, url, **more):
+    return result(wire.call("data.start", {"url": url, **more}))["request"]
+
+
+def end(wire, request):
+    wire.call("request.cancel", {"request": request})
+    wire.call("request.wait", {"request": request})
+
+
+def plain(wire, parts):
+    """[W2] [W3] [W4]"""
+    get(wire, parts.origin + "/redirect/1", validate=True, handlers=[{"id": "h", "serialize": {"as": "text"}}])
+
+
+def unbuilt(wire, parts):
+    get(wire, "nothing://")
+    get(wire, parts.origin, method="POST", body={"file": "/nowhere/at/all"})
+
+
+def retried(wire, parts):
+    """[W6]"""
+    get(wire, parts.origin + "/status/503", method="PUT", body={"text": "x"}, retry={"limit": 1, "scale": 0.01})
+
+
+def suspended(wire, parts):
+    request = start(wire, parts.server.url("/stall/head"))
+    parts.server.wait_for("/stall/head")
+    for method in ("request.suspend", "request.resume"):
+        result(wire.call(method, {"request": request}))
+    end(wire, request)
+    result(wire.call("request.forget", {"request": request}))
+
+
+def adapted(wire, parts):
+    def refuse(asked):
+        raise Refuse("not today")
+
+    ask = {"url": parts.origin + "/json", "interceptors": [{"callback": "mine"}]}
+    converse(wire, "data.send", ask, {"adapt": lambda asked: {}, "retry": lambda asked: {"retry": False}})
+    converse(wire, "data.send", ask, {"adapt": refuse, "retry": lambda asked: {"retry": False}})
+
+
+def queued(wire, parts):
+    result(wire.call("session.create", {"name": "narrow", "limits": {"concurrent": 1}}))
+    url = parts.server.url("/stall/head")
+    first, second = (start(wire, url, session="narrow") for _ in range(2))
+    result(wire.call("session.update", {"session": "narrow", "headers": {"X": "1"}}))
+    result(wire.call("session.flush", {"session": "narrow"}))
+    end(wire, second)
+    end(wire, first)
+    result(wire.call("session.close", {"session": "narrow"}))
+
+
+def crowded(wire, parts):
+    requests = [start(wire, parts.server.url("/stall/head")) for _ in range(7)]
+    for request in requests:
+        end(wire, request)
+
+
+def expecting(wire, parts):
+    assert get(wire, parts.taker.url("/continue"), method="POST", body={"text": "x"}, expectContinue=True)["ok"]
+    result(wire.call("upload.open"))
+
+
+def stored(wire, parts):
+    answer = get(wire, parts.origin + "/bytes/100", bodyTo="stored")
+    result(wire.call("response.release", {"response": answer["body"]["response"]}))
+
+
+def owned(wire, parts):
+    request = start(wire, parts.server.url("/stall/head"))
+    result(wire.call("request.detach", {"request": request}))
+    result(wire.call("request.adopt", {"request": request}))
+    end(wire, request)
+
+
+SCENES = [plain, unbuilt, retried, suspended, adapted, queued, crowded, expecting, stored, owned]
+
+
+class Parts:
+    def __init__(self, origin, server, taker):
+        self.origin, self.server, self.taker = origin, server, taker
+
+
+def test_every_topic_happens_as_the_contract_describes_it(listening, origin, server, taker):
+    """Each of them, in the scenes above: with its members and no others, of their types. [W1] [W2] [W3] [W4] [W6]"""
+    with contract.Wire(listening) as wire:
+        subscription = subscribe(wire, "*", pull=True, queue=10000)
+        described = {topic["name"]: topic for topic in result(wire.call("events.topics"))["topics"]}
+        for scene in SCENES:
+            scene(wire, Parts(origin, server, taker))
+        events = pulled(wire, subscription)
+        assert sorted(set(described) - set(topics(events))) == []
+        for event in events:
+            shape = described[event["topic"]]["detail"]
+            problems = contract.CONTRACT.problems(event["detail"], dict(shape, additionalProperties=False))
+            assert list(problems) == [], event

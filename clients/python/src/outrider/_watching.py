@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""What happens to requests, followed by the blocking client; and what the awaiting one shares of that."""
+
+from __future__ import annotations
+
+from _thread import allocate_lock, start_new_thread
+
+from ._events import FOREVER, EventStream, complain
+from ._exceptions import HandleError, OutriderError, ServerGone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypedDict
+
+    from ._client import Client
+    from ._models import Event
+
+    class Wishes(TypedDict, total=False):
+        """What can be said about a subscription, and about waiting for its events."""
+
+        session: str
+        request: str
+        queue: int
+        drop: str
+        timeout: float | None
+
+MONITOR, DROPPED = "event.monitor", "event.dropped"
+
+
+def wish(
+    topics: tuple[str, ...], *, session: str | None = None, request: str | None = None, queue: int = 1000,
+    drop: str = "oldest",
+) -> dict[str, Any]:
+    """The parameters of ``events.subscribe``."""
+    if not topics:
+        raise ValueError('name at least one topic, such as "request.*"')
+    about = {"session": session, "request": request, "queue": queue, "drop": drop}
+    return {"topics": list(topics), **{name: value for name, value in about.items() if value is not None}}
+
+
+def watch(
+    client: Client, topics: tuple[str, ...], function: Callable[[Event], object] | None, *,
+    timeout: float | None = None, **wishes: Any,
+) -> Watch:
+    """The events of a new subscription."""
+    params = wish(topics, **wishes)
+    return Watch(client, params, FOREVER if timeout is None else timeout, params["queue"], function)
+
+
+class Sieve:
+    """Hands on the events of one subscription. Those that come before its name is known wait for it."""
+
+    def __init__(self, accept: Callable[[Event], None]) -> None:
+        self.name: str | None = None
+        self._accept = accept
+        self._early: list[Event] = []
+        self._lock = allocate_lock()
+
+    def take(self, event: Event) -> None:
+        """Any event."""
+        if event.name != MONITOR and event.name != DROPPED:
+            return
+        with self._lock:
+            if self.name is None:
+                self._early.append(event)
+            elif event.params.get("subscription") == self.name:
+                self._accept(event)
+
+    def learn(self, name: str) -> None:
+        """The name is known."""
+        with self._lock:
+            self.name = name
+            early, self._early = self._early, []
+            for event in early:
+                if event.params.get("subscription") == name:
+                    self._accept(event)
+
+
+class Watch(EventStream):
+    """What happens to one's requests, one event after the other::
+
+        with client.watch("request.finished", "request.retrying", timeout=5) as events:
+            client.many(urls)
+            for event in events:
+                print(event.topic, event.request, event.detail)
+
+        client.watch("attempt.*", function=print)       # in a thread of its own, until it is closed
+
+    The topics are those of ``events.topics``; ``*`` stands for any run of characters, ``session=`` or ``request=``
+    narrows them. ``event.detail`` is what there is to say. At most ``queue=1000`` events wait in the service, and as
+    many here; what was too much is counted in ``dropped``, and ``drop="newest"`` says which ones go. The iteration
+    ends when nothing came for ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the connection ends.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        params: dict[str, Any],
+        timeout: float,
+        limit: int,
+        function: Callable[[Event], object] | None,
+    ) -> None:
+        inbox = client._inbox()
+        super().__init__(client._live(), (), timeout, limit, inbox.forget)
+        self._client = client
+        self._sieve = Sieve(self._accept)
+        inbox.add(self)
+        try:
+            self._sieve.learn(client.invoke("events.subscribe", params)["subscription"])
+        except BaseException:
+            super().close()
+            raise
+        if function is not None:
+            start_new_thread(self._run, (function,))
+
+    @property
+    def subscription(self) -> str | None:
+        """The handle of the subscription."""
+        return self._sieve.name
+
+    def take(self, event: Event) -> None:
+        self._sieve.take(event)
+
+    def _accept(self, event: Event) -> None:
+        if event.name == DROPPED:
+            self.dropped += event.params.get("count", 0)
+        else:
+            super().take(event)
+
+    def _run(self, function: Callable[[Event], object]) -> None:
+        try:
+            for event in self:
+                try:
+                    function(event)
+                except Exception as problem:
+                    complain(f"the function for {event.topic} failed", problem)
+        except OutriderError:
+            pass  # the connection has ended, and with it what there was to tell
+
+    def close(self) -> None:
+        """Ends the subscription; an iteration ends after what is kept."""
+        if not self._open:
+            return
+        super().close()
+        try:
+            self._client.invoke("events.unsubscribe", {"subscription": self._sieve.name})
+        except (HandleError, ServerGone):
+            pass  # the connection that it belonged to has ended, and it with that
