@@ -13,10 +13,14 @@ package struct MonitorSubject: Sendable {
     /// The caller's label.
     package var tag: String?
     package var owner: MonitorOwner?
+    /// About a session itself that everybody shares.
+    package var isShared: Bool
 
     package init(
-        request: String? = nil, session: String? = nil, tag: String? = nil, owner: MonitorOwner? = nil
+        request: String? = nil, session: String? = nil, tag: String? = nil, owner: MonitorOwner? = nil,
+        isShared: Bool = false
     ) {
+        self.isShared = isShared
         self.request = request
         self.session = session
         self.tag = tag

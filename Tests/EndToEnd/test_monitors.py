@@ -194,6 +194,12 @@ def test_nobody_hears_of_what_others_do(listening, origin):
         assert pulled(one, mine) == [] and pulled(one, shared) == []
         get(one, origin + "/json", session="all")
         assert topics(pulled(one, shared, "request.finished"))[0] == "request.created"
+        # a session of the same name that is somebody else's own
+        result(one.call("session.create", {"name": "same"}))
+        same = subscribe(one, "*", session="same", pull=True)
+        result(other.call("session.create", {"name": "same"}))
+        result(other.call("session.close", {"session": "same"}))
+        assert pulled(one, same) == []
         # what is about the session itself is for all who share it
         result(other.call("session.update", {"session": "all", "headers": {}}))
         assert "session.updated" in topics(pulled(one, shared)) and "session.updated" not in topics(pulled(one, mine))

@@ -72,7 +72,7 @@ extension Exchange {
     }
 
     package func informational(status: Int, fields: HTTPFields) {
-        tell(.attemptInformed) { .head(status: status, version: "1.1", fields, attempt: attemptNumber) }
+        tell(.attemptInformed) { .head(status: status, version: nil, fields, attempt: attemptNumber) }
     }
 }
 

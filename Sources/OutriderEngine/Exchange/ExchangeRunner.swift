@@ -167,9 +167,8 @@ struct ExchangeRunner: ~Copyable {
 
     private mutating func add(_ timeline: Timeline) {
         timelines.append(timeline)
-        let version = answer?.version
         exchange.tell(.attemptMeasured) {
-            .timeline(timeline, version: version, attempt: exchange.attemptNumber)
+            .timeline(timeline, version: answer?.version, attempt: exchange.attemptNumber)
         }
     }
 

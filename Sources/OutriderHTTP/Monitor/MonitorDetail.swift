@@ -13,8 +13,8 @@ package enum MonitorDetail: Sendable {
     case phase(HTTPFailure.Phase, attempt: Int)
     /// The remote end, TLS and whether it is used again are known; nothing else of the timeline.
     case connection(Timeline, attempt: Int)
-    /// The head of an answer, or of one that only informs.
-    case head(status: Int, version: String, HTTPFields, attempt: Int)
+    /// The head of an answer, or of one that only informs, whose version nobody asks for.
+    case head(status: Int, version: String?, HTTPFields, attempt: Int)
     /// How far a body is; nil if its length is not known.
     case bytes(Int64, of: Int64?, attempt: Int)
     case timeline(Timeline, version: String?, attempt: Int)

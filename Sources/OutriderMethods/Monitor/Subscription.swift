@@ -54,7 +54,7 @@ final class Subscription: Holdable, MonitorTaker {
         // whoever knows a request's handle may ask everything about it
         case .request(let name): subject.request == name
         case .session(let name):
-            subject.session == name && (subject.owner === owner || (name != nil && subject.request == nil))
+            subject.session == name && (subject.owner === owner || subject.isShared)
         }
     }
 

@@ -55,7 +55,7 @@ final class SessionRecord: Holdable {
 
 extension SessionRecord {
     func tell(_ topic: MonitorTopic, _ scope: ClientScope) {
-        let subject = MonitorSubject(session: title, owner: scope.owner)
+        let subject = MonitorSubject(session: title, owner: scope.owner, isShared: isShared)
         scope.service.monitors.tell(topic, subject) { .handle(handle.name, size: nil) }
     }
 }
