@@ -5,10 +5,12 @@
 
     Benchmarks/callbacks.py [OUTRIDER] [N]
 
-Prints the medians in microseconds. A question costs what `diagnostics.callback` takes beyond `diagnostics.echo`;
-interceptors cost what a request with them takes beyond one without, to a port where nobody listens, turn by turn.
+Prints microseconds. A question costs what `diagnostics.callback` takes beyond `diagnostics.echo`. Interceptors cost the
+CPU time of the service that a request with them takes beyond one without, to a socket where nobody listens: made once
+and named by a session, made once and named by the request, or written into every request.
 """
 
+import glob
 import json
 import os
 import pathlib
@@ -18,7 +20,9 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CHAIN = [{"chain": [{"headers": {"X-%d" % number: "1"}} for number in range(10)]}]
+TEN = [{"headers": {"X-%d" % number: "1"}} for number in range(10)]
+NOWHERE = "http+unix://%2Fnowhere/"
+BLOCK = 200
 
 
 class Service:
@@ -28,13 +32,27 @@ class Service:
         self.process = subprocess.Popen([binary, "serve", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.writer, self.reader = self.process.stdin.fileno(), self.process.stdout.fileno()
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
     def line(self, text):
         os.write(self.writer, text)
         return os.read(self.reader, 1 << 16)
 
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+    def call(self, method, params):
+        return json.loads(self.line(call(method, params)))["result"]
+
+    def cpu(self):
+        """Nanoseconds that its threads have run."""
+        total = 0
+        for path in glob.glob("/proc/%d/task/*/schedstat" % self.process.pid):
+            with open(path) as stat:
+                total += int(stat.read().split()[0])
+        return total
 
 
 def call(method, params):
@@ -56,33 +74,50 @@ def question(service):
     return time.perf_counter_ns() - begun
 
 
-def requests(service, n):
-    """Medians without and with interceptors, measured alternately."""
-    spec = {"url": "http+unix://%2Fnowhere/", "handles": False}
-    texts = [call("data.send", spec), call("data.send", {**spec, "interceptors": CHAIN})]
-    found = [[], []]
-    for _ in range(n):
-        for text, times in zip(texts, found):
-            begun = time.perf_counter_ns()
-            service.line(text)
-            times.append(time.perf_counter_ns() - begun)
-    return [statistics.median(times) / 1000 for times in found]
+def questions(binary, n):
+    """Medians of an echo, and of an echo with a question on the way, in microseconds."""
+    with Service(binary) as service:
+        for _ in range(200):
+            echo(service)
+            question(service)
+        return [statistics.median(one(service) for _ in range(n)) / 1000 for one in (echo, question)]
+
+
+def chains(binary, n):
+    """Microseconds of CPU time that ten interceptors cost a request, by where they stand."""
+    with Service(binary) as service:
+        named = [service.call("interceptor.create", {"interceptor": one})["interceptor"] for one in TEN]
+        plain = service.call("session.create", {})["session"]
+        session = service.call("session.create", {"interceptors": named})["session"]
+        spec = {"url": NOWHERE, "handles": False}
+        cells = {
+            "session": ({**spec, "session": plain}, {**spec, "session": session}),
+            "named": (spec, {**spec, "interceptors": named}),
+            "inline": (spec, {**spec, "interceptors": TEN}),
+        }
+        found = {}
+        for name, pair in cells.items():
+            texts, costs = [call("data.send", params) for params in pair], [[], []]
+            for number in range(max(2, n // BLOCK) * 2):
+                text, begun = texts[number % 2], service.cpu()
+                for _ in range(BLOCK):
+                    service.line(text)
+                costs[number % 2].append((service.cpu() - begun) / BLOCK / 1000)
+            # what disturbs only ever adds
+            found[name] = statistics.median(costs[1]) - statistics.median(costs[0])
+            found["request"] = statistics.median(costs[0])
+        return found
 
 
 def main():
     built = [ROOT / ".build/release/outrider", ROOT / ".build/debug/outrider"]
     binary = sys.argv[1] if len(sys.argv) > 1 else str(next(path for path in built if path.exists()))
     n = int(sys.argv[2]) if len(sys.argv) > 2 else 5000
-    service = Service(binary)
-    for _ in range(200):
-        echo(service)
-        question(service)
-    plain = statistics.median(echo(service) for _ in range(n)) / 1000
-    asked = statistics.median(question(service) for _ in range(n)) / 1000
+    plain, asked = questions(binary, n)
     print("echo %.1f us, with a question %.1f us: the question %.1f us" % (plain, asked, asked - plain))
-    without, with_ten = requests(service, n)
-    print("request %.1f us, with ten interceptors %.1f us: the ten %.1f us" % (without, with_ten, with_ten - without))
-    service.close()
+    cost = chains(binary, n)
+    print("request %(request).1f us CPU; ten interceptors: of a session %(session).1f us, named %(named).1f us, "
+          "inline %(inline).1f us" % cost)
 
 
 if __name__ == "__main__":

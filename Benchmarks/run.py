@@ -22,6 +22,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import callbacks  # noqa: E402
 import origin  # noqa: E402
 
 PEERS = ("requests", "httpx", "aiohttp", "pycurl")
@@ -263,7 +264,20 @@ class Bench:
         print("  binary %.1f MB" % (os.path.getsize(self.binary) / 1e6))
 
 
-ROWS = ("sequential", "parallel", "cold", "scripts", "far_scripts", "editor", "shell", "form", "upload", "process")
+    def question(self):
+        """What asking the client's code costs, on stdio."""
+        n = 1000 if self.options.quick else 5000
+        echo, asked = callbacks.questions(self.binary, n)
+        self.row("one callback round trip, stdio", "us", {"outrider": asked - echo}, [(None, 100)], smaller=True)
+
+    def chain(self):
+        """What ten declarative interceptors cost a request, in CPU time of the service."""
+        cost = callbacks.chains(self.binary, 1000 if self.options.quick else 5000)
+        for name, title in (("session", "of a session"), ("named", "named by the request"), ("inline", "inline")):
+            reach = [(None, 5)] if name == "session" else None
+            self.row("ten interceptors " + title, "us", {"outrider": cost[name]}, reach, smaller=True)
+
+ROWS = ("sequential", "parallel", "cold", "scripts", "far_scripts", "editor", "shell", "form", "upload", "process", "question", "chain")
 
 
 def main():

@@ -60,6 +60,9 @@ struct Settings: ParsableArguments {
     @Option(name: .long, help: "The most connections to one origin.")
     var connectionsPerHost = 6
 
+    @Option(name: .long, help: "How often one request is sent at most, whatever its retriers say.")
+    var maxAttempts = 100
+
     @Option(name: .long, help: "Seconds for which an unused connection to a server is kept.")
     var idleConnection = 60.0
 
@@ -91,6 +94,7 @@ struct Settings: ParsableArguments {
         try Self.check("--max-message-bytes", Double(maxMessageBytes), 4096...1_073_741_824)
         try Self.check("--max-inline", Double(maxInline), 0...8_388_608)
         try Self.check("--connections-per-host", Double(connectionsPerHost), 1...256)
+        try Self.check("--max-attempts", Double(maxAttempts), 1...1000)
         try Self.check("--idle-connection", idleConnection, 0...3600)
         let timeouts = [
             ("--timeout-resolve", timeoutResolve), ("--timeout-connect", timeoutConnect), ("--timeout-tls", timeoutTls),
@@ -153,6 +157,7 @@ extension Settings {
         engine.caFile = caFile
         engine.connectionsPerHost = connectionsPerHost
         engine.maxInline = maxInline
+        engine.mostAttempts = maxAttempts
         return engine
     }
 

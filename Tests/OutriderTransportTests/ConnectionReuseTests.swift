@@ -52,6 +52,10 @@ struct ConnectionReuseTests {
         } else {
             let answer = try await transport.answer(attempt)
             #expect(answer.status == 204 && !answer.timeline.reused)
+            // what the first connection took counts as waiting for the second
+            let timeline = answer.timeline
+            let phases = [timeline.queue, timeline.connect, timeline.request, timeline.firstByte, timeline.response]
+            #expect(phases.reduce(.zero) { $0 + ($1 ?? .zero) } == timeline.total)
             #expect(server.requests.filter { $0.path == "/again" }.count == 2)
         }
         #expect(await transport.counts().busy == 0)

@@ -50,6 +50,7 @@ struct SessionInfoShape: JSONEncodable {
             }
             writer.member("connectionsPerHost", connectionsPerHost)
             writer.member("interceptors", settings.shown)
+            encodeRedirect(to: &writer)
             writer.member("startImmediately", settings.spec.startsImmediately)
             encodeLimits(to: &writer)
             writer.member("requests") { writer in
@@ -57,6 +58,23 @@ struct SessionInfoShape: JSONEncodable {
                 writer.member("running", counts.running)
                 writer.member("waiting", counts.waiting)
             }
+        }
+    }
+
+    private func encodeRedirect(to writer: inout JSONWriter) {
+        var policy = settings.spec.redirect ?? .follow
+        policy.callback = nil
+        let code = settings.redirectCode?.spec
+        if policy == .none { return writer.member("redirect", "none") }
+        if policy == .follow, code == nil { return writer.member("redirect", "follow") }
+        writer.member("redirect") { writer in
+            writer.member("max", policy.limit)
+            writer.member("keepHeaders", policy.keepHeaders)
+            writer.member("keepBody", policy.keepsBody)
+            guard let code else { return }
+            writer.member("callback", code.name)
+            writer.member("decide", code.way.rawValue)
+            writer.member("timeout", code.timeout)
         }
     }
 

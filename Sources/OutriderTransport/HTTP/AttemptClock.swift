@@ -60,13 +60,13 @@ struct AttemptClock {
     /// Nothing is expected of the network now.
     mutating func pause() { allow(nil, from: began) }
 
-    /// For another connection, after one that died.
+    /// For another connection, after one that died: until now it has waited for one.
     mutating func startAgain() {
         let bytes = timeline.bytesSent
         timeline = Timeline()
         timeline.bytesSent = bytes
         phase = .queue
-        phaseBegan = .now()
+        phaseBegan = began
     }
 
     mutating func end() {

@@ -1,2 +1,2 @@
 >> {"jsonrpc":"2.0","id":1,"method":"session.get","params":{}}
-<< {"jsonrpc":"2.0","id":1,"result":{"session":"default","name":"default","shared":false,"headers":[],"timeout":{"resolve":5.0,"connect":10.0,"tls":10.0,"firstByte":60.0,"idle":60.0,"total":300.0},"connectionsPerHost":6,"interceptors":[],"startImmediately":true,"limits":{"waiting":10000},"requests":{"active":0,"running":0,"waiting":0}}}
+<< {"jsonrpc":"2.0","id":1,"result":{"session":"default","name":"default","shared":false,"headers":[],"timeout":{"resolve":5.0,"connect":10.0,"tls":10.0,"firstByte":60.0,"idle":60.0,"total":300.0},"connectionsPerHost":6,"interceptors":[],"redirect":"follow","startImmediately":true,"limits":{"waiting":10000},"requests":{"active":0,"running":0,"waiting":0}}}
