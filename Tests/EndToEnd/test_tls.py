@@ -6,9 +6,11 @@ import http.server
 import ssl
 import subprocess
 import threading
+import urllib.parse
 
 import contract
 import pytest
+from capture import Capture
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -38,7 +40,10 @@ class Page(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        self.send_response(200)
+        path, _, location = self.path.partition("?")
+        self.send_response(302 if path == "/to" else 200)
+        if path == "/to":
+            self.send_header("Location", urllib.parse.unquote(location))
         self.send_header("Content-Type", "text/plain")
         self.send_header("Content-Length", "6")
         self.end_headers()
@@ -129,6 +134,16 @@ def test_a_server_that_speaks_no_tls_is_told_apart(origin):
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
+def test_tls_is_not_left_by_a_redirect(certificates, listen):
+    """requests CVE-2018-18074, curl CVE-2022-27774: not even on the same host, and with nothing to hide. [T5]"""
+    with contract.Wire(arguments=["--ca-file", str(certificates / "ca.pem")]) as wire, Capture() as plain:
+        url = f"https://127.0.0.1:{listen('good')}"
+        for more in ({}, {"headers": {"Authorization": "Bearer s"}, "redirect": {"keepHeaders": ["Authorization"]}}):
+            failed = send(wire, f"{url}/to?{urllib.parse.quote(plain.url(), safe='')}", **more)
+            assert failed["error"]["code"] == 1414 and failed["status"] == 302 and plain.requests.empty()
+        assert send(wire, f"{url}/to?%2F")["body"]["text"] == "secure"
+
+
 def test_tls_that_is_too_old_is_refused(certificates, listen):
     port = listen("good", ssl.TLSVersion.TLSv1_1)
     with contract.Wire(arguments=["--ca-file", str(certificates / "ca.pem")]) as wire:
