@@ -148,7 +148,11 @@ def errors(sources):
                 row = (f["code"], f.get("reason", ""), f["meaning"], f["fault"], yes[f["retryable"]], members(f))
                 lines.append("| %d | %s | %s | %s | %s | %s |" % row)
         lines.append("")
-    return "\n".join(lines)
+    lines += ["## Reserved", "", "Nothing gives these failures yet; their codes will mean this and nothing else.", ""]
+    lines += ["| code | kind | reason |", "| --- | --- | --- |"]
+    for one in sorted(sources["errors"]["reserved"], key=lambda one: one["code"]):
+        lines.append("| %d | %s | %s |" % (one["code"], one["kind"], one.get("reason", "")))
+    return "\n".join([*lines, ""])
 
 
 def members(entry):

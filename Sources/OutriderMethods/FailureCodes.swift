@@ -59,7 +59,6 @@ extension HTTPFailure.Kind {
         case .tlsHandshakeFailed: FailureCode(1406, "sessionTaskFailed", "tlsHandshake")
         case .tooManyRedirects: FailureCode(1407, "sessionTaskFailed", "tooManyRedirects")
         case .malformedResponse: FailureCode(1408, "sessionTaskFailed", "malformedHTTP")
-        case .proxyFailed: FailureCode(1409, "sessionTaskFailed", "proxy")
         case .bodyUnreadable: FailureCode(1410, "sessionTaskFailed", "bodyUnreadable")
         case .limitExceeded: FailureCode(1411, "sessionTaskFailed", "responseTooLarge")
         case .offline: FailureCode(1412, "sessionTaskFailed", "offline")

@@ -67,7 +67,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case requestAdaptationFailed, requestRetryFailed
         // the network
         case sessionTaskFailed, nameNotFound, connectionRefused, unreachable, connectionLost, timedOut
-        case tlsHandshakeFailed, tooManyRedirects, malformedResponse, proxyFailed, bodyUnreadable, limitExceeded
+        case tlsHandshakeFailed, tooManyRedirects, malformedResponse, bodyUnreadable, limitExceeded
         case offline, unsupportedScheme, redirectRefused
         // trust
         case trustEvaluationFailed, hostValidationFailed, settingAnchorCertificatesFailed

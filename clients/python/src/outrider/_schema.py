@@ -215,7 +215,6 @@ ERRORS = {
     1406: ("sessionTaskFailed", "tlsHandshake"),
     1407: ("sessionTaskFailed", "tooManyRedirects"),
     1408: ("sessionTaskFailed", "malformedHTTP"),
-    1409: ("sessionTaskFailed", "proxy"),
     1410: ("sessionTaskFailed", "bodyUnreadable"),
     1411: ("sessionTaskFailed", "responseTooLarge"),
     1412: ("sessionTaskFailed", "offline"),
