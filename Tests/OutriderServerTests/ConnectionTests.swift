@@ -33,13 +33,15 @@ struct ConnectionTests {
         let client = try server.client()
         try await client.send(
             """
-            {"jsonrpc":"2.0","id":1,"method":"test.sleep","params":{"seconds":0.3}}
+            {"jsonrpc":"2.0","id":1,"method":"test.gate"}
             {"jsonrpc":"2.0","id":2,"method":"test.echo","params":{}}
             {"jsonrpc":"2.0","id":3,"method":"test.echo","params":{}}
 
             """)
         var ids: [JSONValue?] = []
-        for _ in 0..<3 { ids.append(try await client.message()["id"]) }
+        for _ in 0..<2 { ids.append(try await client.message()["id"]) }
+        server.record.openGate()
+        ids.append(try await client.message()["id"])
         #expect(ids == [.integer(2), .integer(3), .integer(1)])
         try await server.stop()
     }
@@ -100,11 +102,12 @@ struct ConnectionTests {
         let server = try await TestServer()
         let client = try server.client()
         try await client.send(
-            #"[{"jsonrpc":"2.0","id":1,"method":"test.sleep","params":{"seconds":0.2}},5,{"jsonrpc":"2.0","method":"test.echo"},"#
+            #"[{"jsonrpc":"2.0","id":1,"method":"test.gate"},5,{"jsonrpc":"2.0","method":"test.echo"},"#
                 + #"{"jsonrpc":"2.0","id":2,"method":"no.such"},{"jsonrpc":"2.0","id":3,"method":"test.echo","params":{"x":1}}]"#
                 + "\n")
         try await client.call(9, "test.echo")
         #expect(try await client.message()["id"] == .integer(9))
+        server.record.openGate()
         let batch = try await client.message().array ?? []
         #expect(batch.map { $0["id"] } == [.integer(1), .null, .integer(2), .integer(3)])
         #expect(batch.map(\.errorCode) == [nil, -32600, -32601, nil])
@@ -117,9 +120,11 @@ struct ConnectionTests {
         let server = try await TestServer(settings)
         let client = try server.client()
         let items = (1...100).map {
-            "{\"jsonrpc\":\"2.0\",\"id\":\($0),\"method\":\"test.sleep\",\"params\":{\"seconds\":0.1}}"
+            "{\"jsonrpc\":\"2.0\",\"id\":\($0),\"method\":\"test.gate\"}"
         }
         try await client.send("[\(items.joined(separator: ","))]\n")
+        #expect(try await server.reaches { $0.waiting == 50 })
+        server.record.openGate()
         let batch = try await client.message().array ?? []
         #expect(batch.count == 100)
         #expect(batch.count { $0.errorCode == -32011 } == 50)

@@ -3,6 +3,7 @@
 
 import OutriderJSON
 import OutriderRPC
+import Synchronization
 import Testing
 
 @testable import OutriderServer
@@ -11,11 +12,13 @@ struct EndsTests {
     @Test func `half-closed clients are answered, and kept waiting with spaces`() async throws {
         let server = try await TestServer()
         let client = try server.client()
-        try await client.call(1, "test.sleep", "{\"seconds\":1.5}")
+        try await client.call(1, "test.gate", "{\"a\":1}")
         client.endInput()
+        // the answer does not come before the first space does
+        #expect(try await client.next() == " ")
+        server.record.openGate()
         let text = try await client.rest()
-        #expect(text.hasPrefix(" "))
-        #expect(text.drop { $0 == " " } == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"seconds\":1.5}}\n")
+        #expect(text.drop { $0 == " " } == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":1}}\n")
         #expect(server.record.now.inputEnded == 1)
         #expect(try await server.reaches { $0.closed == 1 })
         try await server.stop()
@@ -83,6 +86,7 @@ struct EndsTests {
             text += "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":\"test.blob\",\"params\":{\"bytes\":1000000}}\n"
         }
         try await client.send(text)
+        #expect(try await server.reaches { $0.blobs == 100 })
         let lines = try await client.rest().split(separator: "\n")
         #expect(lines.count < 100)
         #expect(lines.last?.contains("-32016") == true)
@@ -115,15 +119,16 @@ struct EndsTests {
     @Test func `a stopping service answers what runs, refuses what comes, and ends`() async throws {
         let server = try await TestServer()
         let client = try server.client()
-        try await client.call(1, "test.sleep", "{\"seconds\":2}")
+        try await client.call(1, "test.gate")
         try await client.send(
             """
-            {"jsonrpc":"2.0","id":2,"method":"test.stop","params":{"grace":20}}
+            {"jsonrpc":"2.0","id":2,"method":"test.stop","params":{"grace":60}}
             {"jsonrpc":"2.0","id":3,"method":"test.echo"}
 
             """)
         #expect(try await client.message()["id"] == .integer(2))
         #expect(try await client.message().errorCode == -32017)
+        server.record.openGate()
         let last = try await client.message()
         #expect(last["id"] == .integer(1))
         #expect(last["result"] != nil)
@@ -141,11 +146,15 @@ struct EndsTests {
     }
 
     @Test func `an idle service ends, a busy one does not`() async throws {
+        let isConnecting = Mutex(true)
         var settings = TestServer.settings
         settings.idleExit = .milliseconds(1500)
+        settings.isBusy = { isConnecting.withLock { $0 } }
         let server = try await TestServer(settings)
         let client = try server.client()
         try await client.call(1, "test.sleep", "{\"seconds\":2.5}")
+        #expect(try await server.reaches { $0.opened == 1 })
+        isConnecting.withLock { $0 = false }
         #expect(try await client.message()["result"] != nil)
         client.close()
         #expect(try await server.status() == 0)

@@ -12,7 +12,7 @@ struct TestFailure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// A plain client on two descriptors. Waits off the task pool, never longer than its deadline.
+/// A plain client on two descriptors. Waits off the task pool, and so long only that a machine under load gets there.
 final class TestClient: Sendable {
     private let input: Mutex<Int32>
     private let output: Mutex<Int32>
@@ -69,7 +69,7 @@ final class TestClient: Sendable {
             var start = 0
             while start < bytes.count {
                 var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                guard poll(&wanted, 1, 10_000) > 0 else { throw TestFailure("cannot send") }
+                guard poll(&wanted, 1, 60_000) > 0 else { throw TestFailure("cannot send") }
                 let count = bytes.withUnsafeBytes {
                     Glibc.write(descriptor, $0.baseAddress.map { $0 + start }, min(bytes.count - start, 65536))
                 }
@@ -96,7 +96,7 @@ final class TestClient: Sendable {
     }
 
     /// The next line without its end; nil at the end of the stream.
-    func line(seconds: Double = 10) async throws -> String? {
+    func line(seconds: Double = 60) async throws -> String? {
         var looked = 0
         while true {
             let start = looked
@@ -113,14 +113,23 @@ final class TestClient: Sendable {
         }
     }
 
+    /// The next character.
+    func next() async throws -> Character? {
+        if held.withLock({ $0.isEmpty }) {
+            let bytes = try await more(seconds: 60)
+            held.withLock { $0.append(contentsOf: bytes) }
+        }
+        return held.withLock { $0.isEmpty ? nil : Character(Unicode.Scalar($0.removeFirst())) }
+    }
+
     /// The next line as JSON.
-    func message(seconds: Double = 10) async throws -> JSONValue {
+    func message(seconds: Double = 60) async throws -> JSONValue {
         guard let line = try await line(seconds: seconds) else { throw TestFailure("the stream ended") }
         return try JSONParser.parse(Array(line.utf8))
     }
 
     /// Everything up to the end of the stream.
-    func rest(seconds: Double = 10) async throws -> String {
+    func rest(seconds: Double = 60) async throws -> String {
         while true {
             let bytes = try await more(seconds: seconds)
             if bytes.isEmpty { return held.withLock { String(decoding: swap(&$0, []), as: UTF8.self) } }

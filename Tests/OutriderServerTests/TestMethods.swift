@@ -12,9 +12,19 @@ final class Record: Sendable {
         var inputEnded = 0
         var closed = 0
         var cancelled = 0
+        /// Blobs that were made.
+        var blobs = 0
+        /// Calls that wait at the gate.
+        var waiting = 0
     }
 
     private let counts = Mutex(Counts())
+    private let open = Mutex(false)
+
+    /// Lets go on who waits at the gate, now and later.
+    func openGate() { open.withLock { $0 = true } }
+
+    var isGateOpen: Bool { open.withLock { $0 } }
 
     var now: Counts { counts.withLock { $0 } }
 
@@ -70,6 +80,17 @@ enum Sleep: Method {
     }
 }
 
+/// Waits until the test opens the gate, however long that takes it; can be cancelled.
+enum Gate: Method {
+    static let name = "test.gate"
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject {
+        let record = call.scope.record
+        record.note { $0.waiting += 1 }
+        while !record.isGateOpen { try await Task.sleep(for: .milliseconds(2)) }
+        return params.object
+    }
+}
+
 /// Sends events of some size, then answers.
 enum Flood: Method {
     static let name = "test.flood"
@@ -99,7 +120,8 @@ enum Offers: Method {
 enum Blob: Method {
     static let name = "test.blob"
     static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject {
-        ["data": .string(String(repeating: "x", count: params.integer("bytes")))]
+        call.scope.record.note { $0.blobs += 1 }
+        return ["data": .string(String(repeating: "x", count: params.integer("bytes")))]
     }
 }
 
@@ -170,6 +192,7 @@ let testMethods: MethodTable<TestScope> = {
     var table = MethodTable<TestScope>()
     table.add(Echo.self)
     table.add(Sleep.self)
+    table.add(Gate.self)
     table.add(Flood.self)
     table.add(Offers.self)
     table.add(Blob.self)
