@@ -8,6 +8,7 @@ import contract
 import pytest
 from answering import ask, credentials, second, sent
 from asking import get, result
+from capture import HELD, Capture
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -197,6 +198,41 @@ def test_the_default_session_is_nobodys_to_change(wire):
 
 
 # Many requests
+
+
+def test_a_session_says_how_many_connections_an_origin_gets(wire):
+    """And what one waits for, another does not."""
+    with Capture(answer=HELD) as capture:
+        narrow = create(wire, connectionsPerHost=1)
+        for _ in range(2):
+            result(wire.call("data.start", {"url": capture.url(), "session": narrow}))
+        capture.take()
+        assert result(wire.call("server.stats"))["pool"]["waiting"] == 1 and capture.requests.empty()
+        result(wire.call("session.update", {"session": narrow, "connectionsPerHost": 3}))
+        result(wire.call("data.start", {"url": capture.url(), "session": narrow}))
+        capture.take()
+
+
+def test_a_change_of_a_session_is_for_requests_to_come(wire, origin):
+    session = create(wire, headers={"X": "1"}, redirect="none", startImmediately=False)
+    request = result(wire.call("data.start", {"url": origin + "/echo", "session": session}))
+    change = {
+        "session": session, "headers": {"Y": "2"}, "redirect": {"max": 3, "keepHeaders": ["Y"]}, "startImmediately": True,
+        "timeout": {"idle": 7, "resource": 8}, "interceptors": [{"query": {"a": 1}}, {"offline": True}],
+        "limits": {"rate": {"requests": 9}},
+    }  # fmt: skip
+    told = result(wire.call("session.update", change))
+    assert told["headers"] == [{"name": "Y", "value": "2"}] and told["startImmediately"] is True
+    assert told["redirect"] == {"max": 3, "keepHeaders": ["Y"], "keepBody": False}
+    assert told["timeout"]["idle"] == 7 and told["timeout"]["resource"] == 8 and told["timeout"]["total"] == 300
+    assert told["interceptors"] == ["query", "offline"] and told["limits"]["rate"] == {"requests": 9, "seconds": 1}
+    assert told == result(wire.call("session.get", {"session": session}))
+    assert get(wire, origin + "/redirect/1", session=session)["status"] == 200
+    fields, whole = sent(get(wire, origin + "/echo", session=session))
+    assert fields["Y"] == "2" and "X" not in fields and whole["target"] == "/echo?a=1"
+    result(wire.call("request.resume", request))
+    fields, whole = sent(result(wire.call("request.wait", request)))
+    assert fields["X"] == "1" and "Y" not in fields and whole["target"] == "/echo"
 
 
 def test_requests_wait_for_those_that_run(listening, origin):

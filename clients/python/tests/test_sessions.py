@@ -3,9 +3,15 @@
 """Sessions of both clients, and the functions that are asked about their requests."""
 
 import asyncio
+import http.server
+import pathlib
+import re
+import threading
 
 import outrider
 import pytest
+
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/sessions.md"
 
 
 def sent(response):
@@ -122,3 +128,29 @@ def test_a_validator_and_a_serializer(client, origin):
     counted = client.session()
     counted.serializer(lambda answered: {"length": len(answered.text), "id": answered.json()["id"]})
     assert counted.get(origin + "/json").json() == {"length": 16, "id": 1}
+
+
+class Private(http.server.BaseHTTPRequestHandler):
+    """Only for those who have the new token."""
+
+    def do_GET(self):
+        known = self.headers["Authorization"] == "Bearer fresh" and self.headers["X-Api"] == "1"
+        self.send_response(200 if known else 401)
+        self.end_headers()
+        self.wfile.write(b"welcome" if known else b"who are you?")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_the_example_of_the_page_runs(service, monkeypatch, capsys):
+    """An adapter and a retrier, in fewer than thirty lines."""
+    [example] = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+    assert example.count("\n") < 30 and "@session.adapter" in example and "@session.retrier" in example
+    monkeypatch.setenv("OUTRIDER_SOCKET", service)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Private) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/private"
+        exec(example.replace("https://example.org/private", url), {"__name__": "example"})
+        server.shutdown()
+    assert capsys.readouterr().out == "welcome\n"
