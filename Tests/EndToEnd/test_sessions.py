@@ -217,7 +217,8 @@ def test_a_change_of_a_session_is_for_requests_to_come(wire, origin):
     session = create(wire, headers={"X": "1"}, redirect="none", startImmediately=False)
     request = result(wire.call("data.start", {"url": origin + "/echo", "session": session}))
     change = {
-        "session": session, "headers": {"Y": "2"}, "redirect": {"max": 3, "keepHeaders": ["Y"]}, "startImmediately": True,
+        "session": session, "headers": {"Y": "2"}, "redirect": {"max": 3, "keepHeaders": ["Y"]},
+        "startImmediately": True,
         "timeout": {"idle": 7, "resource": 8}, "interceptors": [{"query": {"a": 1}}, {"offline": True}],
         "limits": {"rate": {"requests": 9}},
     }  # fmt: skip
