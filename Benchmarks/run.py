@@ -277,6 +277,7 @@ class Bench:
             reach = [(None, 5)] if name == "session" else None
             self.row("ten interceptors " + title, "us", {"outrider": cost[name]}, reach, smaller=True)
 
+
 ROWS = ("sequential", "parallel", "cold", "scripts", "far_scripts", "editor", "shell", "form", "upload", "process",
         "question", "chain")
 
