@@ -119,9 +119,9 @@ def test_the_end_of_the_editor_ends_its_service():
 def test_the_log_goes_to_a_file_and_back(call, tmp_path):
     file = tmp_path / "log"
     before = json.loads(call("server.setLog", "level=debug", "to=file", f"path={file}").stdout)
-    assert before == {"level": "warning", "to": "stderr"}
+    assert before == {"level": "warning", "to": "stderr", "format": "text"}
     call("server.info")
     back = json.loads(call("server.setLog", "level=warning").stdout)
-    assert back == {"level": "debug", "to": "file", "path": str(file)}
+    assert back == {"level": "debug", "to": "file", "format": "text", "path": str(file)}
     assert file.stat().st_mode & 0o777 == 0o600
     refused(call("server.setLog", "level=debug", "to=file", f"path={tmp_path}/none/log"), 1, "/path")
