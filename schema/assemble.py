@@ -73,7 +73,7 @@ def folder(name):
 
 
 def likened(types):
-    """Types that say `like` get the members of another, but for those in `without`; their examples, too."""
+    """Types that say `like` get the members of another, but for those in `without`; its examples before their own."""
     for node in types.values():
         if "like" not in node:
             continue
@@ -88,8 +88,9 @@ def likened(types):
             return dict({name: value for name, value in one.items() if name not in without}, **own)
 
         node["example"] = example(model["example"])
-        if "examples" in model:
-            node["examples"] = [example(one) for one in model["examples"]]
+        examples = [example(one) for one in model.get("examples", [])] + node.get("examples", [])
+        if examples:
+            node["examples"] = examples
     return types
 
 

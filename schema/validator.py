@@ -70,6 +70,8 @@ class Contract:
             "properties": {item["name"]: item["schema"] for item in entry["params"]},
             "required": [item["name"] for item in entry["params"] if item["required"]],
         }
+        if "x-outrider-exactlyOne" in entry:
+            schema["oneOf"] = [{"required": [name]} for name in entry["x-outrider-exactlyOne"]]
         return dict(schema, additionalProperties=False) if closed else schema
 
     def problems(self, value, schema, at="", placeholders=False, sent=False):

@@ -124,6 +124,8 @@ def entry(source, types, closed):
     whole = expanded(source["params"], types)
     if whole.get("open"):
         out["x-outrider-open"] = True
+    if "exactlyOne" in whole:
+        out["x-outrider-exactlyOne"] = whole["exactlyOne"]
     if "$ref" in source["params"]:
         out["x-outrider-params"] = PREFIX + source["params"]["$ref"]
     out["x-outrider-example"] = (examples(whole) or [{}])[0]

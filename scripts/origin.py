@@ -14,6 +14,7 @@ import gzip
 import http
 import http.server
 import json
+import re
 import signal
 import socket
 import sys
@@ -26,6 +27,7 @@ PAGE = """Hello from the origin that comes with outrider.
 /echo              what you sent: method, target, headers, body
 /status/N          status N
 /bytes/N           N bytes
+/file/N            N bytes that can be asked for in parts, with an ETag
 /delay/SECONDS     an answer after a while
 /gzip  /deflate    a compressed answer
 /chunked           a body in chunks
@@ -132,6 +134,27 @@ class Origin(http.server.BaseHTTPRequestHandler):
         while left > 0 and self.command != "HEAD":
             self.wfile.write(piece[: min(left, PIECE)])
             left -= PIECE
+
+    def at_file(self, argument: str) -> None:
+        size = int(argument)
+        if not 0 <= size <= MOST_BYTES:
+            raise ValueError(f"between 0 and {MOST_BYTES} bytes, please")
+        first, last, fields = 0, size - 1, [("ETag", f'"file-{size}"'), ("Accept-Ranges", "bytes")]
+        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if asked:
+            first = int(asked[1])
+            last = min(last, int(asked[2] or last))
+            if first > last:
+                self.head(416, "text/plain", [*fields, ("Content-Range", f"bytes */{size}"), ("Content-Length", "0")])
+                return
+            fields.append(("Content-Range", f"bytes {first}-{last}/{size}"))
+        fields.append(("Content-Length", str(last - first + 1)))
+        self.head(206 if asked else 200, "application/octet-stream", fields)
+        piece = bytes(range(256)) * (PIECE // 256 + 1)
+        while first <= last and self.command != "HEAD":
+            count = min(last - first + 1, PIECE)
+            self.wfile.write(piece[first % 256 : first % 256 + count])
+            first += count
 
     def at_delay(self, argument: str) -> None:
         seconds = float(argument)

@@ -21,6 +21,10 @@ package enum Methods {
         table.add(DiagnosticsSleep.self)
         table.add(DiagnosticsStream.self)
 
+        table.add(DownloadResume.self)
+        table.add(DownloadSend.self)
+        table.add(DownloadStart.self)
+
         table.add(EncodeEscape.self)
         table.add(EncodeForm.self)
         table.add(EncodeJSON.self)

@@ -16,6 +16,9 @@ struct Outrider: AsyncParsableCommand {
             Get a page, from a service that keeps connections warm (or, if none runs, from one of our own):
               outrider get https://example.org/
 
+            Download a file, and go on with it after anything:
+              outrider download https://example.org/big.iso
+
             Call any method; a value after `=` is text, after `:=` JSON:
               outrider call --spawn data.send url=https://example.org/ timeout:=10
 
@@ -28,8 +31,8 @@ struct Outrider: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            ServeCommand.self, CallCommand.self, GetCommand.self, GetSocketCommand.self, RouteCommand.self,
-            DescribeCommand.self, SSECommand.self, StatsCommand.self,
+            ServeCommand.self, CallCommand.self, GetCommand.self, DownloadCommand.self, GetSocketCommand.self,
+            RouteCommand.self, DescribeCommand.self, SSECommand.self, StatsCommand.self,
         ])
 
     static func main() async {

@@ -79,7 +79,7 @@ struct CallbackAnswerTests {
         case .encode: #expect(failure?.kind == .customEncodingFailed)
         case .validate: #expect(failure?.kind == .customValidationFailed)
         case .serialize, .preprocess: #expect(failure?.kind == .customSerializationFailed)
-        case .retry, .disposition, .redirect: #expect(failure == nil)
+        case .retry, .disposition, .redirect, .destination: #expect(failure == nil)
         }
         if let failure { #expect(failure.underlying?.code == -32020 && failure.underlying?.domain == .callback) }
     }

@@ -29,7 +29,7 @@ MAY_IMPORT = {
         "X509",
     },
     "OutriderServer": {"OutriderJSON", "OutriderRPC", "Logging", "NIOCore", "NIOPosix"},
-    "OutriderEngine": {"OutriderHTTP", "OutriderTransport", "Logging", "NIOCore"},
+    "OutriderEngine": {"CLinux", "Crypto", "OutriderHTTP", "OutriderTransport", "Logging", "NIOCore"},
     "OutriderMethods": {"OutriderEngine", "OutriderHTTP", "OutriderJSON", "OutriderRPC", "OutriderYAML"},
     "outrider": {
         "ArgumentParser",

@@ -47,6 +47,8 @@ package final class Exchange: Sendable {
         var isIntroduced = false
         /// Why it is to end early.
         var cancellation: HTTPFailure?
+        /// What came of a download is kept, to go on with, though it is cancelled.
+        var keepsPartial = false
         /// How it ends is settled; its observer may still be hearing of it.
         var isEnding = false
         var outcome: ExchangeOutcome?
@@ -66,8 +68,8 @@ package final class Exchange: Sendable {
         var untold: [RequestPhase] = []
         /// How many of these had been told before.
         var told = 0
-        /// The runner, where it waits for the end of a suspension.
-        var gate: UnsafeContinuation<Void, Never>?
+        /// Who waits for the end of a suspension: the runner, and what fetches parts beside it.
+        var gates: [UnsafeContinuation<Void, Never>] = []
         /// The runner, where it waits for the next attempt.
         var sleeper: UnsafeContinuation<Void, Never>?
         /// The time it waits for came first.
@@ -91,6 +93,8 @@ package final class Exchange: Sendable {
     package let url: String
     package let method: String
     let plan: SharedPlan?
+    /// Nil for what is no download.
+    let download: DownloadSpec?
     /// Nil where it need not wait for others.
     let turns: (any TurnKeeper)?
     let surroundings: Surroundings
@@ -109,6 +113,7 @@ package final class Exchange: Sendable {
         maxInline = spec.maxInline
         self.keepsBody = keepsBody
         plan = spec.shared
+        download = spec.download
         self.surroundings = surroundings
         self.quota = quota
         number = surroundings.counters.next()
@@ -160,7 +165,10 @@ package final class Exchange: Sendable {
     }
 
     /// Ends it with explicitlyCancelled, unless it has ended.
-    package func cancel() {
+    ///
+    /// - Parameter keepingPartial: what came of a download is kept, and its outcome says how to go on.
+    package func cancel(keepingPartial: Bool = false) {
+        if keepingPartial { state.withLock { $0.keepsPartial = true } }
         end(with: HTTPFailure(.explicitlyCancelled, "the request was cancelled"))
         // what was never started has no runner to end it
         start()
@@ -189,6 +197,9 @@ package final class Exchange: Sendable {
         }
         if case .kept(let body) = body { body.release() }
     }
+
+    /// Whether its body becomes a file, that nobody else can write to before the exchange has ended.
+    package var isDownload: Bool { download != nil }
 
     package var snapshot: Snapshot { state.withLock { $0.snapshot } }
 

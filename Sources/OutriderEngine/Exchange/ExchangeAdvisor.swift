@@ -37,7 +37,40 @@ package protocol ExchangeAdvisor: AnyObject, Sendable {
     /// For `asksAboutAnswer`: throws what is wrong with the answer, or with bringing it into its shape.
     func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure)
 
+    /// For `DownloadSpec.Wishes.destinationCode`: where the file goes that has arrived; nil for where it would go anyway.
+    func destination(
+        _ name: String, _ file: ArrivedFile, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> ArrivedFile.Destination?
+
     /// For `Retrier.callback`: what is to become of an attempt that failed so.
     func retry(_ name: String, _ failure: HTTPFailure, _ moment: ExchangeMoment) async throws(HTTPFailure)
         -> RetryVerdict
+}
+
+extension ExchangeAdvisor {
+    package func destination(
+        _ name: String, _ file: ArrivedFile, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> ArrivedFile.Destination? { nil }
+}
+
+/// A download that is all there, and has no name yet.
+package struct ArrivedFile: Sendable {
+    /// Where somebody wants it.
+    package struct Destination: Sendable {
+        package var path: String
+        package var replaces: Bool
+        package var createsDirectories: Bool
+
+        package init(path: String, replaces: Bool, createsDirectories: Bool) {
+            self.path = path
+            self.replaces = replaces
+            self.createsDirectories = createsDirectories
+        }
+    }
+
+    /// Where it is now.
+    package var path: String
+    package var size: Int64
+    /// What the server calls it.
+    package var suggestedName: String
 }

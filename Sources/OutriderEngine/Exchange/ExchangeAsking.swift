@@ -103,7 +103,7 @@ extension ExchangeRunner {
     }
 
     /// A short body is read, so that its connection can be used again; of a long one, or a slow one, no more is taken.
-    private func drain(_ body: any AttemptResponseBody) async {
+    func drain(_ body: any AttemptResponseBody) async {
         let most = 16 << 10
         guard (body.expectedBytes ?? 0) <= Int64(most) else { return body.abandon() }
         let patience = exchange.surroundings.executors.later(seconds: 1) { body.abandon() }
@@ -283,7 +283,7 @@ extension ExchangeRunner {
         return exchange.surroundings.budgets.retry(attempt.url.origin) ? verdict : .doNotRetry
     }
 
-    private func moment(
+    func moment(
         _ attempt: Attempt, _ machine: borrowing ExchangeMachine, isNext: Bool = false
     ) -> ExchangeMoment {
         ExchangeMoment(

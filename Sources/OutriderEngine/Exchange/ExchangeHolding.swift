@@ -40,25 +40,25 @@ extension Exchange {
     /// Goes on after `suspend`, or starts what was not started.
     package func resume() {
         enum Way { case nothing, start, goOn([RequestPhase]) }
-        let (way, control, gate, observer) = state.withLock { state in
+        let (way, control, gates, observer) = state.withLock { state in
             let phase = state.snapshot.phase
             guard state.cancellation == nil, !state.isEnding, phase == .suspended || !state.isStarted else {
-                return (Way.nothing, nil, nil, nil)
-                    as (Way, (any AttemptControl)?, UnsafeContinuation<Void, Never>?, (any ExchangeObserver)?)
+                return (Way.nothing, nil, [], nil)
+                    as (Way, (any AttemptControl)?, [UnsafeContinuation<Void, Never>], (any ExchangeObserver)?)
             }
             if phase == .suspended { state.held.release(at: .now) }
             _ = become(.resumed, &state)
             resumeProgress(&state)
             guard state.isStarted else {
                 state.isStarted = true
-                return (.start, nil, nil, nil)
+                return (.start, nil, [], nil)
             }
             // what it had become before comes first, and is not told again
             for phase in state.untold { _ = become(phase, &state) }
             let news = Array(state.untold.dropFirst(state.told))
             state.untold = []
-            defer { state.gate = nil }
-            return (.goOn(news), state.control, state.gate, state.observer)
+            defer { state.gates = [] }
+            return (.goOn(news), state.control, state.gates, state.observer)
         }
         switch way {
         case .nothing: return
@@ -74,7 +74,7 @@ extension Exchange {
                 for phase in news { observer.glimpsed(.state(phase, at: .now)) }
             }
             control?.release()
-            gate?.resume()
+            for gate in gates { gate.resume() }
         }
     }
 
@@ -84,16 +84,17 @@ extension Exchange {
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
                 let waits = state.withLock { state in
                     guard state.snapshot.phase == .suspended, state.cancellation == nil else { return false }
-                    state.gate = continuation
+                    state.gates.append(continuation)
                     return true
                 }
                 if !waits { continuation.resume() }
             }
         } onCancel: {
-            state.withLock { state in
-                defer { state.gate = nil }
-                return state.gate
-            }?.resume()
+            let gates = state.withLock { state in
+                defer { state.gates = [] }
+                return state.gates
+            }
+            for gate in gates { gate.resume() }
         }
     }
 

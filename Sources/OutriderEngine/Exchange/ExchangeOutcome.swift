@@ -30,6 +30,10 @@ package struct ExchangeOutcome: Sendable {
     package var timelines: [Timeline]
     /// From start to end, in seconds.
     package var total: Double
+    /// What `download.resume` goes on with, where a download did not come to its end and can.
+    package var resumeData: String?
+    /// What the server calls the file of a download.
+    package var suggestedName: String?
 }
 
 extension MonitorDetail.Finish {

@@ -61,6 +61,14 @@ extension Exchange {
         }
     }
 
+    /// So many bytes were there before: what comes is counted from there on.
+    func continues(at bytes: Int64) {
+        state.withLock { state in
+            state.snapshot.progress.received = bytes
+            state.download?.continues(at: bytes, now: Self.now)
+        }
+    }
+
     /// What of the progress has not been told yet, once it is over.
     func lastProgress(isWhole: Bool) -> [ProgressReport] {
         state.withLock { state in

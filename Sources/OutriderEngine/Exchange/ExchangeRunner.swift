@@ -22,6 +22,8 @@ struct ExchangeRunner: ~Copyable {
     var hops: [RedirectHop] = []
     private var timelines: [Timeline] = []
     var sink: BodySink
+    /// Nil for what is no download.
+    let download: DownloadRun?
     /// The body, once somebody looked at it before the end.
     private var body: ExchangeOutcome.Body?
     private let isNew: Bool
@@ -36,6 +38,7 @@ struct ExchangeRunner: ~Copyable {
         outlet = exchange.outlet
         heldBefore = exchange.held(at: began)
         sink = Self.sink(for: exchange)
+        download = exchange.download.map { [observer] in DownloadRun($0, exchange, observer) }
     }
 
     static func sink(for exchange: Exchange, _ destination: BodyDestination? = nil) -> BodySink {
@@ -91,11 +94,12 @@ struct ExchangeRunner: ~Copyable {
     }
 
     private mutating func send(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
-        guard let attempt else { return machine.failed(.unbuilt) }
+        guard var attempt else { return machine.failed(.unbuilt) }
         if observer != nil { exchange.watch(attempt.timeouts.total) }
         do throws(HTTPFailure) {
             if exchange.turns != nil { try await exchange.takeTurn() }
             while try !exchange.begin(attempt: machine.attempts) { await exchange.untilResumed() }
+            if let download { try await download.prepare(&attempt) }
             tellSending(attempt, machine.attempts)
             let answer = try await exchange.surroundings.transport.send(attempt, observer: exchange)
             exchange.tell(.attemptAnswered) {
@@ -107,8 +111,15 @@ struct ExchangeRunner: ~Copyable {
             }
             self.answer = answer
             let head = ExchangeHead(answer)
+            if let download, try await !download.accept(answer, attempt) {
+                await drain(answer.body)
+                note(answer.body.timeline)
+                self.answer = nil
+                return machine.unfinished()
+            }
             let body = answer.body
-            while !exchange.answered(head, expecting: body.expectedBytes, onWire: body.wireBytes?.of) {
+            let expected = download.map(\.total) ?? body.expectedBytes
+            while !exchange.answered(head, expecting: expected, onWire: download == nil ? body.wireBytes?.of : nil) {
                 await exchange.untilResumed()
             }
             if let observer {
@@ -118,6 +129,7 @@ struct ExchangeRunner: ~Copyable {
             return machine.answered()
         } catch {
             if let lost = exchange.takeLost() { add(lost) }
+            if download != nil, answer != nil, !isTruncated { giveUp() }
             if !isCarried { exchange.tell(.attemptFailedEarly) { .outcome(error, attempt: machine.attempts) } }
             return machine.failed(error)
         }
@@ -125,6 +137,7 @@ struct ExchangeRunner: ~Copyable {
 
     private mutating func receive(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
         guard let body = answer?.body else { return machine.received() }
+        if let download { return await receive(body, for: download, &machine) }
         do throws(HTTPFailure) {
             sink.expect(body.expectedBytes)
             if let outlet, let answer { try await outlet.begin(ExchangeHead(answer), expecting: body.expectedBytes) }
@@ -195,6 +208,7 @@ struct ExchangeRunner: ~Copyable {
     /// Everything that has come, for somebody to look at before the end.
     mutating func wholeBody() async throws(HTTPFailure) -> ExchangeOutcome.Body {
         if let body { return body }
+        if let download { return download.whole(contentType: answer?.fields.first("Content-Type")) }
         let contentType = answer?.fields.first("Content-Type")
         let whole = try await sink.finish(keeping: exchange.keepsBody, contentType: contentType)
         body = whole
@@ -205,6 +219,7 @@ struct ExchangeRunner: ~Copyable {
     mutating func forgetAnswer() {
         if case .kept(let kept) = body { kept.release() }
         body = nil
+        download?.forget()
         answer = nil
         hops = []
         isTruncated = false
@@ -235,8 +250,12 @@ struct ExchangeRunner: ~Copyable {
     private mutating func finish(_ failure: HTTPFailure?, attempts: Int) async {
         var failure = failure
         var body = ExchangeOutcome.Body.none
-        let size = sink.size
-        if answer != nil {
+        var size = sink.size
+        var ending = DownloadRun.Ending()
+        if let download {
+            ending = await download.end(failure, contentType: answer?.fields.first("Content-Type"))
+            (failure, body, size) = (ending.failure, ending.body, ending.size)
+        } else if answer != nil {
             do throws(HTTPFailure) {
                 body = try await wholeBody()
             } catch {
@@ -247,11 +266,12 @@ struct ExchangeRunner: ~Copyable {
         for report in exchange.lastProgress(isWhole: answer != nil && !isTruncated) {
             await observer?.heard(.progress(report))
         }
-        let outcome = ExchangeOutcome(
+        var outcome = ExchangeOutcome(
             url: url, method: attempt?.method ?? exchange.method,
             head: answer.map(ExchangeHead.init),
             body: body, bodyBytes: size, isTruncated: isTruncated, failure: failure, attempts: attempts,
             redirects: hops, timelines: timelines, total: (ContinuousClock.now - began).seconds)
+        (outcome.resumeData, outcome.suggestedName) = (ending.resumeData, ending.suggestedName)
         await exchange.end(outcome, observer)
     }
 }

@@ -40,6 +40,16 @@ extension Exchange {
 
     var advisor: (any ExchangeAdvisor)? { state.withLock { $0.advisor } }
 
+    var keepsPartial: Bool { state.withLock { $0.keepsPartial } }
+
+    /// How it ends is settled now: why it is to end early, or nil if nobody wanted that in time.
+    func settle() -> HTTPFailure? {
+        state.withLock { state in
+            state.isEnding = true
+            return state.cancellation
+        }
+    }
+
     /// The next sending begins: throws if it must not, false if it must wait for the end of a suspension.
     func begin(attempt: Int) throws(HTTPFailure) -> Bool {
         let (cancellation, isHeld) = state.withLock { state in
@@ -162,6 +172,7 @@ extension Exchange {
             return state.cancellation
         }
         if let cancellation { outcome.failure = cancellation }
+        if let data = outcome.resumeData { outcome.failure?.details.append(.resumeData(data)) }
         surroundings.counters.ended(
             well: outcome.failure == nil,
             sent: outcome.timelines.reduce(0) { $0 &+ $1.bytesSent },

@@ -10,6 +10,8 @@ package final class KeptBody: Sendable {
     private enum Storage: Sendable {
         case memory([UInt8])
         case file(String)
+        /// In the place that its client chose, and its client's own.
+        case arrived(String)
     }
 
     /// Nil once it has been released.
@@ -33,6 +35,13 @@ package final class KeptBody: Sendable {
         self.contentType = contentType
     }
 
+    init(arrivedAt path: String, size: Int, quota: BodyQuota, contentType: String?) {
+        storage = Mutex(.arrived(path))
+        self.quota = quota
+        self.size = size
+        self.contentType = contentType
+    }
+
     deinit { release() }
 
     /// Gives memory or file back now; nothing can be read any more. Harmless when repeated.
@@ -42,7 +51,7 @@ package final class KeptBody: Sendable {
             return storage
         }
         switch storage {
-        case nil: break
+        case nil, .arrived: break
         case .memory: quota.giveMemory(size)
         case .file(let path):
             unlink(path)
@@ -52,9 +61,12 @@ package final class KeptBody: Sendable {
 
     package var isReleased: Bool { storage.withLock { $0 == nil } }
 
-    /// The private file, if it is in one.
+    /// The file, if it is in one.
     package var path: String? {
-        if case .file(let path) = storage.withLock({ $0 }) { path } else { nil }
+        switch storage.withLock({ $0 }) {
+        case .file(let path), .arrived(let path): path
+        case .memory, nil: nil
+        }
     }
 
     /// Up to so many bytes from the offset; none past the end.
@@ -64,7 +76,7 @@ package final class KeptBody: Sendable {
         switch storage.withLock({ $0 }) {
         case nil: throw Self.released
         case .memory(let bytes): return Array(bytes[start..<start + count])
-        case .file(let path):
+        case .file(let path), .arrived(let path):
             return try await offLoop { () throws(HTTPFailure) in
                 try PosixFile(reading: path).read(at: start, count: count, path: path)
             }
@@ -101,7 +113,7 @@ package final class KeptBody: Sendable {
             let piece: [UInt8]
             switch storage {
             case .memory(let bytes): piece = bytes
-            case .file(let path):
+            case .file(let path), .arrived(let path):
                 piece = try PosixFile(reading: path).read(at: offset, count: 1 << 20, path: path)
             }
             offset += max(1, piece.count)

@@ -37,6 +37,16 @@ package final class Workspace: Sendable {
         }
     }
 
+    /// The directory for downloads without a place of their own. It outlives the service, so that they can go on. Blocks.
+    func downloads() throws(HTTPFailure) -> String {
+        let directory = "\(parent)/downloads"
+        for path in [parent, directory] {
+            if mkdir(path, 0o700) != 0 && errno != EEXIST { throw PosixFile.failure("create", path) }
+            guard Self.isPrivate(path) else { throw Self.notPrivate(path) }
+        }
+        return directory
+    }
+
     /// Removes the directory and all in it.
     package func remove() {
         let (directory, lock) = state.withLock { state in
@@ -52,6 +62,7 @@ package final class Workspace: Sendable {
     /// Removes what services that were killed have left. Blocks.
     package func sweep() {
         guard Self.isPrivate(parent) else { return }
+        sweepDownloads()
         for name in Self.names(in: parent) where name.hasPrefix("bodies-") && name.hasSuffix(".lock") {
             let path = "\(parent)/\(name)"
             let lock = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
@@ -64,12 +75,28 @@ package final class Workspace: Sendable {
         }
     }
 
+    /// Nobody comes back for a download after so many seconds.
+    private static let keptSeconds = 7 * 86400
+
+    private func sweepDownloads() {
+        let directory = "\(parent)/downloads"
+        guard Self.isPrivate(directory) else { return }
+        let oldest = WallTime.now.seconds - Self.keptSeconds
+        for name in Self.names(in: directory) {
+            var info = stat()
+            let path = "\(directory)/\(name)"
+            if lstat(path, &info) == 0, info.st_mtim.tv_sec < oldest { unlink(path) }
+        }
+    }
+
+    private static func notPrivate(_ path: String) -> HTTPFailure {
+        HTTPFailure(
+            .fileWriteFailed, "\(path) must be a directory of our own with mode 0700; remove it or set TMPDIR")
+    }
+
     private static func make(in parent: String) throws(HTTPFailure) -> (String, CInt) {
         if mkdir(parent, 0o700) != 0 && errno != EEXIST { throw PosixFile.failure("create", parent) }
-        guard isPrivate(parent) else {
-            throw HTTPFailure(
-                .fileWriteFailed, "\(parent) must be a directory of our own with mode 0700; remove it or set TMPDIR")
-        }
+        guard isPrivate(parent) else { throw notPrivate(parent) }
         while true {
             let directory = "\(parent)/bodies-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
             let lock = open("\(directory).lock", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))

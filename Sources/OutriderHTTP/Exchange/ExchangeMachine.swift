@@ -121,6 +121,14 @@ package struct ExchangeMachine: ~Copyable {
         return .send
     }
 
+    /// The answer was not all that is wanted: the same attempt asks again.
+    package mutating func unfinished() -> Step {
+        switch state {
+        case .sending, .receiving: go(.sending)
+        default: current
+        }
+    }
+
     /// The head is acceptable.
     package mutating func judged() -> Step {
         guard case .judging = state else { return current }

@@ -52,6 +52,12 @@ package struct ProgressMachine: Sendable {
         travel = Pace(now)
     }
 
+    /// So many bytes were there before it began, and did not take its time.
+    package mutating func continues(at bytes: Int64, now: Duration) {
+        completed = max(completed, bytes)
+        body = Pace(now, from: bytes)
+    }
+
     /// So many bytes in all. Gives a report if it is time for one.
     package mutating func moved(to bytes: Int64, wire onWire: Int64? = nil, now: Duration) -> ProgressReport? {
         guard bytes > completed || (bytes == completed && told == nil) else { return nil }
@@ -135,9 +141,10 @@ struct Pace: Sendable {
     private var last: Duration
     private var bytes: Int64 = 0
 
-    init(_ now: Duration = .zero) {
+    init(_ now: Duration = .zero, from bytes: Int64 = 0) {
         since = now
         last = now
+        self.bytes = bytes
     }
 
     mutating func skip(_ time: Duration) {

@@ -70,6 +70,8 @@ package enum AttemptBuilder {
         attempt.timeouts = spec.timeouts
         attempt.trust = spec.trust
         attempt.maximumBodyBytes = spec.wishes?.maxBody
+        // a file is kept as the server has it: its digest, and the rest of it, can be had of that alone
+        if spec.download != nil, !spec.fields.contains("Accept-Encoding") { attempt.decodesContent = false }
         attempt.expectsContinue = attempt.body != .none && (spec.expectsContinue || takesExpectation(from: &attempt))
         return attempt
     }
@@ -140,6 +142,7 @@ package enum AttemptBuilder {
         }
         // parts of a coded body could not be decoded, so none is offered for a range
         let isRange = fields.contains("Range")
+        if spec.download != nil, !fields.contains("Accept-Encoding") { fields.add("Accept-Encoding", "identity") }
         for field in defaults.list where !fields.contains(field.name) {
             if isRange && HTTPFields.same(field.name, "Accept-Encoding") { continue }
             fields.list.append(field)

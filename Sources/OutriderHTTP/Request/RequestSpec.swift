@@ -34,6 +34,8 @@ package struct RequestSpec: Sendable {
     package var tag: String?
     /// Permit a body in a GET or HEAD request.
     package var allowGetBody = false
+    /// Where its file goes, if it is a download; `destination` is `file` then.
+    package var download: DownloadSpec?
     /// What is to happen around the sending; nil for nothing but the sending.
     package var shared: SharedPlan?
 

@@ -25,4 +25,18 @@ package enum FailureDetail: Sendable, Equatable {
     case retryError(JSONValue)
     /// The client's own error, as it gave it.
     case error(JSONValue)
+    /// The file that should have been moved to the path.
+    case source(String)
+    /// The algorithm of a digest.
+    case algorithm(String)
+    /// What should have come: a digest, or the version of a resource.
+    case expected(String)
+    /// What came instead.
+    case actual(String)
+    /// Bytes that the file system would have to have room for.
+    case needed(Int64)
+    /// Bytes that it has room for.
+    case available(Int64)
+    /// What `download.resume` goes on with.
+    case resumeData(String)
 }

@@ -78,7 +78,9 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case inputDataNilOrZeroLength, inputFileReadFailed, stringSerializationFailed, jsonSerializationFailed
         case decodingFailed, customSerializationFailed, invalidEmptyResponse
         // files
-        case fileWriteFailed, destinationExists
+        case downloadedFileMoveFailed, destinationExists, resumeDataUnusable, fileWriteFailed
+        // downloads
+        case destinationBusy, resourceChanged, checksumMismatch, insufficientSpace, destinationUnsafe
         // event streams
         case eventStreamWrongContentType, eventStreamReconnectLimit, eventStreamRetryRefused
         // routers
@@ -89,7 +91,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         package var usuallyRetryable: Bool {
             switch self {
             case .nameNotFound, .connectionRefused, .unreachable, .connectionLost, .timedOut, .offline,
-                .eventStreamReconnectLimit:
+                .eventStreamReconnectLimit, .destinationBusy:
                 true
             default: false
             }

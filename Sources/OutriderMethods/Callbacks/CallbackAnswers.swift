@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
@@ -149,5 +150,20 @@ struct RedirectAnswer: JSONDecodable {
         if change != nil && !follows {
             throw JSONComplaint("request goes with follow: true only", at: JSONPointer(member: "request"))
         }
+    }
+}
+
+/// `callback.destination`: where a file goes.
+struct DestinationAnswer: JSONDecodable {
+    var destination: ArrivedFile.Destination
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let path: String? = try fields.optional("path")
+        let replaces: Bool = try fields.optional("replace") ?? false
+        let creates: Bool = try fields.optional("createDirectories") ?? false
+        try fields.finish()
+        destination = ArrivedFile.Destination(
+            path: try JSONFields.need("path", path), replaces: replaces, createsDirectories: creates)
     }
 }

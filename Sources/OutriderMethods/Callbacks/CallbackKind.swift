@@ -24,6 +24,8 @@ enum CallbackKind: String, Sendable, CaseIterable {
     case disposition
     /// With a redirect: whether to follow. Otherwise it is not followed.
     case redirect
+    /// With a download that has arrived: where its file goes. Otherwise it goes where it would go anyway.
+    case destination
 
     /// The method that a client answers.
     var method: String { "callback." + rawValue }
@@ -38,7 +40,7 @@ enum CallbackKind: String, Sendable, CaseIterable {
         case .validate: (kind, what) = (.customValidationFailed, "the client did not say that the response is valid")
         case .preprocess: (kind, what) = (.customSerializationFailed, "the client did not say which bytes to read")
         case .serialize: (kind, what) = (.customSerializationFailed, "the client did not say what the body says")
-        case .retry, .disposition, .redirect: return nil
+        case .retry, .disposition, .redirect, .destination: return nil
         }
         return HTTPFailure(
             kind, "\(what): \(error.message)", underlying: error.underlying,

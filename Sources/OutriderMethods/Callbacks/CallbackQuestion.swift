@@ -27,6 +27,7 @@ struct CallbackQuestion: JSONEncodable, Sendable {
         case preprocess(ResponseFacts, CallbackBody)
         case disposition(Attempt, ExchangeHead?)
         case redirect(RedirectHop, Attempt)
+        case destination(ArrivedFile, Attempt, ExchangeHead?)
     }
 
     var names: QuestionNames
@@ -76,6 +77,11 @@ struct CallbackQuestion: JSONEncodable, Sendable {
             writer.member("to", hop.to)
             writer.member("dropped", hop.dropped)
             Self.encode(attempt, to: &writer)
+        case .destination(let file, let attempt, let head):
+            Self.encode(attempt, head, to: &writer)
+            writer.member("path", file.path)
+            writer.member("size", file.size)
+            writer.member("suggestedFilename", file.suggestedName)
         }
     }
 

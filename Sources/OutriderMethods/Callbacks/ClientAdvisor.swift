@@ -100,6 +100,14 @@ final class ClientAdvisor: ExchangeAdvisor {
         return attempt
     }
 
+    func destination(
+        _ name: String, _ file: ArrivedFile, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> ArrivedFile.Destination? {
+        let content = CallbackQuestion.Content.destination(file, moment.request, moment.head)
+        let answer: DestinationAnswer? = try await askIfPossible(.destination, code(name), moment, content)
+        return answer?.destination
+    }
+
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
         asker.turn(to: moment.attempt)
         try await answers?.judge(moment)

@@ -31,6 +31,8 @@ struct DataSend: Method {
         }
         if Task.isCancelled {
             await record.events?.cutShort()
+            // the next download to the same place may follow at once
+            if exchange.isDownload, !record.isDetached { await Task { _ = await exchange.reached(.finish) }.value }
             if !record.isDetached { exchange.dropBody() }
             throw RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
         }

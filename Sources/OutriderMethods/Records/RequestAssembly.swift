@@ -79,6 +79,10 @@ struct RequestAssembly {
         if let redirect = codes.redirect {
             plan.redirect.callback = book.add(ClientAdvisor.Code(spec: redirect, asker: asker))
         }
+        if let destination = codes.destination, var wishes = spec.download?.wishes {
+            wishes.destinationCode = book.add(ClientAdvisor.Code(spec: destination, asker: asker))
+            spec.download = DownloadSpec(wishes)
+        }
         guard let retry = codes.retry else { return }
         let key = book.add(ClientAdvisor.Code(spec: retry, asker: asker))
         plan.retriers = plan.retriers.map { $0 == .callback(retry.name) ? .callback(key) : $0 }
@@ -89,6 +93,6 @@ extension RequestParameters {
     /// Whether it asks for more than the plain plan, as far as sessions, interceptors and the client's code go.
     fileprivate var adds: Bool {
         !interceptors.isEmpty || priority != nil || startsImmediately == false || codes?.redirect != nil
-            || codes?.retry != nil
+            || codes?.retry != nil || codes?.destination != nil
     }
 }

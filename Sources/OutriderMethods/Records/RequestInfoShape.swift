@@ -40,6 +40,7 @@ struct RequestInfoShape: JSONEncodable {
             }
             encodeHistory(to: &writer)
             if let failure = snapshot.failure { writer.member("error", FailureShape(failure)) }
+            writer.member("resumeData", record.exchange.outcome?.resumeData)
         }
     }
     /// What was sent so far, and how long it took.

@@ -53,7 +53,8 @@ final class RequestRecord: Holdable {
         holding = Mutex(Holding(owner: owner, isDetached: params.isDetached))
         self.isOfCall = isOfCall
         self.events = events
-        again = isOfCall || !exchange.hasShortBody ? nil : params
+        // a download is begun again by download.resume, whoever waited for it
+        again = (isOfCall && params.spec.download == nil) || !exchange.hasShortBody ? nil : params
         self.review = review
         self.asker = asker
         serialize = params.spec.serialize
@@ -170,7 +171,8 @@ final class RequestRecord: Holdable {
 
     var isAwaited: Bool { exchange.isAwaited || (isOfCall && exchange.outcome == nil) }
 
-    func close() { exchange.cancel() }
+    /// What came of a download stays: its client may come back.
+    func close() { exchange.cancel(keepingPartial: true) }
 
     /// The handle under which the body is kept; made when first asked for. Throws `tooMany` and `clientGone`.
     func stored(_ body: KeptBody, _ outcome: ExchangeOutcome, in engine: Engine) throws(RPCError) -> StoredResponse {

@@ -10,16 +10,39 @@ import OutriderRPC
 struct RequestCancel: Method {
     static let name = "request.cancel"
 
-    struct Result: JSONEncodable {
-        var state: RequestPhase
+    struct Params: JSONDecodable {
+        var request: Handle<RequestRecord>
+        /// Keep what came of a download, and say how to go on with it.
+        var keepsPartial: Bool
 
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("state", state.rawValue) } }
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let request: Handle<RequestRecord>? = try fields.optional("request")
+            keepsPartial = try fields.optional("resumeData") ?? false
+            try fields.finish()
+            self.request = try JSONFields.need("request", request)
+        }
     }
 
-    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> Result {
+    struct Result: JSONEncodable {
+        var state: RequestPhase
+        var resumeData: String?
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("state", state.rawValue)
+                writer.member("resumeData", resumeData)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let exchange = try call.scope.handles.find(params.request, "request").exchange
-        exchange.cancel()
-        return Result(state: exchange.snapshot.phase)
+        exchange.cancel(keepingPartial: params.keepsPartial)
+        // only at its end it is known what was kept, and the place is free for the next one
+        if exchange.isDownload { _ = await exchange.reached(.finish) }
+        return Result(
+            state: exchange.snapshot.phase, resumeData: params.keepsPartial ? exchange.outcome?.resumeData : nil)
     }
 }
 

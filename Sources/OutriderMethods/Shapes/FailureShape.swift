@@ -47,6 +47,13 @@ struct FailureShape: JSONEncodable {
         case .originalError(let failure): writer.member("originalError", FailureShape(failure))
         case .retryError(let error): writer.member("retryError", error)
         case .error(let error): writer.member("error", error)
+        case .source(let path): writer.member("source", path)
+        case .algorithm(let name): writer.member("algorithm", name)
+        case .expected(let text): writer.member("expected", text)
+        case .actual(let text): writer.member("actual", text)
+        case .needed(let bytes): writer.member("needed", bytes)
+        case .available(let bytes): writer.member("available", bytes)
+        case .resumeData(let data): writer.member("resumeData", data)
         }
     }
 }

@@ -25,16 +25,21 @@ struct RequestParameters: JSONDecodable {
     var codes: RequestCodes?
     private var maxInline: Int?
 
-    /// Whether the body goes to a stream, so that there is nothing to say about where it is kept, and in what shape.
-    private var isStream = false
     /// The server may be silent for long, and is well all the same.
     var isQuiet = false
+    /// Whether it says where to.
+    private(set) var hasURL = false
+    private var receiver = Receiver.said
+
+    /// What becomes of the body: what the request says, or what its method is for. Then there is nothing to say about where
+    /// it is kept, and in what shape.
+    enum Receiver: Sendable { case said, stream, file }
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        let url = try read(&fields)
+        try self.init(&fields)
         try fields.finish()
-        _ = try JSONFields.need("url", url)
+        try needURL()
     }
 
     /// For a request whose body goes to a stream, with members that say to what kind of one.
@@ -42,16 +47,21 @@ struct RequestParameters: JSONDecodable {
         json: JSONValue, stream others: (inout JSONFields) throws(JSONComplaint) -> Void
     ) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        isStream = true
-        let url = try read(&fields)
+        try self.init(&fields, to: .stream)
         try others(&fields)
         try fields.finish()
-        _ = try JSONFields.need("url", url)
+        try needURL()
     }
 
-    /// Reads what it knows, and returns the URL.
-    private mutating func read(_ fields: inout JSONFields) throws(JSONComplaint) -> String? {
+    func needURL() throws(JSONComplaint) {
+        if !hasURL { throw JSONComplaint("url is required", at: JSONPointer(member: "url")) }
+    }
+
+    /// The members of a request among others.
+    init(_ fields: inout JSONFields, to receiver: Receiver = .said) throws(JSONComplaint) {
+        self.receiver = receiver
         let url: String? = try fields.optional("url")
+        hasURL = url != nil
         spec.url = url ?? ""
         if let method: String = try fields.optional("method") { spec.method = method }
         if let headers: FieldsParameter = try fields.optional("headers") { spec.fields = headers.fields }
@@ -62,15 +72,19 @@ struct RequestParameters: JSONDecodable {
         if let compress: CompressParameter = try fields.optional("compress") { spec.compression = compress.compression }
         spec.expectsContinue = try fields.optional("expectContinue") ?? false
         timeout = try fields.optional("timeout")
-        if isStream { spec.destination = .discard } else { try readDestination(&fields) }
+        switch receiver {
+        case .said: try readDestination(&fields)
+        case .stream: spec.destination = .discard
+        case .file: spec.destination = .file
+        }
         try readPlan(&fields)
-        spec.wishes = try ResponseWishes.read(&fields, isStream: isStream)
+        spec.wishes = try ResponseWishes.read(&fields, isStream: receiver == .stream)
         if let events: EventKinds = try fields.optional("events") { self.events = events }
         progress = try ProgressWishes(&fields)
         spec.expectedSize = progress.expectedSize
         spec.metrics = try fields.optional("metrics") ?? false
         spec.tag = try fields.optional("tag")
-        if !isStream { isDetached = try fields.optional("detach") ?? false }
+        if receiver != .stream { isDetached = try fields.optional("detach") ?? false }
         showsHandle = try fields.optional("handles") ?? true
         session = try fields.optional("session")
         if let interceptors: [InterceptorParameter] = try fields.optional("interceptors") {
@@ -78,7 +92,6 @@ struct RequestParameters: JSONDecodable {
         }
         priority = try fields.choice("priority")
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
-        return url
     }
 
     private mutating func readDestination(_ fields: inout JSONFields) throws(JSONComplaint) {
@@ -130,7 +143,8 @@ struct RequestParameters: JSONDecodable {
     func spec(with settings: EngineSettings, _ timeout: TimeoutParameter? = nil) -> RequestSpec {
         var spec = spec
         spec.timeouts = settings.timeouts
-        if isStream { spec.timeouts.total = Timeouts.streamTotal }
+        // a large file takes its time, as a stream does; silence still ends both
+        if receiver != .said { spec.timeouts.total = Timeouts.streamTotal }
         if isQuiet { (spec.timeouts.firstByte, spec.timeouts.idle) = (Timeouts.quiet, Timeouts.quiet) }
         timeout?.apply(to: &spec.timeouts)
         self.timeout?.apply(to: &spec.timeouts)
@@ -146,6 +160,8 @@ struct RequestCodes: Sendable {
     var retry: CallbackSpec?
     /// Whether to read the body.
     var disposition: CallbackSpec?
+    /// Where a download goes.
+    var destination: CallbackSpec?
     /// Whether the request says anything of redirects; otherwise its session does.
     var saysRedirect: Bool
 }

@@ -42,6 +42,8 @@ struct ResponseShape: JSONEncodable {
         }
         writer.member("body", body)
         if let failure { writer.member("error", FailureShape(failure)) }
+        writer.member("resumeData", outcome.resumeData)
+        writer.member("suggestedFilename", outcome.suggestedName)
         if !results.isEmpty { writer.member("results", results) }
         writer.member("attempts", outcome.attempts)
         writer.member("redirects", outcome.redirects.map(RedirectShape.init))

@@ -23,13 +23,15 @@ struct ServiceOptions: ParsableArguments {
         }
     }
 
-    /// - Parameter orPrivate: take a service of our own when none runs and none was named.
-    func connect(orPrivate: Bool = false) throws(CommandFailure) -> Service {
-        if stdio { return try Service.privately() }
+    /// - Parameters:
+    ///   - orPrivate: take a service of our own when none runs and none was named.
+    ///   - isDetached: Ctrl-C is for this command alone, and does not end a service of our own.
+    func connect(orPrivate: Bool = false, isDetached: Bool = false) throws(CommandFailure) -> Service {
+        if stdio { return try Service.privately(isDetached: isDetached) }
         let path = try ServicePath(flag: socket)
         if spawn { return Service(ServiceClient(try Daemon(socket: path).connect())) }
         if let wire = try Wire.connect(path.path) { return Service(ServiceClient(wire)) }
-        if orPrivate, !path.isNamed { return try Service.privately() }
+        if orPrivate, !path.isNamed { return try Service.privately(isDetached: isDetached) }
         throw CommandFailure(
             .noConnection,
             "no service answers at \(path.path): start it with `outrider serve`, or let this command do so with --spawn"
@@ -46,7 +48,7 @@ struct ServiceOptions: ParsableArguments {
             self.child = child
         }
 
-        static func privately() throws(CommandFailure) -> Service {
+        static func privately(isDetached: Bool = false) throws(CommandFailure) -> Service {
             let toChild = try PipeEnds()
             let fromChild = try PipeEnds()
             let child = try Child(
@@ -55,7 +57,7 @@ struct ServiceOptions: ParsableArguments {
                     .init(ours: toChild.reading, theirs: 0), .init(ours: fromChild.writing, theirs: 1),
                     .init(ours: 2, theirs: 2),
                 ],
-                isDetached: false)
+                isDetached: isDetached)
             close(toChild.reading)
             close(fromChild.writing)
             return Service(ServiceClient(Wire(input: fromChild.reading, output: toChild.writing)), child: child)

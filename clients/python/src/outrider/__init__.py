@@ -23,6 +23,7 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._api import delete as delete
+    from ._api import download as download
     from ._api import get as get
     from ._api import head as head
     from ._api import many as many
@@ -91,7 +92,7 @@ if TYPE_CHECKING:
     from ._watching import Watch as Watch
 
 _WHERE = {
-    "_api": "delete get head many options patch post put request sse upload",
+    "_api": "delete download get head many options patch post put request sse upload",
     "_async_client": "AsyncClient",
     "_client": "Client",
     "_sessions": "Session",

@@ -10,6 +10,7 @@ from ._client import Client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
     from typing import Any
 
@@ -82,6 +83,11 @@ def request(method: str, url: str, **options: Unpack[Options]) -> Response:
 def upload(url: str, path: Any = None, *, method: str = "POST", **options: Unpack[Options]) -> Response:
     """Sends the file of that path, or another body, usually with ``progress=True``."""
     return shared().upload(url, path, method=method, **options)
+
+
+def download(url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Response:
+    """Downloads a file, and goes on with one that was interrupted; see :class:`outrider._downloads.Downloads`."""
+    return shared().download(url, path, **options)
 
 
 def many(requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]) -> list[Response | OutriderError]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from ._async_connection import AsyncConnection
 from ._async_events import AsyncEventStream, AsyncInbox
-from ._calls import FOREVER, UNTIMED_GUARD, Defaults, build, build_item, guard_for, own_timeout
+from ._calls import FOREVER, UNTIMED_GUARD, Defaults, Later, build, build_item, guard_for, own_timeout
 from ._exceptions import ExchangeError, OutriderError, ServerGone
 from ._responses import AsyncResponse
 from ._rpc import encode, result_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ._async_downloads import AsyncDownloads
     from ._async_event_source import AsyncEventSource
     from ._async_sessions import AsyncSession
     from ._options import Auth, HeadersIn, Item, Options, SSEOptions, Timeout
@@ -37,7 +38,7 @@ Handler = TypeVar("Handler", bound=Callable[..., object])
 Answerer = TypeVar("Answerer", bound=Callable[[dict[str, Any]], Any])
 
 
-class AsyncClient:
+class AsyncClient(Later):
     """Makes HTTP requests through the outrider service from asyncio.
 
     ::
@@ -50,6 +51,8 @@ class AsyncClient:
     A body that the service keeps because it is large is read before the response is returned, unless ``body_to``
     was given.
     """
+
+    download: AsyncDownloads
 
     def __init__(
         self,

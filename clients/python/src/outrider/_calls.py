@@ -227,6 +227,25 @@ def _unknown(name: str) -> TypeError:
     return TypeError(f"a request has no option {name}{hint}")
 
 
+class Later:
+    """What a client has and loads only when it is used: ``client.download``."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            parts = {
+                "Client.download": "_downloads.Downloads",
+                "AsyncClient.download": "_async_downloads.AsyncDownloads",
+            }
+            for kind in type(self).__mro__:
+                module, _, part = parts.get(f"{kind.__name__}.{name}", "").partition(".")
+                if part:
+                    made = getattr(__import__(f"outrider.{module}", fromlist=[part]), part)(self)
+                    setattr(self, name, made)
+                    return made
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
 class Built:
     """A request, ready to be sent: its parameters as JSON text, how long to wait, whether a failure raises."""
 

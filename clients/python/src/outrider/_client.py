@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
-from ._calls import FOREVER, UNTIMED_GUARD, Defaults, build, build_item, guard_for, own_timeout
+from ._calls import FOREVER, UNTIMED_GUARD, Defaults, Later, build, build_item, guard_for, own_timeout
 from ._connection import Connection, Inbox
 from ._exceptions import ExchangeError, OutriderError, ServerGone
 from ._responses import Response
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ._downloads import Downloads
     from ._event_source import EventSource
     from ._options import Auth, HeadersIn, Item, Options, SSEOptions, Timeout
     from ._events import EventStream, Subscriptions
@@ -40,7 +41,7 @@ else:
         """Only type checkers read overloads; the module of the real one costs too much to load."""
 
 
-class Client(Verbs):
+class Client(Verbs, Later):
     """Makes HTTP requests through the outrider service, one at a time or many at once.
 
     ::
@@ -58,9 +59,11 @@ class Client(Verbs):
     here or in a request, returns the response instead, with the exception in ``r.error``. A status such as 404
     is not a failure: see :meth:`Response.raise_for_status`.
 
-    A client may be used by many threads at once, and after a fork: a child opens a connection of its own. When
-    the service has gone, the calls in flight raise :class:`~outrider.ServerGone` and the next call connects again.
+    Many threads may use one client, also after a fork: a child opens a connection of its own. When the service
+    has gone, calls in flight raise :class:`~outrider.ServerGone`, and the next one connects again.
     """
+
+    download: Downloads
 
     def __init__(
         self,
@@ -167,8 +170,7 @@ class Client(Verbs):
         """Calls any method of the service by its name: ``client.call("server.info")``.
 
         The parameters are those of the protocol, by their names there; the result is what the service gave. A
-        refusal raises a :class:`~outrider.CallError`. A failed exchange does not: it is in the result.
-        """
+        refusal raises a :class:`~outrider.CallError`. A failed exchange does not: it is in the result."""
         return self.invoke(name, params, timeout=own_timeout(params))
 
     def invoke(
@@ -235,8 +237,7 @@ class Client(Verbs):
         """Calls ``function`` with every event of that name (``"*"`` for all), in a thread of this client's own.
 
         Also as a decorator: ``@client.on("event.progress")``. Functions are called one at a time, in the order of
-        the events; they may use the client. When they are too slow, the oldest events are dropped.
-        """
+        the events, and may use the client. When they are too slow, the oldest events are dropped."""
         if function is None:
             return lambda given: self.on(name, given)
         inbox = self._inbox()
@@ -262,9 +263,8 @@ class Client(Verbs):
     ) -> Any:
         """Answers the service's questions of that name (``callback.ask``) with what ``function`` returns.
 
-        It gets the parameters and returns a mapping, or ``None`` for an empty one; an exception becomes the error
-        that the service sees. Also as a decorator. Questions without a function are refused.
-        """
+        It gets the parameters and returns a mapping or ``None``; the service sees its exceptions as errors. Also as a
+        decorator. Questions without a function are refused."""
         if function is None:
             return lambda given: self.on_callback(name, given)
         inbox = self._inbox()

@@ -194,6 +194,13 @@ class ExchangeError(OutriderError):
         return underlying if isinstance(underlying, dict) else {}
 
     @property
+    def resume_data(self) -> str | None:
+        """What ``client.download.resume`` goes on with; ``None`` if nothing was kept, or this was no download."""
+        data = self.data.get("data")
+        found = data.get("resumeData") if isinstance(data, dict) else None
+        return found if isinstance(found, str) else None
+
+    @property
     def instance_pointer(self) -> str | None:
         """Where in the body the fault lies, as a JSON pointer; ``None`` if it lies elsewhere."""
         data = self.data.get("data")
@@ -270,7 +277,7 @@ class SchemaError(SerializationError):
 
 
 class FileError(ExchangeError):
-    """A downloaded file could not be moved or written."""
+    """A downloaded file could not be moved or written, or is not what it should be."""
 
 
 class Cancelled(ExchangeError):

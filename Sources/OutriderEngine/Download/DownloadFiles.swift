@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+package import OutriderHTTP
+
+/// Finds the files of a download. All calls block.
+enum DownloadFiles {
+    struct Opened: Sendable {
+        /// Where the file goes.
+        var place: DownloadPlace
+        var file: PartialFile
+        /// Whether the place is ours, and goes with the response.
+        var isTemporary: Bool
+        /// Whether some of it is there already.
+        var hasSome: Bool
+    }
+
+    /// Throws what the place and the partial file throw.
+    ///
+    /// - Parameter suggested: the name for a directory without one.
+    static func open(
+        _ wishes: DownloadSpec.Wishes, suggested: String?, url: String, _ workspace: Workspace
+    ) throws(HTTPFailure) -> Opened {
+        if let journal = wishes.journal { return try resume(journal, wishes, suggested, workspace) }
+        let place = try place(wishes, suggested, workspace)
+        try place.check()
+        let file = try PartialFile(in: place, url: url)
+        file.change { journal in
+            if wishes.place != .temporary { journal.target = place.path }
+            journal.replaces = wishes.replaces
+        }
+        let hasSome = wishes.resumes && file.written().map { file.adopt($0) } ?? false
+        return Opened(place: place, file: file, isTemporary: wishes.place == .temporary, hasSome: hasSome)
+    }
+
+    private static func place(
+        _ wishes: DownloadSpec.Wishes, _ suggested: String?, _ workspace: Workspace
+    ) throws(HTTPFailure) -> DownloadPlace {
+        switch wishes.place {
+        case .temporary:
+            return try DownloadPlace(
+                directory: try workspace.downloads(), name: "outrider_\(hex(.random(in: 0...UInt64.max)))",
+                replaces: false, creating: false)
+        case .path(let path):
+            return try DownloadPlace(path: path, replaces: wishes.replaces, creating: wishes.createsDirectories)
+        case .directory(let directory, let name):
+            return try DownloadPlace(
+                directory: try DownloadPlace.absolute(directory), name: name ?? suggested ?? FileName.fallback,
+                replaces: wishes.replaces, creating: wishes.createsDirectories)
+        }
+    }
+
+    /// What resume data names: it is used only if it is a partial file of ours.
+    private static func resume(
+        _ journal: DownloadJournal, _ wishes: DownloadSpec.Wishes, _ suggested: String?, _ workspace: Workspace
+    ) throws(HTTPFailure) -> Opened {
+        let slash = journal.partial.lastIndex(of: "/") ?? journal.partial.startIndex
+        let name = String(journal.partial[journal.partial.index(after: slash)...])
+        guard PartialName.isPartial(name) else { throw unusable("it names no partial file of a download") }
+        let directory = slash == journal.partial.startIndex ? "/" : String(journal.partial[..<slash])
+        var wishes = wishes
+        if wishes.place == .temporary, let target = journal.target {
+            wishes.place = .path(target)
+            wishes.replaces = wishes.replaces || journal.replaces
+        }
+        if case .directory(let where_, nil) = wishes.place, let target = journal.target {
+            let last = target.split(separator: "/").last.map(String.init)
+            wishes.place = .directory(where_, name: last ?? suggested)
+        }
+        let home: DownloadPlace
+        do throws(HTTPFailure) {
+            home = try DownloadPlace(directory: directory, name: name, replaces: false, creating: false)
+        } catch {
+            throw unusable(error.message, error.underlying)
+        }
+        let place = try place(wishes, suggested, workspace)
+        try place.check()
+        let file = try PartialFile(in: home, named: name, url: journal.url, mustExist: true)
+        let isTemporary = wishes.place == .temporary
+        // what stands beside the file is newer than what the client was given
+        let hasSome = file.adopt(file.written() ?? journal)
+        file.change { journal in
+            journal.target = isTemporary ? nil : place.path
+            journal.replaces = wishes.replaces
+        }
+        return Opened(place: place, file: file, isTemporary: isTemporary, hasSome: hasSome)
+    }
+
+    private static func unusable(_ why: String, _ underlying: HTTPFailure.Underlying? = nil) -> HTTPFailure {
+        HTTPFailure(.resumeDataUnusable, "the resume data cannot be used: \(why)", underlying: underlying)
+    }
+
+    private static func hex(_ number: UInt64) -> String { String(number, radix: 16) }
+}
+
+/// What an interrupted download to that path has left; nil for nothing. Throws destinationBusy while one is under way.
+package func interruptedDownload(to path: String) async throws(HTTPFailure) -> DownloadJournal? {
+    try await offLoop { () throws(HTTPFailure) in
+        let place = try DownloadPlace(path: path, replaces: true, creating: false)
+        let name = PartialName.partial(of: place.name)
+        var info = stat()
+        guard fstatat(place.descriptor, name, &info, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+        let file = try PartialFile(in: place, url: "", mustExist: true)
+        guard var journal = file.written() else { return nil }
+        journal.partial = file.path
+        journal.target = place.path
+        return journal
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import CLinux
+import Glibc
+import OutriderHTTP
+
+/// Where a file arrives: a directory, held open, and a name in it. Whatever becomes of the path meanwhile, the file arrives
+/// in that directory. All calls block.
+final class DownloadPlace: Sendable {
+    let directory: String
+    let name: String
+    let replaces: Bool
+    let descriptor: CInt
+
+    var path: String { directory == "/" ? "/\(name)" : "\(directory)/\(name)" }
+
+    /// Throws downloadedFileMoveFailed where the directory is not there, or cannot be made.
+    init(directory: String, name: String, replaces: Bool, creating: Bool) throws(HTTPFailure) {
+        self.directory = directory
+        self.name = name
+        self.replaces = replaces
+        if creating { Self.make(directory) }
+        descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if descriptor < 0 { throw Self.failure("the directory \(directory) cannot be used", directory) }
+    }
+
+    /// - Parameter path: absolute, or below the home directory as `~/…`.
+    convenience init(path: String, replaces: Bool, creating: Bool) throws(HTTPFailure) {
+        let path = try Self.absolute(path)
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        let name = String(path[path.index(after: slash)...])
+        if let fault = FileName.fault(name) {
+            throw HTTPFailure(.destinationUnsafe, "the name of \(path) \(fault)", details: [.path(path)])
+        }
+        let directory = slash == path.startIndex ? "/" : String(path[..<slash])
+        try self.init(directory: directory, name: name, replaces: replaces, creating: creating)
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    static func absolute(_ path: String) throws(HTTPFailure) -> String {
+        var path = path
+        if path == "~" || path.hasPrefix("~/"), let home = getenv("HOME") {
+            path = String(cString: home) + path.dropFirst()
+        }
+        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+        guard path.hasPrefix("/"), !path.utf8.contains(0) else {
+            throw HTTPFailure(
+                .downloadedFileMoveFailed, "the path must be absolute, or begin with ~/, and hold no U+0000",
+                details: [.path(path)])
+        }
+        return path
+    }
+
+    private static func make(_ directory: String) {
+        if mkdir(directory, 0o777) == 0 || errno != ENOENT { return }
+        guard let slash = directory.lastIndex(of: "/"), slash != directory.startIndex else { return }
+        make(String(directory[..<slash]))
+        _ = mkdir(directory, 0o777)
+    }
+
+    /// Throws destinationExists, or destinationUnsafe for anything but a regular file.
+    func check() throws(HTTPFailure) {
+        var info = stat()
+        guard fstatat(descriptor, name, &info, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+        let what =
+            switch info.st_mode & S_IFMT {
+            case S_IFREG: ""
+            case S_IFLNK: "a symbolic link"
+            case S_IFDIR: "a directory"
+            case S_IFIFO: "a pipe"
+            case S_IFSOCK: "a socket"
+            default: "a device"
+            }
+        guard what.isEmpty else {
+            throw HTTPFailure(
+                .destinationUnsafe, "\(path) is \(what), and no file may take its place: choose another path",
+                details: [.path(path)])
+        }
+        if !replaces { throw taken }
+    }
+
+    var taken: HTTPFailure {
+        HTTPFailure(
+            .destinationExists, "\(path) exists already; choose another path or set replace", details: [.path(path)])
+    }
+
+    /// Puts a file of that name in the directory in the place. Throws destinationExists, and downloadedFileMoveFailed; an
+    /// EXDEV in it says that it lies in another file system.
+    func take(_ file: String, from directory: borrowing DownloadPlace) throws(HTTPFailure) {
+        let from = directory.descriptor
+        if replaces {
+            if renameat(from, file, descriptor, name) == 0 { return }
+            throw moveFailure(directory, file)
+        }
+        // RENAME_NOREPLACE: never replaces, whoever else is writing
+        if renameat2(from, file, descriptor, name, 1) == 0 { return }
+        if errno == EEXIST { throw taken }
+        guard errno == EINVAL || errno == ENOSYS else { throw moveFailure(directory, file) }
+        if linkat(from, file, descriptor, name, 0) == 0 {
+            unlinkat(from, file, 0)
+        } else if errno == EEXIST {
+            throw taken
+        } else {
+            throw moveFailure(directory, file)
+        }
+    }
+
+    private func moveFailure(_ directory: borrowing DownloadPlace, _ file: String) -> HTTPFailure {
+        var failure = Self.failure("the file could not be moved to \(path)", path)
+        failure.details.append(.source("\(directory.directory)/\(file)"))
+        return failure
+    }
+
+    /// Makes new names durable; a file system that cannot has lost nothing we promised.
+    func sync() { fsync(descriptor) }
+
+    func remove(_ name: String) { unlinkat(descriptor, name, 0) }
+
+    static func failure(_ what: String, _ path: String) -> HTTPFailure {
+        let code = errno
+        let reason = String(cString: strerror(code))
+        return HTTPFailure(
+            .downloadedFileMoveFailed, "\(what): \(reason.lowercased())",
+            underlying: HTTPFailure.Underlying(.posix, Int(code), reason), details: [.path(path)])
+    }
+}

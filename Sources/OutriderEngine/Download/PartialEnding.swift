@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderHTTP
+import Synchronization
+
+/// What becomes of a partial file in the end. All calls block.
+extension PartialFile {
+    private static let pieceBytes = 1 << 20
+
+    /// Gives the whole file its name: durable first, then moved, so that whatever happens the name stands for all of it or
+    /// for nothing. Throws what `DownloadPlace.take` throws, and fileWriteFailed; the partial file stays then.
+    func publish(to place: DownloadPlace) throws(HTTPFailure) {
+        try place.check()
+        if fsync(descriptor) != 0 { throw Self.failure("could not write \(path)", path) }
+        do throws(HTTPFailure) {
+            try place.take(name, from: home)
+        } catch {
+            guard error.underlying?.code == Int(EXDEV) else { throw error }
+            try copy(to: place)
+        }
+        place.sync()
+        _ = close()
+    }
+
+    /// To another file system: written beside its place, as if it came from the network.
+    private func copy(to place: DownloadPlace) throws(HTTPFailure) {
+        let copy = try PartialFile(in: place, url: journal.url)
+        try copy.reset { _ in }
+        do throws(HTTPFailure) {
+            var offset: Int64 = 0
+            while let piece = try read(at: offset) {
+                try copy.append(piece, at: offset)
+                offset &+= Int64(piece.count)
+            }
+            if fsync(copy.descriptor) != 0 { throw Self.failure("could not write \(copy.path)", copy.path) }
+            try place.take(copy.name, from: place)
+        } catch {
+            copy.discard()
+            throw error
+        }
+        _ = copy.close()
+        discard()
+    }
+
+    private func append(_ bytes: [UInt8], at offset: Int64) throws(HTTPFailure) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { raw in
+                let start = raw.baseAddress.map { $0 + written }
+                return pwrite(descriptor, start, raw.count - written, off_t(offset) + off_t(written))
+            }
+            if count < 0, errno == EINTR { continue }
+            if count <= 0 { throw Self.failure("could not write \(path)", path) }
+            written += count
+        }
+    }
+
+    /// Removes it, and what is written down of it.
+    func discard() {
+        if close() { home.remove(name) }
+    }
+
+    /// Nil at the end.
+    private func read(at offset: Int64) throws(HTTPFailure) -> [UInt8]? {
+        var got = 0
+        var fault: CInt = 0
+        let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceBytes) { buffer, filled in
+            repeat {
+                got = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+            } while got < 0 && errno == EINTR
+            fault = errno
+            filled = max(0, got)
+        }
+        errno = fault
+        if got < 0 { throw Self.failure("could not read \(path)", path) }
+        return got == 0 ? nil : piece
+    }
+
+    /// Reads what has gone by before anybody counted it in, up to there.
+    func catchUp(_ algorithms: Set<Checksum.Algorithm>, to end: Int64) throws(HTTPFailure) {
+        var work = digests.withLock { $0 }
+        if work.algorithms != algorithms || work.count > end { work = DigestRunner(algorithms) }
+        if work.isEmpty { return digests.withLock { $0 = work } }
+        while work.count < end, let piece = try read(at: work.count) {
+            let most = Int(clamping: end &- work.count)
+            piece.withUnsafeBytes { work.update(UnsafeRawBufferPointer(rebasing: $0.prefix(most))) }
+        }
+        digests.withLock { $0 = work }
+    }
+
+    /// Throws checksumMismatch at the first digest that is not the file's.
+    func check(_ checksums: [Checksum]) throws(HTTPFailure) {
+        guard !checksums.isEmpty else { return }
+        try catchUp(digests.withLock { $0.algorithms }.union(checksums.map(\.algorithm)), to: held.count)
+        for checksum in checksums {
+            let actual = digests.withLock { $0.digest(checksum.algorithm) } ?? []
+            if actual != checksum.bytes { throw checksum.mismatch(actual) }
+        }
+    }
+
+    /// All of it, for a short one that gets no name.
+    func bytes() throws(HTTPFailure) -> [UInt8] {
+        var all: [UInt8] = []
+        while let piece = try read(at: Int64(all.count)) { all += piece }
+        return all
+    }
+}

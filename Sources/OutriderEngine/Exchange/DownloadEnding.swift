@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+import Synchronization
+
+/// What becomes of the file of a download when its exchange ends.
+extension DownloadRun {
+    struct Ending {
+        var body = ExchangeOutcome.Body.none
+        var size = 0
+        var failure: HTTPFailure?
+        var resumeData: String?
+        var suggestedName: String?
+    }
+
+    /// The file as it is now, for those who look at it before it has its name.
+    func whole(contentType: String?) -> ExchangeOutcome.Body {
+        guard let file else { return .none }
+        return .kept(
+            KeptBody(
+                arrivedAt: file.path, size: Int(clamping: file.held.count), quota: exchange.quota,
+                contentType: contentType))
+    }
+
+    /// What the client's code is asked about.
+    var arrived: ArrivedFile? {
+        let name = state.withLock { $0.suggestedName }
+        return file.map { ArrivedFile(path: $0.path, size: $0.held.count, suggestedName: name ?? FileName.fallback) }
+    }
+
+    /// It goes there.
+    func send(to destination: ArrivedFile.Destination) { state.withLock { $0.destination = destination } }
+
+    /// Gives the file its name, or keeps what is worth being kept.
+    func end(_ failure: HTTPFailure?, contentType: String?) async -> Ending {
+        var ending = Ending(failure: failure, suggestedName: state.withLock { $0.suggestedName })
+        guard let file else { return ending }
+        defer { file.letGo() }
+        // from here on nobody can cancel it: either the file gets its name, or it is said why not
+        ending.failure = exchange.settle() ?? failure
+        ending.size = Int(clamping: file.held.count)
+        if ending.failure == nil {
+            do throws(HTTPFailure) {
+                ending.body = try await publish(file, contentType)
+                return ending
+            } catch {
+                ending.failure = error
+            }
+        }
+        await keep(file, &ending, contentType)
+        return ending
+    }
+
+    private func publish(_ file: PartialFile, _ contentType: String?) async throws(HTTPFailure) -> ExchangeOutcome.Body
+    {
+        let (opened, destination) = state.withLock { ($0.opened, $0.destination) }
+        guard let opened else { return .none }
+        let size = Int(clamping: file.held.count)
+        let quota = exchange.quota
+        let isTemporary = opened.isTemporary && destination == nil
+        if isTemporary, !quota.takeFile(size) {
+            throw HTTPFailure(
+                .limitExceeded,
+                "the kept files would exceed \(quota.limits.files) bytes; give a destination, or release some",
+                sent: .sent)
+        }
+        do throws(HTTPFailure) {
+            let path = try await offLoop { () throws(HTTPFailure) in
+                var place = opened.place
+                if let destination {
+                    place = try DownloadPlace(
+                        path: destination.path, replaces: destination.replaces,
+                        creating: destination.createsDirectories)
+                }
+                try file.publish(to: place)
+                return place.path
+            }
+            let body =
+                isTemporary
+                ? KeptBody(file: path, size: size, quota: quota, contentType: contentType)
+                : KeptBody(arrivedAt: path, size: size, quota: quota, contentType: contentType)
+            return .kept(body)
+        } catch {
+            if isTemporary { quota.giveFile(size) }
+            throw error
+        }
+    }
+
+    /// Bodies up to so many bytes are handed over although their file gets no name: they say what went wrong.
+    private static let shownBytes = 1 << 20
+
+    private func keep(_ file: PartialFile, _ ending: inout Ending, _ contentType: String?) async {
+        guard let failure = ending.failure else { return }
+        if isKept(after: failure, file) {
+            await background { _ = file.save() }
+            ending.resumeData = file.journal.resumeData
+            return
+        }
+        let (stage, isMoveFault) = (state.withLock { $0.stage }, failure.kind.isAboutPlace)
+        if stage == .complete, !isMoveFault, failure.kind != .checksumMismatch, ending.size <= Self.shownBytes {
+            ending.body = await unnamed(file, contentType)
+        }
+        await background { file.discard() }
+    }
+
+    /// What came instead of the file: an error page, say.
+    private func unnamed(_ file: PartialFile, _ contentType: String?) async -> ExchangeOutcome.Body {
+        let bytes = await background { (try? file.bytes()) ?? [] }
+        guard !bytes.isEmpty, exchange.quota.takeMemory(bytes.count) else { return .none }
+        return .kept(KeptBody(memory: bytes, quota: exchange.quota, contentType: contentType))
+    }
+
+    private func isKept(after failure: HTTPFailure, _ file: PartialFile) -> Bool {
+        let (stage, isResumable) = state.withLock { ($0.stage, $0.isResumable) }
+        if failure.kind == .explicitlyCancelled, !exchange.keepsPartial, !wishes.resumes { return false }
+        switch stage {
+        case .untouched: return isResumable && file.held.count > 0
+        case .taking:
+            guard isResumable, ResumeRule.mayResume(file.journal.version, isVerified: !wishes.checksums.isEmpty) else {
+                return false
+            }
+            return file.held.count > 0 || failure.kind == .insufficientSpace
+        // all there, and only the place was wrong
+        case .complete: return isResumable && (failure.kind.isAboutPlace || failure.kind.isEnd)
+        }
+    }
+}
+
+extension HTTPFailure.Kind {
+    /// The bytes are right, and could not be put where they belong.
+    fileprivate var isAboutPlace: Bool {
+        switch self {
+        case .downloadedFileMoveFailed, .destinationExists, .destinationUnsafe, .destinationBusy, .fileWriteFailed,
+            .insufficientSpace, .limitExceeded:
+            true
+        default: false
+        }
+    }
+}
+
+/// What a runner does for a download.
+extension ExchangeRunner {
+    mutating func receive(
+        _ body: any AttemptResponseBody, for download: DownloadRun, _ machine: inout ExchangeMachine
+    ) async -> ExchangeMachine.Step {
+        guard let attempt else { return machine.failed(.unbuilt) }
+        do throws(HTTPFailure) {
+            let isWhole = try await download.receive(body, attempt)
+            note(body.timeline)
+            guard isWhole else {
+                answer = nil
+                return machine.unfinished()
+            }
+            await askWhere(download, attempt, machine)
+            return machine.received()
+        } catch {
+            giveUp()
+            return machine.failed(error)
+        }
+    }
+
+    /// The client's code may say where the file goes, now that it is there.
+    private func askWhere(_ download: DownloadRun, _ attempt: Attempt, _ machine: borrowing ExchangeMachine) async {
+        guard let name = download.wishes.destinationCode, let advisor = exchange.advisor, let file = download.arrived
+        else { return }
+        do throws(HTTPFailure) {
+            let place = try await advisor.destination(name, file, moment(attempt, machine))
+            if let place { download.send(to: place) }
+        } catch {
+            // without an answer it goes where it would go anyway
+        }
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+import Synchronization
+
+/// Bringing the bytes of a download into its file.
+extension DownloadRun {
+    /// Takes in the body. False where something is missing after it, and is to be asked for. What came before a failure is
+    /// written.
+    func receive(_ body: any AttemptResponseBody, _ attempt: Attempt) async throws(HTTPFailure) -> Bool {
+        guard let file else { return true }
+        let (coming, fresh) = state.withLock { ($0.coming, $0.fresh) }
+        guard let coming else {
+            try await finish(body, file)
+            return true
+        }
+        try await begin(file, fresh, url: attempt.url.description)
+        let before = file.held.count
+        let pieces = divided(coming, file)
+        if pieces.count > 1 {
+            try await take(body, pieces, attempt, file)
+        } else {
+            try await take(body, coming, to: file)
+        }
+        return try await isWhole(body, file, since: before)
+    }
+
+    /// Clears the file for something new, or sees to it that there is room for the rest.
+    private func begin(_ file: PartialFile, _ fresh: ResourceVersion?, url: String) async throws(HTTPFailure) {
+        let algorithms = Set(state.withLock { $0.checksums }.map(\.algorithm))
+        try await offLoop { () throws(HTTPFailure) in
+            if let fresh {
+                try file.reset { journal in
+                    journal.version = fresh
+                    journal.url = url
+                    journal.isSequential = true
+                }
+            }
+            try file.catchUp(algorithms, to: file.held.prefix)
+        }
+        state.withLock { state in
+            state.stage = .taking
+            state.received = file.held.count
+        }
+        exchange.continues(at: file.held.count)
+        guard let total else { return }
+        try await offLoop { () throws(HTTPFailure) in try file.checkRoom(for: max(0, total &- file.held.count)) }
+    }
+
+    /// One range of the file from one body; the rest of a body that has more is not read.
+    private func take(
+        _ body: any AttemptResponseBody, _ range: Range<Int64>, to file: PartialFile, stopsEarly: Bool = false
+    ) async throws(HTTPFailure) {
+        let writer = PartWriter(file, at: range.lowerBound, exchange.surroundings.executors)
+        var left = range.upperBound &- range.lowerBound
+        do throws(HTTPFailure) {
+            while !(stopsEarly && left == 0), var chunk = try await body.next() {
+                if chunk.readableBytes > left {
+                    guard stopsEarly, let length = Int(exactly: left), let part = chunk.readSlice(length: length) else {
+                        throw HTTPFailure(
+                            .malformedResponse, "the server sent more bytes than it had announced", phase: .response,
+                            sent: .sent)
+                    }
+                    chunk = part
+                }
+                let count = chunk.readableBytes
+                left &-= Int64(count)
+                try await writer.take(chunk)
+                if !advanced(by: count) { await exchange.untilResumed() }
+                let pause = pause(after: count)
+                if pause > 0.001 { try? await Task.sleep(for: .seconds(pause)) }
+                if let cancellation = exchange.cancellation { throw cancellation }
+            }
+        } catch {
+            // what has come is worth having, though the failure is another one
+            do throws(HTTPFailure) { try await writer.finish() } catch {}
+            throw error
+        }
+        try await writer.finish()
+        if stopsEarly { body.abandon() }
+    }
+
+    // MARK: several at once
+
+    /// What several requests are to bring at the same time; one piece for one request.
+    private func divided(_ coming: Range<Int64>, _ file: PartialFile) -> [Range<Int64>] {
+        let isFirst = state.withLock { state in
+            defer { state.isDivided = true }
+            return !state.isDivided && state.isResumable
+        }
+        let version = file.journal.version
+        guard wishes.segments > 1, isFirst, let total, version.isRecognizable else { return [coming] }
+        var gaps = file.held.gaps(of: total)
+        // the body that is coming brings the first piece
+        guard let first = gaps.first, first.lowerBound == coming.lowerBound else { return [coming] }
+        gaps[0] = first.lowerBound..<min(first.upperBound, coming.upperBound)
+        return SegmentPlan.pieces(gaps, wishes.segments)
+    }
+
+    private func take(
+        _ body: any AttemptResponseBody, _ pieces: [Range<Int64>], _ attempt: Attempt, _ file: PartialFile
+    ) async throws(HTTPFailure) {
+        file.change { $0.isSequential = false }
+        let executor = exchange.surroundings.executors.current
+        let failure = await withTaskGroup(of: HTTPFailure?.self) { group in
+            for piece in pieces.dropFirst() {
+                group.addTask(executorPreference: executor) { await self.fetch(piece, like: attempt, file) }
+            }
+            var first: HTTPFailure?
+            do throws(HTTPFailure) {
+                try await take(body, pieces[0], to: file, stopsEarly: true)
+            } catch {
+                first = error
+                group.cancelAll()
+            }
+            while let failure = await group.next() {
+                guard first == nil, let failure else { continue }
+                first = failure
+                group.cancelAll()
+            }
+            return first
+        }
+        if let failure { throw failure }
+    }
+
+    /// One piece by a request of its own. What the server does not give is left for later.
+    private func fetch(_ piece: Range<Int64>, like attempt: Attempt, _ file: PartialFile) async -> HTTPFailure? {
+        var attempt = attempt
+        attempt.fields.remove("If-Range")
+        attempt.fields.set("Range", "bytes=\(piece.lowerBound)-\(piece.upperBound &- 1)")
+        do throws(HTTPFailure) {
+            let answer = try await exchange.surroundings.transport.send(attempt, observer: Unheard())
+            let rule = ResumeRule(
+                asked: piece, version: file.journal.version, held: file.held, isVerified: !wishes.checksums.isEmpty)
+            let verdict = rule.verdict(status: answer.status, answer.fields, length: answer.body.expectedBytes)
+            guard case .part(let range, _) = verdict else {
+                answer.body.abandon()
+                return nil
+            }
+            try await take(answer.body, range, to: file)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    // MARK: the end of it
+
+    /// Whether everything is there; if so it is looked at, and a digest that is wrong is thrown.
+    private func isWhole(
+        _ body: any AttemptResponseBody, _ file: PartialFile, since before: Int64
+    ) async throws(HTTPFailure) -> Bool {
+        let held = file.held
+        if let total, !held.gaps(of: total).isEmpty {
+            guard held.count > before else {
+                throw HTTPFailure(
+                    .connectionLost, "the server sends nothing of what is missing", phase: .response, sent: .sent)
+            }
+            return false
+        }
+        try await finish(body, file)
+        return true
+    }
+
+    private func finish(_ body: any AttemptResponseBody, _ file: PartialFile) async throws(HTTPFailure) {
+        state.withLock { state in
+            state.stage = .complete
+            state.total = file.held.end
+            state.received = file.held.end
+        }
+        let declared = wishes.checksDigests ? Checksum.declared(body.trailers, isWhole: false) : []
+        let checksums = state.withLock { $0.checksums } + declared
+        if !checksums.isEmpty { try await offLoop { () throws(HTTPFailure) in try file.check(checksums) } }
+        _ = advanced(by: 0)
+    }
+}
+
+/// Nobody listens to the parts of a download one by one.
+private struct Unheard: AttemptObserver {
+    func sending(_ control: any AttemptControl) {}
+
+    func bodySent(_ bytes: Int64, onWire: Int64?) {}
+
+    func bodyEnded() {}
+
+    func informational(status: Int, fields: HTTPFields) {}
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import OutriderJSON
+
+/// A digest that a file must have.
+package struct Checksum: Sendable, Equatable {
+    /// The names of RFC 9530 and of its registry, but for `sha-384`, which people publish all the same.
+    package enum Algorithm: String, Sendable, CaseIterable {
+        case sha256 = "sha-256"
+        case sha384 = "sha-384"
+        case sha512 = "sha-512"
+        case sha1 = "sha-1"
+        case md5
+
+        package var byteCount: Int {
+            switch self {
+            case .sha256: 32
+            case .sha384: 48
+            case .sha512: 64
+            case .sha1: 20
+            case .md5: 16
+            }
+        }
+
+        /// Whether what a server says in it is worth anything (RFC 9530 section 5).
+        var isActive: Bool { self == .sha256 || self == .sha512 }
+    }
+
+    package var algorithm: Algorithm
+    package var bytes: [UInt8]
+
+    package init(_ algorithm: Algorithm, _ bytes: [UInt8]) {
+        self.algorithm = algorithm
+        self.bytes = bytes
+    }
+
+    /// As people write it: in hexadecimal, or in base64. Nil for anything else, or of another length.
+    package init?(_ algorithm: Algorithm, text: String) {
+        self.algorithm = algorithm
+        if text.utf8.count == 2 * algorithm.byteCount {
+            var bytes: [UInt8] = []
+            var digits = text.utf8[...]
+            while let high = digits.popFirst(), let low = digits.popFirst() {
+                guard let high = PercentEncoding.value(high), let low = PercentEncoding.value(low) else { return nil }
+                bytes.append(high << 4 | low)
+            }
+            self.bytes = bytes
+            return
+        }
+        guard let bytes = Base64.decode(text), bytes.count == algorithm.byteCount else { return nil }
+        self.bytes = bytes
+    }
+
+    /// In hexadecimal.
+    package var text: String { Self.hex(bytes) }
+
+    package static func hex(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count &* 2)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// What the answer says of the whole file, in Repr-Digest, or in Content-Digest where the answer is the whole: a
+    /// dictionary of byte sequences (RFC 9530 section 2, RFC 8941 section 3.2). Only algorithms that are still safe.
+    package static func declared(_ fields: HTTPFields, isWhole: Bool) -> [Checksum] {
+        var found: [Checksum] = []
+        let values = fields.all("Repr-Digest") + (isWhole ? fields.all("Content-Digest") : [])
+        for item in values.flatMap(FieldRules.listed) {
+            guard let equals = item.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let key = String(FieldRules.trimmed(item[..<equals]))
+            guard let algorithm = Algorithm(rawValue: key), algorithm.isActive else { continue }
+            let value = item[item.utf8.index(after: equals)...].utf8.prefix { $0 != UInt8(ascii: ";") }
+            let text = String(FieldRules.trimmed(Substring(value)))
+            guard text.utf8.count > 2, text.hasPrefix(":"), text.hasSuffix(":") else { continue }
+            guard let bytes = Base64.decode(String(text.dropFirst().dropLast())), bytes.count == algorithm.byteCount
+            else { continue }
+            let checksum = Checksum(algorithm, bytes)
+            if !found.contains(checksum) { found.append(checksum) }
+        }
+        return found
+    }
+
+    /// Why the file is not the one that was wanted, by its digest.
+    package func mismatch(_ actual: [UInt8]) -> HTTPFailure {
+        HTTPFailure(
+            .checksumMismatch,
+            "the \(algorithm.rawValue) of what arrived is \(Self.hex(actual)), not \(text): the file is not kept",
+            sent: .sent,
+            details: [.algorithm(algorithm.rawValue), .expected(text), .actual(Self.hex(actual))])
+    }
+}

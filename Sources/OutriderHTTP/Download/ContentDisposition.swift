@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What a Content-Disposition field says (RFC 6266), read as leniently as servers write it.
+package struct ContentDisposition: Sendable, Equatable {
+    /// In lower case: `attachment`, `inline`; empty where the server left it out.
+    package private(set) var type = ""
+    /// The name as the server gave it, decoded: never a path before `FileName` has seen it. What `filename*` says comes
+    /// before what `filename` says (section 4.3); of two of a kind the first counts.
+    package private(set) var filename: String?
+
+    package init(parsing text: String) {
+        var scanner = DispositionScanner(text)
+        var plain: String?
+        var extended: String?
+        if !scanner.beginsWithParameter { type = scanner.word().lowercased() }
+        while let (name, value, isQuoted) = scanner.parameter() {
+            switch name.lowercased() {
+            case "filename" where plain == nil: plain = String(decoding: value, as: UTF8.self)
+            case "filename*" where extended == nil && !isQuoted: extended = Self.extended(value)
+            default: continue
+            }
+        }
+        filename = extended ?? plain
+    }
+
+    /// An extended value: charset, quote, language, quote, percent-encoded bytes (RFC 8187 section 3.2.1). Nil where it is
+    /// broken or in a charset that the RFC does not know; RFC 5987 knew ISO-8859-1, too.
+    private static func extended(_ value: [UInt8]) -> String? {
+        let quote = UInt8(ascii: "'")
+        let parts = value.split(separator: quote, maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        let bytes = PercentEncoding.decode(parts[2])
+        switch String(decoding: parts[0], as: UTF8.self).lowercased() {
+        case "utf-8": return String(validating: bytes, as: UTF8.self)
+        case "iso-8859-1": return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        default: return nil
+        }
+    }
+}
+
+/// Walks over `type; name=value; name="quoted"`. What makes no sense is skipped up to the next semicolon.
+private struct DispositionScanner {
+    private let bytes: [UInt8]
+    private var index = 0
+
+    init(_ text: String) { bytes = Array(text.utf8) }
+
+    /// Some servers leave the type out.
+    var beginsWithParameter: Bool {
+        let first = bytes.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "\"") }
+        return first.contains(UInt8(ascii: "="))
+    }
+
+    /// Up to a space, a semicolon or an equals sign.
+    mutating func word() -> String {
+        skipSpace()
+        let start = index
+        while index < bytes.count, !Self.ends(bytes[index]) { index += 1 }
+        return String(decoding: bytes[start..<index], as: UTF8.self)
+    }
+
+    /// The next parameter; nil at the end.
+    mutating func parameter() -> (name: String, value: [UInt8], isQuoted: Bool)? {
+        while index < bytes.count {
+            while index < bytes.count, Self.isSpace(bytes[index]) || bytes[index] == UInt8(ascii: ";") { index += 1 }
+            let name = word()
+            skipSpace()
+            guard index < bytes.count, bytes[index] == UInt8(ascii: "=") else {
+                skipToSemicolon()
+                continue
+            }
+            index += 1
+            skipSpace()
+            if index < bytes.count, bytes[index] == UInt8(ascii: "\"") { return (name, quoted(), true) }
+            return (name, bare(), false)
+        }
+        return nil
+    }
+
+    /// A quoted string (RFC 9110 section 5.6.4); one without its end goes as far as the text does.
+    private mutating func quoted() -> [UInt8] {
+        var value: [UInt8] = []
+        index += 1
+        while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
+            // a backslash before a letter is no escape but a path of Windows
+            if bytes[index] == UInt8(ascii: "\\"), index + 1 < bytes.count, Self.isEscaped(bytes[index + 1]) {
+                index += 1
+            }
+            value.append(bytes[index])
+            index += 1
+        }
+        index += 1
+        return value
+    }
+
+    /// Up to the semicolon: servers forget the quotes around spaces.
+    private mutating func bare() -> [UInt8] {
+        let start = index
+        skipToSemicolon()
+        var end = index
+        while end > start, Self.isSpace(bytes[end - 1]) { end -= 1 }
+        return Array(bytes[start..<end])
+    }
+
+    private mutating func skipSpace() {
+        while index < bytes.count, Self.isSpace(bytes[index]) { index += 1 }
+    }
+
+    private mutating func skipToSemicolon() {
+        while index < bytes.count, bytes[index] != UInt8(ascii: ";") { index += 1 }
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") }
+
+    private static func ends(_ byte: UInt8) -> Bool {
+        isSpace(byte) || byte == UInt8(ascii: ";") || byte == UInt8(ascii: "=")
+    }
+}

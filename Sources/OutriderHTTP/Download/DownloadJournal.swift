@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// What is written down of an unfinished download, so that it can go on after anything: one line of JSON, and the checksum
+/// of that line. The same text, in base64, is a client's resume data.
+package struct DownloadJournal: Sendable, Equatable {
+    /// The URL that answered; redirects are met again.
+    package var url: String
+    /// The file that holds what has come, an absolute path.
+    package var partial: String
+    /// Where it is to go; nil for a private file.
+    package var target: String?
+    package var replaces = false
+    package var version = ResourceVersion()
+    /// Bytes that have reached the medium.
+    package var held = HeldRanges()
+    /// Whether it is written from the first byte to the last, so that its size says how much is there.
+    package var isSequential = true
+    /// The boot of the machine during which it was written: until the next, what was written later is there, too.
+    package var boot: String
+
+    package init(url: String, partial: String, boot: String) {
+        self.url = url
+        self.partial = partial
+        self.boot = boot
+    }
+
+    private static let format: Int64 = 1
+    /// The longest text that is read, in bytes.
+    package static let mostBytes = 64 << 10
+
+    /// In place of resume data that says nothing: nothing can be gone on with, which ends the download (1802).
+    package static let unusable = DownloadJournal(url: "http://localhost/", partial: "/", boot: "")
+
+    // MARK: writing
+
+    package var bytes: [UInt8] {
+        let line = JSONWriter.bytes(of: self)
+        return line + [UInt8(ascii: "\n")] + Array(Self.checksum(line[...]).utf8) + [UInt8(ascii: "\n")]
+    }
+
+    /// What a client is given to go on with.
+    package var resumeData: String { Base64.encode(bytes) }
+
+    /// What is there of it, of a file of so many bytes: during the boot in which it was written all that was written from
+    /// the first byte on, after another only what had reached the medium.
+    package func held(size: Int64, boot now: String) -> HeldRanges {
+        let known = held.clipped(to: size)
+        guard boot == now, !boot.isEmpty, isSequential, known.isPrefix else { return known }
+        return HeldRanges(first: min(size, version.total ?? size))
+    }
+
+    // MARK: reading
+
+    /// Nil for what is not whole, or not ours, or from a later version.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count <= Self.mostBytes, let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        let rest = bytes[(end + 1)...]
+        guard rest.elementsEqual((Self.checksum(bytes[..<end]) + "\n").utf8) else { return nil }
+        guard let object = (try? JSONParser.parse(Array(bytes[..<end])))?.object else { return nil }
+        guard object["format"]?.integer == Self.format, let url = object["url"]?.string,
+            let partial = object["partial"]?.string, partial.hasPrefix("/"), !partial.utf8.contains(0),
+            let boot = object["boot"]?.string, let held = Self.ranges(object["held"])
+        else { return nil }
+        self.init(url: url, partial: partial, boot: boot)
+        target = object["target"]?.string
+        replaces = object["replaces"] == .bool(true)
+        isSequential = object["sequential"] != .bool(false)
+        self.held = held
+        version = ResourceVersion(
+            total: object["total"]?.integer, etag: object["etag"]?.string,
+            lastModified: object["lastModified"]?.string, coding: object["coding"]?.string)
+        if let total = version.total, total < held.end { return nil }
+    }
+
+    package init?(resumeData: String) {
+        guard let bytes = Base64.decode(resumeData) else { return nil }
+        self.init(bytes)
+    }
+
+    private static func ranges(_ value: JSONValue?) -> HeldRanges? {
+        guard let pairs = value?.array, pairs.count <= HeldRanges.most else { return nil }
+        var held = HeldRanges()
+        for pair in pairs {
+            guard let ends = pair.array, ends.count == 2, let from = ends[0].integer, let to = ends[1].integer,
+                from >= 0, from < to
+            else { return nil }
+            held.insert(from..<to)
+        }
+        return held
+    }
+
+    /// FNV-1a of 64 bits: no single changed byte escapes it.
+    private static func checksum(_ bytes: ArraySlice<UInt8>) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in bytes {
+            hash ^= UInt64(byte)
+            hash = hash &* 0x0000_0100_0000_01b3
+        }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: max(0, 16 - digits.utf8.count)) + digits
+    }
+}
+
+extension DownloadJournal: JSONEncodable {
+    package func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("format", Int(Self.format))
+            writer.member("url", url)
+            writer.member("partial", partial)
+            writer.member("target", target)
+            if replaces { writer.member("replaces", true) }
+            writer.member("total", version.total)
+            writer.member("etag", version.etag)
+            writer.member("lastModified", version.lastModified)
+            writer.member("coding", version.coding)
+            if !isSequential { writer.member("sequential", false) }
+            writer.member("boot", boot)
+            writer.name("held")
+            writer.array { writer in
+                for range in held.ranges {
+                    writer.array { writer in
+                        writer.value(range.lowerBound)
+                        writer.value(range.upperBound)
+                    }
+                }
+            }
+        }
+    }
+}

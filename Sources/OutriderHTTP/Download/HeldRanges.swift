@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Which bytes of a file are there: ranges in order, that neither touch nor overlap.
+package struct HeldRanges: Sendable, Equatable {
+    package private(set) var ranges: [Range<Int64>] = []
+
+    /// The most ranges that are ever read from outside.
+    package static let most = 1024
+
+    package init() {}
+
+    /// The first bytes of a file.
+    package init(first count: Int64) {
+        if count > 0 { ranges = [0..<count] }
+    }
+
+    package mutating func insert(_ range: Range<Int64>) {
+        guard !range.isEmpty else { return }
+        var merged = range
+        var kept: [Range<Int64>] = []
+        kept.reserveCapacity(ranges.count &+ 1)
+        var index = 0
+        while index < ranges.count, ranges[index].upperBound < merged.lowerBound {
+            kept.append(ranges[index])
+            index &+= 1
+        }
+        while index < ranges.count, ranges[index].lowerBound <= merged.upperBound {
+            merged =
+                min(merged.lowerBound, ranges[index].lowerBound)..<max(merged.upperBound, ranges[index].upperBound)
+            index &+= 1
+        }
+        kept.append(merged)
+        kept.append(contentsOf: ranges[index...])
+        ranges = kept
+    }
+
+    /// How many bytes there are.
+    package var count: Int64 { ranges.reduce(0) { $0 &+ ($1.upperBound &- $1.lowerBound) } }
+
+    /// How many there are from the first on, without a gap.
+    package var prefix: Int64 {
+        guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
+        return first.upperBound
+    }
+
+    /// Whether they are the first bytes and no others.
+    package var isPrefix: Bool { ranges.isEmpty || ranges.count == 1 && ranges[0].lowerBound == 0 }
+
+    /// Where the last one ends.
+    package var end: Int64 { ranges.last?.upperBound ?? 0 }
+
+    /// What is missing of so many bytes; of an unknown length all that follows what there is.
+    package func gaps(of total: Int64?) -> [Range<Int64>] {
+        var gaps: [Range<Int64>] = []
+        var position: Int64 = 0
+        for range in ranges {
+            if range.lowerBound > position { gaps.append(position..<range.lowerBound) }
+            position = range.upperBound
+        }
+        let end = total ?? .max
+        if position < end { gaps.append(position..<end) }
+        return gaps
+    }
+
+    /// Without what lies behind the end of a file of so many bytes.
+    package func clipped(to count: Int64) -> HeldRanges {
+        var clipped = HeldRanges()
+        for range in ranges where range.lowerBound < count {
+            clipped.insert(range.lowerBound..<min(range.upperBound, count))
+        }
+        return clipped
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What the hidden files of an unfinished download are called, beside the file that it will be. The same every time, so that
+/// the next download to the same place finds them.
+package enum PartialName {
+    private static let partialEnding = ".outrider-part"
+    private static let journalEnding = ".outrider-journal"
+    /// Longer names are cut, so that theirs are not too long for a file system.
+    private static let mostBytes = 200
+
+    /// The file that holds what has come.
+    package static func partial(of name: String) -> String { hidden(name) + partialEnding }
+
+    /// What is written down of it.
+    package static func journal(of name: String) -> String { hidden(name) + journalEnding }
+
+    /// Whether a file of that name can be one of ours; nothing else is ever written to because of resume data.
+    package static func isPartial(_ name: String) -> Bool {
+        name.hasPrefix(".") && name.hasSuffix(partialEnding) && name.utf8.count > 1 + partialEnding.utf8.count
+            && !name.utf8.contains(UInt8(ascii: "/"))
+    }
+
+    /// The journal beside a partial file.
+    package static func journal(beside partial: String) -> String {
+        String(partial.dropLast(partialEnding.count)) + journalEnding
+    }
+
+    private static func hidden(_ name: String) -> String {
+        guard name.utf8.count > mostBytes else { return "." + name }
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        var stem = ""
+        for scalar in name.unicodeScalars {
+            guard stem.utf8.count &+ UTF8.width(scalar) <= mostBytes &- 20 else { break }
+            stem.unicodeScalars.append(scalar)
+        }
+        return ".\(stem)-\(String(hash, radix: 16))"
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Keeps a transfer to so many bytes a second: says how long to wait after each piece.
+///
+/// Time that was not used is not saved up beyond a tenth of a second, so that nothing comes in bursts.
+package struct RatePacer: Sendable {
+    private let bytesPerSecond: Double
+    /// When what has come would have come at that rate; in seconds since any fixed moment.
+    private var due: Double
+
+    private static let mostSaved = 0.1
+
+    package init(bytesPerSecond: Int, now: Double) {
+        self.bytesPerSecond = Double(max(1, bytesPerSecond))
+        due = now
+    }
+
+    /// Seconds to wait before more is read.
+    package mutating func wait(after bytes: Int, now: Double) -> Double {
+        due = max(due, now - Self.mostSaved) + Double(bytes) / bytesPerSecond
+        return max(0, due - now)
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Decides what an answer is to a file of which some bytes are there already.
+///
+/// Plain Range is sent, and the answer is compared with what was noted, rather than leaving the comparison to the server by
+/// If-Range: there are servers that ignore the one, the other, or both.
+package struct ResumeRule: Sendable {
+    package enum Verdict: Sendable, Equatable {
+        /// The body is all of it: what was there is replaced.
+        case whole(ResourceVersion)
+        /// The body is these bytes of the same version; the length of the whole may be news.
+        case part(Range<Int64>, total: Int64?)
+        /// Nothing is missing.
+        case complete
+        /// What is there is of no use: ask for the whole.
+        case restart
+        /// It cannot go on. What is there stays.
+        case fail(HTTPFailure)
+    }
+
+    /// What was asked for; nil for the whole.
+    package var asked: Range<Int64>?
+    /// What was noted of what is there.
+    package var version: ResourceVersion
+    package var held: HeldRanges
+    package var whenChanged: DownloadSpec.WhenChanged?
+    /// The digest of the whole is known beforehand: it will tell, whatever the validators say.
+    package var isVerified: Bool
+
+    package init(
+        asked: Range<Int64>?, version: ResourceVersion, held: HeldRanges, whenChanged: DownloadSpec.WhenChanged? = nil,
+        isVerified: Bool = false
+    ) {
+        self.asked = asked
+        self.version = version
+        self.held = held
+        self.whenChanged = whenChanged
+        self.isVerified = isVerified
+    }
+
+    /// Whether it is worth asking for the rest: what would come could be told from something else.
+    package static func mayResume(_ version: ResourceVersion, isVerified: Bool) -> Bool {
+        isVerified || version.isRecognizable
+    }
+
+    /// - Parameters:
+    ///   - length: what the body will have, where the answer says so.
+    ///   - isOwnRange: the caller asked for a range; then the part is the whole of what was wanted.
+    package func verdict(status: Int, _ fields: HTTPFields, length: Int64?, isOwnRange: Bool = false) -> Verdict {
+        guard let asked else { return unasked(status, fields, length, isOwnRange) }
+        switch status {
+        case 200: return ignored(fields, length)
+        case 206: return part(asked, fields)
+        case 412: return changed("the server says that its resource has changed", ResourceVersion(fields, total: nil))
+        case 416: return unsatisfied(fields)
+        default:
+            return .fail(
+                HTTPFailure(
+                    .unacceptableStatusCode,
+                    "the server answered the request for the rest with status \(status); what is there is kept",
+                    sent: .sent, details: [.status(status)]))
+        }
+    }
+
+    private func unasked(_ status: Int, _ fields: HTTPFields, _ length: Int64?, _ isOwnRange: Bool) -> Verdict {
+        if status == 206, !isOwnRange {
+            return .fail(
+                HTTPFailure(
+                    .malformedResponse, "the server sent a part (206) although the whole was asked for",
+                    phase: .response, sent: .sent))
+        }
+        return .whole(ResourceVersion(fields, total: length))
+    }
+
+    /// The server knows no ranges, or says with If-Range that it has another version.
+    private func ignored(_ fields: HTTPFields, _ length: Int64?) -> Verdict {
+        let whole = ResourceVersion(fields, total: length)
+        if whenChanged != .fail { return .whole(whole) }
+        return .fail(failure("the server sends the whole again (200)", whole))
+    }
+
+    private func part(_ asked: Range<Int64>, _ fields: HTTPFields) -> Verdict {
+        guard case .part(let range, let total)? = ContentRange(fields) else {
+            return .fail(
+                HTTPFailure(
+                    .malformedResponse, "the server sent a part (206) and does not say which: no valid Content-Range",
+                    phase: .response, sent: .sent))
+        }
+        let theirs = ResourceVersion(fields, total: total)
+        switch compared(with: theirs) {
+        case .same: break
+        case .different: return changed("the resource has changed", theirs)
+        case .unknown where whenChanged == .fail:
+            return .fail(failure("the server does not say whether its resource is the same", theirs))
+        case .unknown: return .restart
+        }
+        guard range.lowerBound == asked.lowerBound, range.upperBound <= asked.upperBound else {
+            return .fail(
+                HTTPFailure(
+                    .malformedResponse,
+                    "the server sent bytes from \(range.lowerBound) on, though those from \(asked.lowerBound) were "
+                        + "asked for",
+                    phase: .response, sent: .sent))
+        }
+        if let total, total < held.end { return changed("the resource has become shorter", theirs) }
+        return .part(range, total: total)
+    }
+
+    /// Asked for what follows the end: all is there if that is where the end was.
+    private func unsatisfied(_ fields: HTTPFields) -> Verdict {
+        var theirs = ResourceVersion(fields, total: nil)
+        guard case .none(let total)? = ContentRange(fields) else {
+            return changed("the server has nothing there (416)", theirs)
+        }
+        theirs.total = total
+        theirs.coding = version.coding
+        guard held.prefix == total, held.isPrefix, version.total ?? total == total else {
+            return changed("the resource has another length", theirs)
+        }
+        // an answer without a body need not have validators, but those that it has must be right
+        if compared(with: theirs) == .different { return changed("the resource has changed", theirs) }
+        return .complete
+    }
+
+    private func compared(with theirs: ResourceVersion) -> ResourceVersion.Comparison {
+        guard isVerified else { return version.compared(with: theirs) }
+        let lengths = (version.total, theirs.total)
+        if version.coding != theirs.coding { return .different }
+        if let ours = lengths.0, let other = lengths.1, ours != other { return .different }
+        return .same
+    }
+
+    private func changed(_ what: String, _ theirs: ResourceVersion) -> Verdict {
+        whenChanged == .restart ? .restart : .fail(failure(what, theirs))
+    }
+
+    private func failure(_ what: String, _ theirs: ResourceVersion) -> HTTPFailure {
+        HTTPFailure(
+            .resourceChanged,
+            "\(what): there was \(version.description), now there is \(theirs.description). What is there is kept; "
+                + "whenChanged: restart begins again",
+            sent: .sent, details: [.expected(version.description), .actual(theirs.description)])
+    }
+}

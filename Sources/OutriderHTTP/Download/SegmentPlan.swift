@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Divides what is missing of a file among several requests.
+package enum SegmentPlan {
+    /// Nobody is asked for less at once, in bytes: a request costs more than it brings.
+    package static let leastBytes: Int64 = 1 << 20
+
+    /// At most so many pieces, in order, that together are the gaps; the first begins where the first gap does. Where
+    /// there are more gaps than that, the rest is left for later.
+    package static func pieces(
+        _ gaps: [Range<Int64>], _ count: Int, leastBytes: Int64 = leastBytes
+    ) -> [Range<Int64>] {
+        let missing = gaps.reduce(Int64(0)) { $0 &+ ($1.upperBound &- $1.lowerBound) }
+        let count = max(1, min(Int64(count), missing / max(1, leastBytes)))
+        let share = max(1, missing / count &+ (missing % count == 0 ? 0 : 1))
+        var pieces: [Range<Int64>] = []
+        for gap in gaps {
+            var start = gap.lowerBound
+            while start < gap.upperBound, pieces.count < count {
+                let left = gap.upperBound &- start
+                // what would be left over is too little for a piece of its own
+                let isLast = left < share &+ leastBytes || pieces.count == count &- 1
+                let end = isLast ? gap.upperBound : start &+ share
+                pieces.append(start..<end)
+                start = end
+            }
+        }
+        return pieces
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// A DownloadSpec of the contract: a request whose body becomes a file.
+struct DownloadParameters: JSONDecodable {
+    var request: RequestParameters
+    var wishes: DownloadSpec.Wishes
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        try self.init(&fields)
+        try fields.finish()
+        try request.needURL()
+    }
+
+    /// Its members among others.
+    init(_ fields: inout JSONFields) throws(JSONComplaint) {
+        request = try RequestParameters(&fields, to: .file)
+        wishes = DownloadSpec.Wishes()
+        let destination: DestinationParameter? = try fields.optional("destination")
+        destination?.apply(to: &wishes)
+        if let checksums: ChecksumsParameter = try fields.optional("checksum") { wishes.checksums = checksums.list }
+        wishes.checksDigests = try fields.optional("verifyDigest") ?? true
+        wishes.segments = try fields.integer("segments", in: 1...16) ?? 1
+        wishes.rateLimit = try fields.integer("rateLimit", in: 1...(1 << 40))
+        wishes.resumes = try fields.optional("resume") ?? false
+        wishes.sendsCondition = try fields.optional("ifRange") ?? false
+        wishes.whenChanged = try fields.choice("whenChanged")
+        if let callback = destination?.callback {
+            if request.codes == nil { request.codes = RequestCodes(saysRedirect: false) }
+            request.codes?.destination = callback
+        }
+    }
+
+    /// The request with all that is said of its file.
+    var whole: RequestParameters {
+        var whole = request
+        whole.spec.download = DownloadSpec(wishes)
+        return whole
+    }
+}
+
+/// Where a file goes: `path`, or `directory` with or without `filename`; or the client's code is asked when it is there.
+struct DestinationParameter: JSONDecodable {
+    private var place: DownloadSpec.Place
+    private var createsDirectories: Bool
+    private var replaces: Bool
+    var callback: CallbackSpec?
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let path: String? = try fields.optional("path", check: Self.fault)
+        let directory: String? = try fields.optional("directory", check: Self.fault)
+        let name: String? = try fields.optional("filename", check: FileName.fault)
+        createsDirectories = try fields.optional("createDirectories") ?? false
+        replaces = try fields.optional("replace") ?? false
+        callback = try fields.callback()
+        try fields.finish()
+        switch (path, directory) {
+        case (let path?, nil): place = .path(path)
+        case (nil, let directory?): place = .directory(directory, name: name)
+        case (nil, nil): place = .temporary
+        default:
+            throw JSONComplaint("path and directory exclude each other", at: JSONPointer(member: "path"))
+        }
+        if name != nil, directory == nil {
+            throw JSONComplaint("filename goes with directory", at: JSONPointer(member: "filename"))
+        }
+    }
+
+    private static func fault(_ path: String) -> String? {
+        if path.utf8.contains(0) { return "must not hold U+0000" }
+        return path.hasPrefix("/") || path.hasPrefix("~/") ? nil : "must be absolute, or begin with ~/"
+    }
+
+    func apply(to wishes: inout DownloadSpec.Wishes) {
+        wishes.place = place
+        wishes.createsDirectories = createsDirectories
+        wishes.replaces = replaces
+    }
+}
+
+/// Digests by the names of their algorithms, in hexadecimal or base64.
+struct ChecksumsParameter: JSONDecodable {
+    var list: [Checksum] = []
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        let object = try JSONObject(json: json)
+        for member in object.members where member.value != .null {
+            let pointer = JSONPointer(member: member.name)
+            guard let algorithm = Checksum.Algorithm(rawValue: member.name.lowercased()) else {
+                let known = Checksum.Algorithm.allCases.map(\.rawValue)
+                throw JSONComplaint(
+                    "\(FieldRules.shown(member.name)) is no algorithm: there are \(known.joined(separator: ", "))",
+                    at: pointer, known: known)
+            }
+            guard let text = member.value.string, let checksum = Checksum(algorithm, text: text) else {
+                throw JSONComplaint(
+                    "\(member.name) must be \(algorithm.byteCount) bytes in hexadecimal or base64", at: pointer)
+            }
+            list.append(checksum)
+        }
+    }
+}

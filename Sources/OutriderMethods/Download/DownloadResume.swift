@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Goes on with a download that was interrupted, and answers at once with its handle.
+struct DownloadResume: Method {
+    static let name = "download.resume"
+
+    struct Params: JSONDecodable {
+        enum Source: Sendable {
+            case journal(DownloadJournal)
+            case request(Handle<RequestRecord>)
+            /// Where the file was to go.
+            case path(String)
+        }
+
+        var source: Source
+        /// What is to be different.
+        var download: DownloadParameters
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let data: String? = try fields.optional("resumeData")
+            let request: Handle<RequestRecord>? = try fields.optional("request")
+            let path: String? = try fields.optional("path")
+            download = try DownloadParameters(&fields)
+            try fields.finish()
+            switch (data, request, path) {
+            case (let data?, nil, nil):
+                source = .journal(DownloadJournal(resumeData: data) ?? .unusable)
+            case (nil, let request?, nil): source = .request(request)
+            case (nil, nil, let path?): source = .path(path)
+            default: throw JSONComplaint("must have exactly one of resumeData, request and path")
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> DataStart.Result {
+        let (journal, old) = try await begun(params.source, call)
+        var download = params.download
+        if let old { download.fill(from: old) }
+        if !download.request.hasURL, old == nil { download.request.spec.url = journal.url }
+        download.wishes.journal = journal
+        return try await DataStart.call(download.whole, call)
+    }
+
+    /// What there is to go on with, and what was asked for then, where that is known.
+    private static func begun(
+        _ source: Params.Source, _ call: Call<ClientScope>
+    ) async throws(RPCError) -> (DownloadJournal, RequestParameters?) {
+        switch source {
+        case .journal(let journal): return (journal, nil)
+        case .request(let handle):
+            let record = try call.scope.handles.find(handle, "request")
+            guard let outcome = record.exchange.outcome else {
+                throw RPCError(
+                    .wrongState, "the download is still under way: request.cancel with resumeData ends it",
+                    data: ["pointer": .string("/request"), "state": .string(record.exchange.snapshot.phase.rawValue)])
+            }
+            guard let journal = outcome.resumeData.flatMap({ DownloadJournal(resumeData: $0) }) else {
+                throw RPCError(
+                    .wrongState, "nothing was kept of this request that could be gone on with",
+                    data: ["pointer": .string("/request"), "state": .string(record.exchange.snapshot.phase.rawValue)])
+            }
+            return (journal, record.again)
+        case .path(let path):
+            do throws(HTTPFailure) {
+                if let journal = try await interruptedDownload(to: path) { return (journal, nil) }
+            } catch {
+                throw RPCError(
+                    .wrongState, error.message, data: ["pointer": .string("/path"), "state": .string("busy")])
+            }
+            throw RPCError(
+                .wrongState, "no interrupted download has left anything for \(path): download.start begins one",
+                data: ["pointer": .string("/path"), "state": .string("absent")])
+        }
+    }
+}
+
+extension DownloadParameters {
+    /// What is not said is as it was.
+    mutating func fill(from old: RequestParameters) {
+        var merged = old
+        if request.hasURL { merged.spec.url = request.spec.url }
+        for field in request.spec.fields.list { merged.spec.fields.set(field.name, field.value) }
+        if request.spec.authorization != nil {
+            merged.spec.authorization = request.spec.authorization
+            merged.spec.fields.remove("Authorization")
+        }
+        if request.timeout != nil { merged.timeout = request.timeout }
+        if request.spec.wishes != nil { merged.spec.wishes = request.spec.wishes }
+        if request.spec.shared != nil {
+            merged.spec.shared = request.spec.shared
+            merged.codes = request.codes
+        }
+        if request.codes?.destination != nil { merged.codes = request.codes }
+        if request.session != nil { merged.session = request.session }
+        if !request.interceptors.isEmpty { merged.interceptors = request.interceptors }
+        merged.events = request.events
+        merged.isDetached = request.isDetached
+        merged.showsHandle = request.showsHandle
+        if request.spec.tag != nil { merged.spec.tag = request.spec.tag }
+        merged.spec.metrics = merged.spec.metrics || request.spec.metrics
+        merged.startsImmediately = request.startsImmediately
+        request = merged
+        guard let before = old.spec.download?.wishes else { return }
+        if wishes.place == .temporary, before.place != .temporary {
+            wishes.place = before.place
+            wishes.replaces = wishes.replaces || before.replaces
+            wishes.createsDirectories = wishes.createsDirectories || before.createsDirectories
+        }
+        if wishes.checksums.isEmpty { wishes.checksums = before.checksums }
+        if wishes.segments == 1 { wishes.segments = before.segments }
+        if wishes.rateLimit == nil { wishes.rateLimit = before.rateLimit }
+        wishes.resumes = wishes.resumes || before.resumes
+        wishes.sendsCondition = wishes.sendsCondition || before.sendsCondition
+        wishes.checksDigests = wishes.checksDigests && before.checksDigests
+        wishes.whenChanged = wishes.whenChanged ?? before.whenChanged
+    }
+}

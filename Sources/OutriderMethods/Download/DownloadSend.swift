@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Downloads a file, and answers when it is there.
+struct DownloadSend: Method {
+    static let name = "download.send"
+
+    static func call(_ params: DownloadParameters, _ call: Call<ClientScope>) async throws -> ResponseReply {
+        try await DataSend.call(params.whole, call)
+    }
+}
+
+/// Starts a download, and answers at once with its handle.
+struct DownloadStart: Method {
+    static let name = "download.start"
+
+    static func call(_ params: DownloadParameters, _ call: Call<ClientScope>) async throws -> DataStart.Result {
+        try await DataStart.call(params.whole, call)
+    }
+}

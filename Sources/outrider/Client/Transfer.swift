@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderJSON
+import Synchronization
+
+/// A download as a shell follows it: started, watched, and cancelled in good order when somebody presses Ctrl-C.
+struct Transfer {
+    /// Draws how far it is; nil where nobody would see it.
+    let meter: ProgressMeter?
+
+    /// The Response, however it ended.
+    func run(_ params: JSONObject, over client: inout ServiceClient) throws(CommandFailure) -> JSONObject {
+        let started = try client.call("download.start", JSONText(written: JSONWriter.bytes(of: params)), by: .never)
+        guard let result = try started.parsed().object else {
+            throw CommandFailure(.brokeProtocol, "the answer is no object")
+        }
+        guard started.error == nil, let request = result["request"]?.string else {
+            throw CommandFailure(.error, result["message"]?.string ?? "the call failed")
+        }
+        var isCancelled = false
+        while true {
+            if Interrupts.wasAsked, !isCancelled {
+                isCancelled = true
+                _ = try call("request.cancel", ["request": .string(request), "resumeData": .bool(true)], over: &client)
+            }
+            let wish: JSONObject = ["request": .string(request), "timeout": .real(0.2)]
+            let response = try call("request.wait", wish, over: &client)
+            if response["pending"] != .bool(true) { return response }
+        }
+    }
+
+    private func call(
+        _ method: String, _ params: JSONObject, over client: inout ServiceClient
+    ) throws(CommandFailure) -> JSONObject {
+        let meter = meter
+        let text = JSONText(written: JSONWriter.bytes(of: params))
+        let reply = try client.call(method, text, by: .never) { event throws(CommandFailure) in meter?.heard(event) }
+        guard let result = try reply.parsed().object else {
+            throw CommandFailure(.brokeProtocol, "the answer is no object")
+        }
+        if reply.error != nil { throw CommandFailure(.error, result["message"]?.string ?? "the call failed") }
+        return result
+    }
+}
+
+/// Whether somebody has asked this command to end.
+enum Interrupts {
+    private static let count = Atomic(0)
+
+    static var wasAsked: Bool { count.load(ordering: .relaxed) > 0 }
+
+    /// The first one is noted, the second one ends the program as it always does.
+    static func watch() {
+        _ = wasAsked
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            signal(number) { number in
+                if Interrupts.count.add(1, ordering: .relaxed).oldValue > 0 {
+                    signal(number, SIG_DFL)
+                    raise(number)
+                }
+            }
+        }
+    }
+}

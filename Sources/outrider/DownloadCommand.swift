@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderJSON
+
+/// One file from a shell: whole at its end, and resumable before.
+struct DownloadCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "download",
+        abstract: "Downloads a file, and goes on with one that was interrupted.",
+        discussion: """
+              outrider download https://example.org/big.iso
+              outrider download -o /tmp/big.iso https://example.org/big.iso
+              outrider download --sha256 9f86d081… --segments 4 https://example.org/big.iso
+
+            Without -o the file goes into this directory, under the name that the server suggests. It gets its name when all
+            of it is there. Ctrl-C, a lost connection or a full disk leave what has come; the same command goes on with it.
+            On a terminal a line on standard error shows how far it is. The path of the file goes to standard output.
+
+            Exit status: 0 the file is there; 1 to 6 as `outrider call`; 10 request, 12 network, 13 trust, 14 a status that
+            is none of 200 to 299, 16 file, 17 cancelled.
+            """)
+
+    @Argument(help: "Where from, such as https://example.org/big.iso.")
+    var url: String
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")], help: "The file, or the directory, to write.",
+        completion: .file())
+    var output: String?
+
+    @Option(name: [.customShort("H"), .customLong("header")], help: "A field to send: 'Name: value'. May be repeated.")
+    var headers: [String] = []
+
+    @Flag(name: [.customShort("f"), .long], help: "Replace a file that is there.")
+    var force = false
+
+    @Flag(name: .long, help: "Begin from the first byte, whatever an earlier one has left.")
+    var restart = false
+
+    @Option(name: .customLong("sha256"), help: "The SHA-256 that the file must have, in hexadecimal.")
+    var sha256: String?
+
+    @Option(name: .long, help: "A digest that the file must have, such as sha-512=…; may be repeated.")
+    var checksum: [String] = []
+
+    @Option(name: .long, help: "Ask for so many parts at the same time, 1 to 16.")
+    var segments: Int?
+
+    @Option(name: .customLong("limit-rate"), help: "The most bytes a second, such as 500k or 2M.")
+    var limitRate: String?
+
+    @Flag(name: [.customShort("s"), .long], help: "Show no progress, and say nothing about failures.")
+    var silent = false
+
+    @Option(name: .long, help: "Seconds for the whole download; without it, as long as bytes come.")
+    var timeout: Double?
+
+    @OptionGroup var service: ServiceOptions
+
+    func validate() throws {
+        if let timeout, !(timeout >= 0.001 && timeout <= 86400) {
+            throw ValidationError("--timeout must be from 0.001 to 86400 seconds")
+        }
+        if let segments, !(1...16).contains(segments) { throw ValidationError("--segments must be from 1 to 16") }
+        if let limitRate, ByteRate(limitRate) == nil {
+            throw ValidationError("--limit-rate must be a number of bytes, such as 500k or 2M")
+        }
+        for one in checksum where !one.contains("=") {
+            throw ValidationError("--checksum must be the name of an algorithm, = and a digest")
+        }
+    }
+
+    func run() throws {
+        do throws(CommandFailure) {
+            try fetch()
+        } catch {
+            if !silent { error.report() }
+            throw ExitCode(error.code)
+        }
+    }
+
+    private func fetch() throws(CommandFailure) {
+        let params = try self.params()
+        var service = try service.connect(orPrivate: true, isDetached: true)
+        let transfer = Transfer(meter: ProgressMeter(isSilent: silent))
+        Interrupts.watch()
+        let response = try transfer.run(params, over: &service.client)
+        transfer.meter?.end()
+        if response["ok"] == .bool(true) {
+            let path = response["body"]?.object?["path"]?.string ?? ""
+            return try StandardOutput.line(Array(path.utf8))
+        }
+        throw failure(response)
+    }
+
+    private func params() throws(CommandFailure) -> JSONObject {
+        var params = try RequestWords(url: url, method: nil, headers: headers, data: nil, timeout: timeout).params()
+        params["serialize"] = nil
+        params["method"] = nil
+        params["destination"] = .object(try destination())
+        params["validate"] = .object(["status": .array([.string("200..299")])])
+        params["resume"] = .bool(!restart)
+        params["events"] = .array([.string("progress")])
+        if let segments { params["segments"] = .integer(Int64(segments)) }
+        if let rate = limitRate.flatMap(ByteRate.init) { params["rateLimit"] = .integer(rate.bytes) }
+        var digests: JSONObject = [:]
+        if let sha256 { digests["sha-256"] = .string(sha256) }
+        for one in checksum {
+            let parts = one.split(separator: "=", maxSplits: 1).map(String.init)
+            digests[parts[0]] = .string(parts.count > 1 ? parts[1] : "")
+        }
+        if !digests.isEmpty { params["checksum"] = .object(digests) }
+        return params
+    }
+
+    private func destination() throws(CommandFailure) -> JSONObject {
+        var info = stat()
+        let place = try Self.absolute(output ?? ".")
+        let isThere = stat(place, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
+        let isDirectory = output == nil || output?.hasSuffix("/") == true || isThere
+        return [isDirectory ? "directory" : "path": .string(place), "replace": .bool(force)]
+    }
+
+    /// The service has another directory than we have.
+    private static func absolute(_ path: String) throws(CommandFailure) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let here = getcwd(nil, 0) else {
+            throw CommandFailure(.usage, "this directory has no name any more: \(systemError(errno))")
+        }
+        defer { free(here) }
+        let base = String(cString: here)
+        return path == "." ? base : (base == "/" ? "" : base) + "/" + path
+    }
+
+    private func failure(_ response: JSONObject) -> CommandFailure {
+        let error = response["error"]?.object ?? [:]
+        let status = FailureStatus.of(code: error["code"]?.integer ?? 0)
+        var message = error["message"]?.string ?? "the download failed"
+        if error["code"]?.integer == 1801 { message += " (--force)" }
+        if response["resumeData"] != nil {
+            message += "\noutrider: what has come is kept: the same command goes on with it"
+        }
+        return CommandFailure(code: status, message)
+    }
+}
+
+/// Bytes a second, as people write them: `500k`, `2M`, `1G`.
+struct ByteRate {
+    let bytes: Int64
+
+    init?(_ text: String) {
+        var digits = text[...]
+        var factor: Int64 = 1
+        switch text.last {
+        case "k", "K": factor = 1 << 10
+        case "m", "M": factor = 1 << 20
+        case "g", "G": factor = 1 << 30
+        default: break
+        }
+        if factor > 1 { digits = digits.dropLast() }
+        guard let number = Int64(digits), number > 0 else { return nil }
+        let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
+        guard !overflow, bytes <= 1 << 40 else { return nil }
+        self.bytes = bytes
+    }
+}
