@@ -206,11 +206,10 @@ package struct JSONWriter: ~Copyable {
     private mutating func appendSpecial(_ text: UnsafeBufferPointer<UInt8>, _ index: Int) -> Int {
         let byte = text[index]
         switch byte {
-        case 0x22: bytes.append(contentsOf: [0x5C, 0x22])
-        case 0x5C: bytes.append(contentsOf: [0x5C, 0x5C])
-        case 0x0A: bytes.append(contentsOf: [0x5C, UInt8(ascii: "n")])
-        case 0x0D: bytes.append(contentsOf: [0x5C, UInt8(ascii: "r")])
-        case 0x09: bytes.append(contentsOf: [0x5C, UInt8(ascii: "t")])
+        case 0x22, 0x5C: appendEscaped(byte)
+        case 0x0A: appendEscaped(UInt8(ascii: "n"))
+        case 0x0D: appendEscaped(UInt8(ascii: "r"))
+        case 0x09: appendEscaped(UInt8(ascii: "t"))
         case 0..<0x80: Self.appendEscape(of: Unicode.Scalar(byte), to: &bytes)
         default:
             var source = text[index...].makeIterator()
@@ -220,6 +219,11 @@ package struct JSONWriter: ~Copyable {
             return encoded.count
         }
         return 1
+    }
+
+    private mutating func appendEscaped(_ byte: UInt8) {
+        bytes.append(0x5C)
+        bytes.append(byte)
     }
 
     static func appendEscape(of scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
