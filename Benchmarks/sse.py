@@ -6,9 +6,9 @@
 sse.py [--quick] [--rounds N] [--json FILE] [--strict]
 
 Two servers: one sends all events at once over HTTP, the other one TLS record for each, made before the first is sent.
-A client's time is that from its first event to its last, all of them in its hands; curl throws them away. The reach is
-httpx-sse's rate in a burst, and twice that over HTTPS. Run it with .build/bench/bin/python, after `scripts/setup --bench`
-and a release build ($OUTRIDER, else .build/release/outrider).
+A client's time is that from its first event to its last, all of them in its hands; curl throws them away. Reach is
+httpx-sse's rate in a burst, and twice that over HTTPS. Run it with .build/bench/bin/python, after
+`scripts/setup --bench` and a release build ($OUTRIDER, else .build/release/outrider).
 """
 import argparse
 import asyncio
@@ -30,7 +30,8 @@ import origin  # noqa: E402
 from run import Bench  # noqa: E402
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
-MODEL = 'data: {"id":"chatcmpl-7","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" w%d"}}]}\n\n'
+CHUNK = '{"id":"chatcmpl-7","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" w%d"}}]}'
+MODEL = "data: " + CHUNK + "\n\n"
 SHORT = "data: %d\n\n"
 
 
