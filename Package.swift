@@ -79,7 +79,8 @@ let package = Package(
         .target(
             name: "OutriderHTTP",
             dependencies: [
-                "OutriderJSON"
+                "OutriderJSON",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings
         ),

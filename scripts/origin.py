@@ -10,11 +10,14 @@ The first line on stdout is the port: N, or with `--port 0` one that the system 
 """
 
 import argparse
+import base64
 import gzip
+import hashlib
 import http
 import http.server
 import json
 import re
+import secrets
 import signal
 import socket
 import sys
@@ -36,11 +39,18 @@ PAGE = """Hello from the origin that comes with outrider.
 /redirect/N        302, N times, then /json
 /events/N          N server-sent events, two with each connection, then 204; goes on from Last-Event-ID
 /chat              an answer in the manner of language models, as server-sent events
+/basic-auth/U/P    for user U with password P, and Basic
+/digest-auth/U/P   the same, and Digest with SHA-256
 """
 CHAT = ("You", " asked", ",", " and", " here", " are", " some", " words", ":", "\n", "naïve", " “quotes”", " 🐺", ".")
+NONCE = secrets.token_hex(8)
 MOST_BYTES = 1 << 30
 MOST_SECONDS = 3600.0
 PIECE = 1 << 16
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Origin(http.server.BaseHTTPRequestHandler):
@@ -57,7 +67,7 @@ class Origin(http.server.BaseHTTPRequestHandler):
         self.body = self.read_body()
         path = self.path.split("?", 1)[0]
         name, _, argument = path[1:].partition("/")
-        action = getattr(self, "at_" + (name or "root"), None)
+        action = getattr(self, "at_" + (name.replace("-", "_") or "root"), None)
         try:
             if action is None:
                 self.answer(404, "not found: see /\n")
@@ -195,6 +205,26 @@ class Origin(http.server.BaseHTTPRequestHandler):
         pieces = [{"choices": [{"index": 0, "delta": {"content": word}}]} for word in CHAT]
         data = [json.dumps(piece, ensure_ascii=False, separators=(",", ":")) for piece in pieces]
         self.events([f"data: {line}\n\n" for line in [*data, "[DONE]"]])
+
+    def at_basic_auth(self, argument: str) -> None:
+        expected = base64.b64encode(argument.replace("/", ":", 1).encode()).decode()
+        self.guarded(self.headers.get("Authorization") == "Basic " + expected, 'Basic realm="origin"')
+
+    def at_digest_auth(self, argument: str) -> None:
+        user, _, password = argument.partition("/")
+        said = self.headers.get("Authorization", "")
+        given = dict(re.findall(r'(\w+)="?([^",]*)"?', said)) if said.startswith("Digest ") else {}
+        subject = sha256(f"{self.command}:{self.path}")
+        parts = [given.get(name, "") for name in ("nonce", "nc", "cnonce", "qop")]
+        proof = sha256(":".join([sha256(f"{user}:origin:{password}"), *parts, subject]))
+        right = given.get("response") == proof and given.get("nonce") == NONCE
+        self.guarded(right, f'Digest realm="origin", nonce="{NONCE}", qop="auth", algorithm=SHA-256')
+
+    def guarded(self, right: bool, challenge: str) -> None:
+        if right:
+            self.at_json("")
+        else:
+            self.answer(401, "who asks?\n", more=[("WWW-Authenticate", challenge)])
 
     # how they answer
 

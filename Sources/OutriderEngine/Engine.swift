@@ -40,7 +40,7 @@ package final class Engine: Sendable {
     package func exchange(
         _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
         advisor: (any ExchangeAdvisor)? = nil, turns: (any TurnKeeper)? = nil, outlet: (any BodyOutlet)? = nil,
-        identity: ExchangeIdentity = ExchangeIdentity()
+        identity: ExchangeIdentity = ExchangeIdentity(), keeper: CredentialKeeper? = nil
     ) async -> Exchange {
         let request: Result<Attempt, HTTPFailure>
         do throws(HTTPFailure) {
@@ -50,7 +50,7 @@ package final class Engine: Sendable {
         }
         let exchange = Exchange(
             spec, request, in: surroundings, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor,
-            turns: turns, outlet: outlet, identity: identity)
+            turns: turns, outlet: outlet, identity: identity, keeper: keeper)
         exchange.tellCreation()
         if let failure = turns?.join(exchange) { exchange.end(with: failure) }
         return exchange

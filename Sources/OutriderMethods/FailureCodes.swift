@@ -50,6 +50,7 @@ extension HTTPFailure.Kind {
         case .inputStreamReadFailed: FailureCode(1232, "multipartEncodingFailed", "inputStreamReadFailed")
         case .requestAdaptationFailed: FailureCode(1300, "requestAdaptationFailed")
         case .requestRetryFailed: FailureCode(1310, "requestRetryFailed")
+        case .serverAuthenticationFailed: FailureCode(1323, "authenticationFailed", "serverAuthenticationFailed")
         case .sessionTaskFailed: FailureCode(1400, "sessionTaskFailed", "other")
         case .nameNotFound: FailureCode(1401, "sessionTaskFailed", "nameNotFound")
         case .connectionRefused: FailureCode(1402, "sessionTaskFailed", "refused")

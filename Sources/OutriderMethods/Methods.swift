@@ -53,6 +53,7 @@ package enum Methods {
         table.add(InterceptorList.self)
 
         table.add(RequestAdopt.self)
+        table.add(RequestAuthenticate.self)
         table.add(RequestBuild.self)
         table.add(RequestCancel.self)
         table.add(RequestCurl.self)

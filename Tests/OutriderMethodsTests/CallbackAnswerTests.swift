@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
@@ -70,6 +71,21 @@ struct CallbackAnswerTests {
         #expect(throws: JSONComplaint.self) { try RedirectAnswer(json: value) }
     }
 
+    @Test func `a challenge is answered with a credential or with none`() throws {
+        let given = try ChallengeAnswer(json: parse(#"{"credential":{"username":"u","password":"p"}}"#)).given
+        #expect(given?.credential == UserCredential("u", "p") && given?.isKept == true)
+        let once = #"{"credential":{"username":"u","schemes":["basic"]},"persistence":"none"}"#
+        let other = try ChallengeAnswer(json: parse(once)).given
+        #expect(other?.credential == UserCredential("u", "", schemes: [.basic]) && other?.isKept == false)
+        #expect(try ChallengeAnswer(json: parse("{}")).given == nil)
+        for text in [
+            #"{"credential":{}}"#, #"{"credential":{"username":"a:b"}}"#, #"{"persistence":"permanent"}"#, #"{"x":1}"#,
+        ] {
+            let value = try parse(text)
+            #expect(throws: JSONComplaint.self) { try ChallengeAnswer(json: value) }
+        }
+    }
+
     @Test(arguments: CallbackKind.allCases) func `no answer is never taken for consent to what is at risk`(
         kind: CallbackKind
     ) {
@@ -79,7 +95,7 @@ struct CallbackAnswerTests {
         case .encode: #expect(failure?.kind == .customEncodingFailed)
         case .validate: #expect(failure?.kind == .customValidationFailed)
         case .serialize, .preprocess: #expect(failure?.kind == .customSerializationFailed)
-        case .retry, .disposition, .redirect, .destination: #expect(failure == nil)
+        case .retry, .disposition, .redirect, .destination, .challenge: #expect(failure == nil)
         }
         if let failure { #expect(failure.underlying?.code == -32020 && failure.underlying?.domain == .callback) }
     }

@@ -14,7 +14,7 @@ MAY_IMPORT = {
     "OutriderJSON": {"CJansson"},
     "OutriderYAML": {"CYaml", "OutriderJSON"},
     "OutriderRPC": {"OutriderJSON"},
-    "OutriderHTTP": {"OutriderJSON"},
+    "OutriderHTTP": {"Crypto", "OutriderJSON"},
     "OutriderTransport": {
         "CZlib",
         "OutriderHTTP",

@@ -41,6 +41,8 @@ package final class Exchange: Sendable {
         var owner: MonitorOwner?
         var observer: (any ExchangeObserver)?
         var advisor: (any ExchangeAdvisor)?
+        /// Nil where nobody may say who asks.
+        var authenticator: Authenticator?
         var task: Task<Void, Never>?
         var isStarted = false
         /// Whether its observer has heard of it.
@@ -97,6 +99,8 @@ package final class Exchange: Sendable {
     let download: DownloadSpec?
     /// Nil where it need not wait for others.
     let turns: (any TurnKeeper)?
+    /// The credentials of its session; nil without one.
+    let keeper: CredentialKeeper?
     let surroundings: Surroundings
     package let quota: BodyQuota
     let identity: ExchangeIdentity
@@ -105,10 +109,12 @@ package final class Exchange: Sendable {
     init(
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in surroundings: Surroundings, quota: BodyQuota,
         keepsBody: Bool, observer: (any ExchangeObserver)?, advisor: (any ExchangeAdvisor)?,
-        turns: (any TurnKeeper)?, outlet: (any BodyOutlet)?, identity: ExchangeIdentity
+        turns: (any TurnKeeper)?, outlet: (any BodyOutlet)?, identity: ExchangeIdentity,
+        keeper: CredentialKeeper?
     ) {
         self.turns = turns
         self.identity = identity
+        self.keeper = keeper
         destination = spec.destination
         maxInline = spec.maxInline
         self.keepsBody = keepsBody
@@ -119,6 +125,7 @@ package final class Exchange: Sendable {
         number = surroundings.counters.next()
         var state = State(request: request, owner: identity.owner, observer: observer, advisor: advisor)
         state.outlet = outlet
+        state.authenticator = Authenticator.make(for: spec, keeper)
         if let interval = observer?.progressInterval {
             state.upload = ProgressMachine(.upload, interval: .seconds(interval))
             state.download = ProgressMachine(.download, interval: .seconds(interval), hint: spec.expectedSize)

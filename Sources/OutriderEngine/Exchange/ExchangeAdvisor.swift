@@ -31,6 +31,10 @@ package protocol ExchangeAdvisor: AnyObject, Sendable {
         _ name: String, _ hop: RedirectHop, next: Attempt, _ moment: ExchangeMoment
     ) async throws(HTTPFailure) -> Attempt?
 
+    /// For `ExchangePlan.challenge`: who asks; nil for nobody that it would name.
+    func challenge(_ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment) async
+        -> GivenCredential?
+
     /// For `asksAboutHead`: throws what is wrong with the head; the body is not read then.
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure)
 
@@ -48,6 +52,10 @@ package protocol ExchangeAdvisor: AnyObject, Sendable {
 }
 
 extension ExchangeAdvisor {
+    package func challenge(
+        _ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment
+    ) async -> GivenCredential? { nil }
+
     package func destination(
         _ name: String, _ file: ArrivedFile, _ moment: ExchangeMoment
     ) async throws(HTTPFailure) -> ArrivedFile.Destination? { nil }

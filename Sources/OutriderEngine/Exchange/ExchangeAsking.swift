@@ -118,7 +118,7 @@ extension ExchangeRunner {
     }
 
     /// Redirects share the time of their attempt.
-    private func remaining(of total: Double) throws(HTTPFailure) -> Double {
+    func remaining(of total: Double) throws(HTTPFailure) -> Double {
         let left = (exchange.totalTimeout ?? total) - elapsed(inAttempt: true)
         guard left > 0 else {
             throw HTTPFailure(.timedOut, "the redirects took more than the request may", phase: .total, sent: .sent)

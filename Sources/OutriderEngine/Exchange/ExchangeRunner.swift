@@ -26,6 +26,14 @@ struct ExchangeRunner: ~Copyable {
     let download: DownloadRun?
     /// The body, once somebody looked at it before the end.
     private var body: ExchangeOutcome.Body?
+    /// How the next sending is to be signed, where a server asked.
+    var nextSignature: Signature?
+    /// How the last one was.
+    var sentAs: SentSignature?
+    /// The attempt that has told its authenticator so.
+    var signedAttempt = 0
+    /// What the server says of the body that is coming.
+    var bodyProof: BodyProof?
     private let isNew: Bool
     /// The attempt has been given to the transport, and is not over.
     private var isCarried = false
@@ -100,11 +108,17 @@ struct ExchangeRunner: ~Copyable {
             if exchange.turns != nil { try await exchange.takeTurn() }
             while try !exchange.begin(attempt: machine.attempts) { await exchange.untilResumed() }
             if let download { try await download.prepare(&attempt) }
-            tellSending(attempt, machine.attempts)
-            let answer = try await exchange.surroundings.transport.send(attempt, observer: exchange)
+            let authenticator = exchange.authenticator
+            var outgoing = attempt
+            if let authenticator { outgoing = try await signed(attempt, by: authenticator, machine.attempts) }
+            tellSending(outgoing, machine.attempts)
+            let answer = try await exchange.surroundings.transport.send(outgoing, observer: exchange)
             exchange.tell(.attemptAnswered) {
                 .head(
                     status: answer.status, version: answer.version, answer.fields, attempt: exchange.attemptNumber)
+            }
+            if let authenticator, try await isChallenged(answer, attempt, by: authenticator, machine.attempts) {
+                return machine.challenged()
             }
             if RedirectPolicy.redirects(answer.status), try await follow(answer, attempt, machine.attempts) {
                 return machine.redirected()
@@ -142,17 +156,19 @@ struct ExchangeRunner: ~Copyable {
             sink.expect(body.expectedBytes)
             if let outlet, let answer { try await outlet.begin(ExchangeHead(answer), expecting: body.expectedBytes) }
             while let chunk = try await body.next() {
+                bodyProof?.take(chunk)
                 try await sink.take(chunk)
                 if let outlet { try await outlet.take(BodyChunk(chunk)) }
                 let (report, goesOn) = exchange.received(Int64(sink.size), onWire: body.wireBytes?.got)
                 if let report { await tell(report) }
                 if !goesOn { await exchange.untilResumed() }
             }
+            if let fault = bodyProof?.fault { throw fault }
             if let outlet { try await outlet.finish() }
             add(body.timeline)
             return machine.received()
         } catch {
-            giveUp()
+            giveUp(isWhole: error.kind == .serverAuthenticationFailed)
             return machine.failed(error)
         }
     }
@@ -165,9 +181,11 @@ struct ExchangeRunner: ~Copyable {
     }
 
     /// The rest of the body is not wanted.
-    mutating func giveUp() {
+    ///
+    /// - Parameter isWhole: there is no rest.
+    mutating func giveUp(isWhole: Bool = false) {
         guard let body = answer?.body else { return }
-        isTruncated = true
+        isTruncated = !isWhole
         body.abandon()
         add(body.timeline)
     }
@@ -221,6 +239,7 @@ struct ExchangeRunner: ~Copyable {
         body = nil
         download?.forget()
         answer = nil
+        bodyProof = nil
         hops = []
         isTruncated = false
         sink = Self.sink(for: exchange)

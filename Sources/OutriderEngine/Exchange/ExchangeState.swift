@@ -38,6 +38,24 @@ extension Exchange {
 
     var outlet: (any BodyOutlet)? { state.withLock { $0.outlet } }
 
+    var authenticator: Authenticator? { state.withLock { $0.authenticator } }
+
+    /// Gives it a credential for when a server asks, in place of what it had.
+    ///
+    /// - Parameter isKept: keep it for its session, once it proves right.
+    /// - Returns: false if it has ended.
+    package func authenticate(_ credential: UserCredential, isKept: Bool) -> Bool {
+        state.withLock { state in
+            guard !state.isEnding else { return false }
+            let authenticator = state.authenticator ?? Authenticator(nil, callback: nil, keeper)
+            state.authenticator = authenticator
+            var url: HTTPURL?
+            if case .success(let attempt) = state.built ?? state.request { url = attempt.url }
+            authenticator.take(credential, isKept: isKept && keeper != nil, for: url)
+            return true
+        }
+    }
+
     var advisor: (any ExchangeAdvisor)? { state.withLock { $0.advisor } }
 
     var keepsPartial: Bool { state.withLock { $0.keepsPartial } }

@@ -13,10 +13,10 @@ package struct CurlCommand: Sendable {
     package init(_ attempt: Attempt, _ redaction: Redaction = .masked) {
         let body = CurlBody(attempt, redaction)
         var words = ["curl"] + Self.method(attempt)
-        for field in attempt.fields.list {
+        for field in attempt.fields.list where attempt.login == nil || !HTTPFields.same(field.name, "Authorization") {
             words += ["-H", Self.line(field.name, redaction.value(of: field))]
         }
-        words += Self.corrections(attempt, body)
+        words += Self.login(attempt, redaction) + Self.corrections(attempt, body)
         if attempt.url.isSecure, case .roots(let file) = attempt.trust {
             words += ["--cacert", ShellText.quoted(file)]
         }
@@ -35,6 +35,20 @@ package struct CurlCommand: Sendable {
     private static func line(_ name: String, _ value: String) -> String {
         let isBlank = value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
         return ShellText.pasted(isBlank ? "\(name);" : "\(name): \(value)")
+    }
+
+    /// What a server asks for is made anew for each request, so curl must know who asks.
+    private static func login(_ attempt: Attempt, _ redaction: Redaction) -> [String] {
+        guard let login = attempt.login else { return [] }
+        let credential = login.credential
+        let password = redaction == .masked ? SecretFields.mask : credential.password
+        let scheme: String
+        switch login.scheme {
+        case .basic: scheme = "--basic"
+        case .digest: scheme = "--digest"
+        case nil: scheme = "--anyauth"
+        }
+        return [scheme, "-u", ShellText.quoted("\(credential.username):\(password)")]
     }
 
     /// What curl would add of itself is left out, what it would leave out is added.

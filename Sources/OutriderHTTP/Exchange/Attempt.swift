@@ -19,6 +19,9 @@ package struct Attempt: Sendable {
     /// Send the body only once the server has said 100 Continue, or has kept silent for a while (RFC 9110 section 10.1.1).
     package var expectsContinue: Bool
 
+    /// For showing it: with what it is signed, or will be when it is asked.
+    package var login: Login?
+
     package init(method: String, url: HTTPURL, fields: HTTPFields, body: AttemptBody = .none) {
         self.method = method
         self.url = url

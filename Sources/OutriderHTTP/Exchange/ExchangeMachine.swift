@@ -4,7 +4,7 @@
 /// Decides what happens next in one exchange: how often the request is sent, who is asked, and when all is over.
 ///
 ///     created ─▶ adapting ─▶ sending ─▶ judging ─▶ receiving ─▶ reviewing ─▶ over
-///                   ▲          ▲ │ (a redirect)         │           │
+///                   ▲          ▲ │ (a redirect, 401)    │           │
 ///                   │          └─┘                      ▼           ▼
 ///                   └──── waiting ◀──────── asking ◀── a failure, wherever it happened
 ///
@@ -35,7 +35,7 @@ package struct ExchangeMachine: ~Copyable {
     package enum Step: Sendable, Equatable {
         /// Make the attempt from the request, then say `adapted` or `failed`.
         case adapt
-        /// Send it, then say `answered`, `redirected` or `failed`.
+        /// Send it, then say `answered`, `redirected`, `challenged` or `failed`.
         case send
         /// Judge the head, then say `judged` or `failed`.
         case judge
@@ -127,6 +127,12 @@ package struct ExchangeMachine: ~Copyable {
         case .sending, .receiving: go(.sending)
         default: current
         }
+    }
+
+    /// The answer asked who is asking: the same attempt goes on with that said.
+    package mutating func challenged() -> Step {
+        guard case .sending = state else { return current }
+        return .send
     }
 
     /// The head is acceptable.

@@ -68,6 +68,9 @@ package enum AttemptBuilder {
             method: spec.method, url: url, fields: try fields(of: spec, defaults),
             body: try spec.body.encoded(fileSize: fileSize, partSizes: partSizes))
         attempt.timeouts = spec.timeouts
+        if case .challenge(let credential)? = spec.authorization {
+            attempt.login = Login(credential, credential.schemes == [.digest] ? .digest : nil)
+        }
         attempt.trust = spec.trust
         attempt.maximumBodyBytes = spec.wishes?.maxBody
         // a file is kept as the server has it: its digest, and the rest of it, can be had of that alone
@@ -133,8 +136,8 @@ package enum AttemptBuilder {
 
     private static func fields(of spec: RequestSpec, _ defaults: HTTPFields) throws(HTTPFailure) -> HTTPFields {
         var fields = spec.fields
-        if let authorization = spec.authorization, !fields.contains("Authorization") {
-            fields.add("Authorization", try authorization.fieldValue())
+        if !fields.contains("Authorization"), let value = try spec.authorization?.fieldValue() {
+            fields.add("Authorization", value)
         }
         if let type = spec.body.impliedContentType {
             if spec.body.ownsContentType { fields.list.removeAll { HTTPFields.same($0.name, "Content-Type") } }

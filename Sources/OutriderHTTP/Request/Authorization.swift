@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-internal import OutriderJSON
-
-/// Who asks: the value of the Authorization field, in short.
+/// Who asks: the value of the Authorization field, in short, or what is said when a server wants to know.
 package indirect enum Authorization: Sendable, Equatable {
     /// RFC 7617, in UTF-8.
     case basic(username: String, password: String)
@@ -11,9 +9,11 @@ package indirect enum Authorization: Sendable, Equatable {
     case bearer(String)
     /// The value as it is.
     case raw(String)
+    /// Said only when a server asks, by the strongest scheme that it offers; see AuthenticationMachine.
+    case challenge(UserCredential)
 
-    /// The value of the field; throws `createURLRequestFailed` with a pointer, and never shows the secret.
-    package func fieldValue() throws(HTTPFailure) -> String {
+    /// The value of the field, nil for none before anybody asks; throws `createURLRequestFailed` with a pointer, and never shows the secret.
+    package func fieldValue() throws(HTTPFailure) -> String? {
         switch self {
         case .basic(let username, let password):
             if username.utf8.contains(UInt8(ascii: ":")) {
@@ -21,7 +21,7 @@ package indirect enum Authorization: Sendable, Equatable {
             }
             try Self.check(username, "username", "/auth/basic/username")
             try Self.check(password, "password", "/auth/basic/password")
-            return "Basic \(Base64.encode(Array("\(username):\(password)".utf8)))"
+            return UserCredential(username, password).basicValue
         case .bearer(let token):
             if token.isEmpty { throw Self.fault("bearer must not be empty", "/auth/bearer") }
             try Self.check(token, "bearer", "/auth/bearer")
@@ -30,6 +30,7 @@ package indirect enum Authorization: Sendable, Equatable {
             if value.isEmpty { throw Self.fault("raw must not be empty", "/auth/raw") }
             try Self.check(value, "raw", "/auth/raw")
             return value
+        case .challenge: return nil
         }
     }
 

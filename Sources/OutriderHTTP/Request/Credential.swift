@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-internal import OutriderJSON
-
 /// An Authorization field, and the origins that may know it.
 package struct Credential: Sendable, Equatable {
     private let value: String
@@ -16,7 +14,7 @@ package struct Credential: Sendable, Equatable {
 
     /// RFC 7617, in UTF-8.
     package static func basic(user: String, password: String, origins: [HTTPURL]? = nil) -> Credential {
-        Credential("Basic \(Base64.encode(Array("\(user):\(password)".utf8)))", origins)
+        Credential(UserCredential(user, password).basicValue, origins)
     }
 
     /// RFC 6750. Throws `createURLRequestFailed` for a token that no field can hold.

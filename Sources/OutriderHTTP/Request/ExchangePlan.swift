@@ -8,6 +8,8 @@ package struct ExchangePlan: Sendable {
     package var redirect = RedirectPolicy.follow
     /// Asked in order, until one wants a retry or refuses it for good: those of the session, then those of the request.
     package var retriers: [Retrier] = []
+    /// Under which key the client's code is asked for credentials; nil for nobody.
+    package var challenge: String?
     /// Whether the client's code judges the head before the body is read; see ExchangeAdvisor.
     package var asksAboutHead = false
     /// Whether the client's code looks at the whole answer; see ExchangeAdvisor.

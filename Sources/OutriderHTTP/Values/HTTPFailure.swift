@@ -65,6 +65,8 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case outputStreamCreationFailed, outputStreamFileAlreadyExists, outputStreamURLInvalid, outputStreamWriteFailed
         // a client's own rules before and between attempts
         case requestAdaptationFailed, requestRetryFailed
+        // who asks, and who answers
+        case serverAuthenticationFailed
         // the network
         case sessionTaskFailed, nameNotFound, connectionRefused, unreachable, connectionLost, timedOut
         case tlsHandshakeFailed, tooManyRedirects, malformedResponse, bodyUnreadable, limitExceeded

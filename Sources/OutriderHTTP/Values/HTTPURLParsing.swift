@@ -117,7 +117,7 @@ struct URLReader {
             $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
         }
         if authority.contains(UInt8(ascii: "@")) {
-            throw Self.fault("credentials in the URL are refused: use an Authorization header")
+            throw Self.fault("credentials in the URL are refused: say who asks in auth")
         }
         if authority.isEmpty { throw Self.fault("the url has no host") }
         position = authority.endIndex

@@ -167,3 +167,16 @@ struct DestinationAnswer: JSONDecodable {
             path: try JSONFields.need("path", path), replaces: replaces, createsDirectories: creates)
     }
 }
+
+/// `callback.challenge`: who asks; nobody where there is no `credential`.
+struct ChallengeAnswer: JSONDecodable {
+    var given: GivenCredential?
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let credential: CredentialParameter? = try fields.optional("credential")
+        let persistence = try fields.persistence() ?? .forSession
+        try fields.finish()
+        given = credential.map { GivenCredential($0.credential, isKept: persistence == .forSession) }
+    }
+}

@@ -26,6 +26,8 @@ enum CallbackKind: String, Sendable, CaseIterable {
     case redirect
     /// With a download that has arrived: where its file goes. Otherwise it goes where it would go anyway.
     case destination
+    /// When a server wants to know who asks: a user and a password. Otherwise its refusal is the answer.
+    case challenge
 
     /// The method that a client answers.
     var method: String { "callback." + rawValue }
@@ -40,7 +42,7 @@ enum CallbackKind: String, Sendable, CaseIterable {
         case .validate: (kind, what) = (.customValidationFailed, "the client did not say that the response is valid")
         case .preprocess: (kind, what) = (.customSerializationFailed, "the client did not say which bytes to read")
         case .serialize: (kind, what) = (.customSerializationFailed, "the client did not say what the body says")
-        case .retry, .disposition, .redirect, .destination: return nil
+        case .retry, .disposition, .redirect, .destination, .challenge: return nil
         }
         return HTTPFailure(
             kind, "\(what): \(error.message)", underlying: error.underlying,

@@ -28,6 +28,7 @@ struct CallbackQuestion: JSONEncodable, Sendable {
         case disposition(Attempt, ExchangeHead?)
         case redirect(RedirectHop, Attempt)
         case destination(ArrivedFile, Attempt, ExchangeHead?)
+        case challenge(AuthenticationQuestion, Attempt, ExchangeHead?)
     }
 
     var names: QuestionNames
@@ -82,6 +83,24 @@ struct CallbackQuestion: JSONEncodable, Sendable {
             writer.member("path", file.path)
             writer.member("size", file.size)
             writer.member("suggestedFilename", file.suggestedName)
+        case .challenge(let question, let attempt, let head):
+            Self.encode(attempt, head, to: &writer)
+            writer.member("offers", question.offers.map(OfferShape.init))
+            writer.member("failures", question.failures)
+            writer.member("username", question.username)
+        }
+    }
+
+    /// One way of saying who asks.
+    private struct OfferShape: JSONEncodable {
+        var offer: AuthenticationOffer
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("scheme", offer.scheme.rawValue)
+                writer.member("realm", offer.realm)
+                writer.member("algorithm", offer.digest?.algorithm.rawValue)
+            }
         }
     }
 

@@ -108,6 +108,14 @@ final class ClientAdvisor: ExchangeAdvisor {
         return answer?.destination
     }
 
+    func challenge(
+        _ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment
+    ) async -> GivenCredential? {
+        let content = CallbackQuestion.Content.challenge(question, moment.request, moment.head)
+        let answer: ChallengeAnswer?? = try? await askIfPossible(.challenge, code(name), moment, content)
+        return answer??.given
+    }
+
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
         asker.turn(to: moment.attempt)
         try await answers?.judge(moment)

@@ -108,6 +108,12 @@ final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
         return try await inner.redirect(name, hop, next: next, moment)
     }
 
+    func challenge(
+        _ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment
+    ) async -> GivenCredential? {
+        await inner?.challenge(name, question, moment)
+    }
+
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
         let now = now
         let facts = ResponseFacts(moment)

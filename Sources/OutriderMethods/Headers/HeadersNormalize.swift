@@ -50,9 +50,7 @@ struct HeadersNormalize: Method {
         for field in params.replacing.list { fields.set(field.name, field.value) }
         for name in params.removed { fields.remove(name) }
         do throws(HTTPFailure) {
-            if let authorization = params.authorization {
-                fields.set("Authorization", try authorization.fieldValue())
-            }
+            if let value = try params.authorization?.fieldValue() { fields.set("Authorization", value) }
             try AttemptBuilder.check(fields)
         } catch {
             throw RPCError(error)

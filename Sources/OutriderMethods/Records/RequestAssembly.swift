@@ -31,6 +31,7 @@ struct RequestAssembly {
             plan.redirect = redirect
             if let code = settings?.redirectCode { plan.redirect.callback = book.add(code) }
         }
+        if let code = settings?.challengeCode, params.codes?.challenge == nil { plan.challenge = book.add(code) }
         settings?.interceptor.add(to: &plan, &book)
         if !params.interceptors.isEmpty { try params.interceptors.resolved(call).add(to: &plan, &book) }
         plan.adaptations += own.adaptations
@@ -83,6 +84,9 @@ struct RequestAssembly {
             wishes.destinationCode = book.add(ClientAdvisor.Code(spec: destination, asker: asker))
             spec.download = DownloadSpec(wishes)
         }
+        if let challenge = codes.challenge {
+            plan.challenge = book.add(ClientAdvisor.Code(spec: challenge, asker: asker))
+        }
         guard let retry = codes.retry else { return }
         let key = book.add(ClientAdvisor.Code(spec: retry, asker: asker))
         plan.retriers = plan.retriers.map { $0 == .callback(retry.name) ? .callback(key) : $0 }
@@ -93,6 +97,6 @@ extension RequestParameters {
     /// Whether it asks for more than the plain plan, as far as sessions, interceptors and the client's code go.
     fileprivate var adds: Bool {
         !interceptors.isEmpty || priority != nil || startsImmediately == false || codes?.redirect != nil
-            || codes?.retry != nil || codes?.destination != nil
+            || codes?.retry != nil || codes?.destination != nil || codes?.challenge != nil
     }
 }

@@ -103,7 +103,8 @@ final class RequestRecord: Holdable {
             spec, quota: scope.quota, keepsBody: !isOfCall || params.isDetached, observer: events, advisor: advisor,
             turns: assembly.session?.session, outlet: outlet,
             identity: ExchangeIdentity(
-                name: handle.name, session: assembly.session?.title, tag: params.spec.tag, owner: scope.owner))
+                name: handle.name, session: assembly.session?.title, tag: params.spec.tag, owner: scope.owner),
+            keeper: assembly.session?.keeper)
         let owner = params.isDetached ? scope.service.detached : scope.handles
         let record = RequestRecord(
             params, handle, exchange, owner: owner, isOfCall: isOfCall, events: events, session: assembly.session,

@@ -13,6 +13,10 @@ struct SessionSettings: Sendable {
     var timeout: TimeoutParameter?
     /// Who is asked about redirects.
     var redirectCode: ClientAdvisor.Code?
+    /// Who is asked for credentials.
+    var challengeCode: ClientAdvisor.Code?
+    /// Those that it is made with.
+    var credentials: [ProtectionSpaces.Entry] = []
     var interceptor = Interceptor()
     /// What the interceptors are called.
     var shown: [String] = []
@@ -27,12 +31,14 @@ final class SessionRecord: Holdable {
     /// Whether every client of the service may use it, by its name.
     let isShared: Bool
     let session: Session
+    let keeper: CredentialKeeper
     private let contents: Mutex<SessionSettings>
 
     init(_ settings: SessionSettings, name: String?, isShared: Bool, _ engine: Engine) {
         label = name
         self.isShared = isShared
         session = Session(settings.spec.limits, engine)
+        keeper = CredentialKeeper(settings.credentials)
         contents = Mutex(settings)
     }
 
@@ -42,7 +48,10 @@ final class SessionRecord: Holdable {
     var settings: SessionSettings { contents.withLock { $0 } }
 
     /// For requests that are made from now on; limits hold at once.
-    func update(_ settings: SessionSettings) {
+    ///
+    /// - Parameter replacesCredentials: and forgets what was learned with them.
+    func update(_ settings: SessionSettings, replacesCredentials: Bool) {
+        if replacesCredentials { keeper.replace(settings.credentials) }
         contents.withLock { $0 = settings }
         session.change(settings.spec.limits)
     }

@@ -6,8 +6,8 @@ package import OutriderJSON
 /// What this version can do, by name: the names of the contract's `x-outrider-features`.
 package struct Features: JSONEncodable {
     package static let names: [StaticString] = [
-        "batch", "callbacks", "cancel", "deflate", "detach", "diagnostics", "events", "gzip", "http1", "lsp", "metrics",
-        "monitors", "streams", "tls", "unixSockets",
+        "authentication", "batch", "callbacks", "cancel", "deflate", "detach", "diagnostics", "events", "gzip", "http1",
+        "lsp", "metrics", "monitors", "streams", "tls", "unixSockets",
     ]
 
     static func contains(_ name: String) -> Bool { names.contains { $0.description == name } }

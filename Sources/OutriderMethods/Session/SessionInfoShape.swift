@@ -14,6 +14,7 @@ struct SessionInfoShape: JSONEncodable {
     private var timeouts: Timeouts
     private var connectionsPerHost: Int
     private var counts: Session.Counts
+    private var credentials: [ProtectionSpaces.Entry]
 
     init(_ record: SessionRecord?, _ scope: ClientScope) {
         let defaults = scope.service.engine.settings
@@ -24,6 +25,7 @@ struct SessionInfoShape: JSONEncodable {
         timeouts = defaults.timeouts
         settings.timeout?.apply(to: &timeouts)
         connectionsPerHost = settings.spec.connectionsPerHost ?? defaults.connectionsPerHost
+        credentials = record?.keeper.entries ?? []
         if let record {
             counts = record.session.counts
         } else {
@@ -52,6 +54,7 @@ struct SessionInfoShape: JSONEncodable {
             writer.member("interceptors", settings.shown)
             encodeRedirect(to: &writer)
             writer.member("startImmediately", settings.spec.startsImmediately)
+            writer.member("credentials", credentials.map(SessionCredentialShape.init))
             encodeLimits(to: &writer)
             writer.member("requests") { writer in
                 writer.member("active", counts.requests)

@@ -66,7 +66,7 @@ struct SessionUpdate: Method {
         let record = try SessionRecord.own(params.session, call.scope)
         var settings = record.settings
         try params.changes.apply(to: &settings, isShared: record.isShared, call)
-        record.update(settings)
+        record.update(settings, replacesCredentials: params.changes.hasCredentials)
         record.tell(.sessionUpdated, call.scope)
         return SessionInfoShape(record, call.scope)
     }

@@ -14,6 +14,11 @@ struct SessionParameters: Sendable {
     private var redirect: RedirectParameter?
     private var startsImmediately: Bool?
     private var limits: LimitsParameter?
+    private var credentials: [SessionCredentialParameter]?
+    private var challenge: CallbackParameter?
+
+    /// More are refused.
+    private static let mostCredentials = 256
 
     /// Reads its members where others stand beside them; `finish` is the caller's.
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
@@ -32,7 +37,13 @@ struct SessionParameters: Sendable {
         redirect = try fields.optional("redirect")
         startsImmediately = try fields.optional("startImmediately")
         limits = try fields.optional("limits")
+        credentials = try fields.optional("credentials") { (list: [SessionCredentialParameter]) in
+            list.count > Self.mostCredentials ? "must not hold more than \(Self.mostCredentials)" : nil
+        }
+        challenge = try fields.optional("challenge")
     }
+
+    var hasCredentials: Bool { credentials != nil }
 
     /// Changes what was said. Throws `unknownHandle` for an interceptor, and `invalidParams` for a shared one that would
     /// send credentials to whatever origin somebody names.
@@ -46,6 +57,10 @@ struct SessionParameters: Sendable {
         }
         if let startsImmediately { settings.spec.startsImmediately = startsImmediately }
         if let limits { settings.spec.limits = limits.limits }
+        if let credentials { settings.credentials = credentials.map(\.entry) }
+        if let challenge {
+            settings.challengeCode = ClientAdvisor.Code(spec: challenge.spec, asker: Asker(call))
+        }
         guard let interceptors else { return }
         let interceptor = try interceptors.resolved(call)
         if isShared, interceptor.trustsEverybody {

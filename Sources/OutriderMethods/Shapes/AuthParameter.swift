@@ -4,11 +4,11 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Who asks: exactly one of `basic`, `bearer` and `raw`.
+/// Who asks: exactly one of `basic`, `bearer`, `digest`, `raw` and `username`, which `password` and `schemes` go with.
 struct AuthParameter: JSONDecodable {
     var authorization: Authorization
 
-    private static let kinds: [StaticString] = ["basic", "bearer", "raw"]
+    private static let kinds: [StaticString] = ["basic", "bearer", "digest", "raw", "username"]
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
@@ -16,12 +16,22 @@ struct AuthParameter: JSONDecodable {
         let basic: Basic? = try fields.optional("basic")
         let bearer: String? = try fields.optional("bearer")
         let raw: String? = try fields.optional("raw")
+        let digest: DigestParameter? = try fields.optional("digest")
+        let strays = fields.present(["password", "schemes"])
+        let credential = try fields.credential()
         try fields.finish()
-        guard present.count == 1 else { throw JSONComplaint("must have exactly one of basic, bearer and raw") }
+        guard present.count == 1 else {
+            throw JSONComplaint("must have exactly one of \(Self.kinds.map(\.description).joined(separator: ", "))")
+        }
+        if credential == nil, let stray = strays.first?.description {
+            throw JSONComplaint("\(stray) goes with username only", at: JSONPointer(member: stray))
+        }
         if let basic {
             authorization = .basic(username: basic.username, password: basic.password)
         } else if let bearer {
             authorization = .bearer(bearer)
+        } else if let given = digest?.credential ?? credential {
+            authorization = .challenge(given)
         } else {
             authorization = .raw(raw ?? "")
         }

@@ -105,12 +105,14 @@ struct RequestParameters: JSONDecodable {
         let redirect: RedirectParameter? = try fields.optional("redirect")
         let retry: RetryParameter? = try fields.optional("retry")
         let disposition: CallbackParameter? = try fields.optional("disposition")
+        let challenge: CallbackParameter? = try fields.optional("challenge")
         startsImmediately = try fields.optional("startImmediately")
-        guard redirect != nil || retry != nil || disposition != nil || startsImmediately == false else { return }
+        guard redirect != nil || retry != nil || disposition != nil || challenge != nil || startsImmediately == false
+        else { return }
         var plan = spec.plan
         codes = RequestCodes(
             redirect: redirect?.callback, retry: retry?.callback, disposition: disposition?.spec,
-            saysRedirect: redirect != nil)
+            challenge: challenge?.spec, saysRedirect: redirect != nil)
         plan.asksAboutHead = disposition != nil
         if let redirect { plan.redirect = redirect.policy }
         if let retry { plan.retriers = retry.retriers }
@@ -162,6 +164,8 @@ struct RequestCodes: Sendable {
     var disposition: CallbackSpec?
     /// Where a download goes.
     var destination: CallbackSpec?
+    /// Who asks, when a server wants to know.
+    var challenge: CallbackSpec?
     /// Whether the request says anything of redirects; otherwise its session does.
     var saysRedirect: Bool
 }

@@ -20,7 +20,7 @@ import Testing
         ("http://", "the url has no host"),
         ("http://?q", "the url has no host"),
         ("http://:80/", "the url has no host"),
-        ("http://user@example.org/", "credentials in the URL are refused: use an Authorization header"),
+        ("http://user@example.org/", "credentials in the URL are refused: say who asks in auth"),
         ("http://user:word@example.org/", "credentials in the URL are refused"),
         ("http://@example.org/", "credentials in the URL are refused"),
         ("http://good.example\\@evil.example/", "a backslash at byte 19: write / or %5C"),

@@ -154,3 +154,64 @@ def test_the_example_of_the_page_runs(service, monkeypatch, capsys):
         exec(example.replace("https://example.org/private", url), {"__name__": "example"})
         server.shutdown()
     assert capsys.readouterr().out == "welcome\n"
+
+
+def asking(server, password="s3cret"):
+    return f"{server}/digest-auth/ada/{password}"
+
+
+def test_a_function_says_who_asks(client, origin):
+    session = client.session()
+    asked = []
+
+    @session.challenge
+    def prompt(challenge):
+        asked.append((challenge.status, challenge.realm, challenge.failures, challenge.username))
+        return ("ada", ["wrong", "s3cret"][challenge.failures])
+
+    assert session.get(asking(origin)).json() == {"id": 1, "x": 0.1}
+    assert asked == [(401, "origin", 0, None), (401, "origin", 1, "ada")]
+    # it is kept for the session
+    assert session.get(asking(origin)).status == 200 and len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    "given, status",
+    [
+        (None, 401),
+        ({"username": "ada", "password": "s3cret", "schemes": ["digest"]}, 200),
+        ({"credential": {"username": "ada", "password": "s3cret"}, "persistence": "none"}, 200),
+    ],
+)
+def test_what_a_function_may_say_of_who_asks(client, origin, given, status):
+    session = client.session()
+    session.challenge(lambda _: given)
+    assert session.get(asking(origin)).status == status
+
+
+def test_credentials_of_a_session(client, origin):
+    session = client.session(credentials={origin + "/": ("ada", "s3cret")})
+    assert session.get(asking(origin)).status == 200 and session.get(asking(origin, "other")).status == 401
+
+
+def test_a_client_whose_every_request_says_who_asks(service, origin):
+    with outrider.Client(socket=service, auth={"digest": ("ada", "s3cret")}) as client:
+        assert client.get(asking(origin)).status == 200
+        assert client.get(asking(origin), tag="x", auth={"digest": ("ada", "wrong")}).status == 401
+        assert client.get(asking(origin), headers={"Authorization": "Token x"}).status == 401
+        assert client.post(asking(origin), data="x").status == 200
+
+
+def test_a_coroutine_says_who_asks(service, origin):
+    async def main():
+        async with outrider.AsyncClient(socket=service) as client:
+            session = client.session()
+
+            @session.challenge
+            async def prompt(challenge):
+                await asyncio.sleep(0)
+                return ("ada", "s3cret")
+
+            assert (await session.get(asking(origin))).status == 200
+
+    asyncio.run(main())

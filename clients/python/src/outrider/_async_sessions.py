@@ -49,6 +49,10 @@ class AsyncSession:
         """Asks the function about each redirect; see :meth:`outrider.Session.redirector`."""
         return self._added("redirect", function, timeout=timeout)
 
+    def challenge(self, function: Any = None, *, timeout: float | None = None) -> Any:
+        """Asks the function for a user name and a password; see :meth:`outrider.Session.challenge`."""
+        return self._added("challenge", function, timeout=timeout)
+
     def _added(self, kind: str, function: Any, **options: Any) -> Any:
         if function is None:
             return lambda given: self._added(kind, given, **options)

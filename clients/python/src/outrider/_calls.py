@@ -37,18 +37,6 @@ def text_of(value: object, name: str) -> str:
     return value
 
 
-def basic(auth: object) -> str:
-    """The value of an Authorization field for a user name and a password (RFC 7617, in UTF-8)."""
-    if not isinstance(auth, tuple) or len(auth) != 2:
-        raise TypeError("auth must be a tuple of user name and password")
-    user, password = text_of(auth[0], "the user name in auth"), text_of(auth[1], "the password in auth")
-    if ":" in user:
-        raise ValueError("the user name in auth must not contain a colon (RFC 7617)")
-    from binascii import b2a_base64
-
-    return "Basic " + b2a_base64(f"{user}:{password}".encode(), newline=False).decode("ascii")
-
-
 def header_list(headers: object, name: str = "headers") -> list[tuple[str, str]]:
     """Fields in their order, one tuple for each, from a mapping or from pairs."""
     items = getattr(headers, "items", None)
@@ -139,7 +127,9 @@ def _put_file(spec: dict[str, Any], value: Any) -> None:
 
 
 def _put_auth(spec: dict[str, Any], value: Any) -> None:
-    spec["auth"] = dict(value) if hasattr(value, "items") else basic(value)
+    from ._auth import said
+
+    spec["auth"] = said(value)
 
 
 def _put_parameters(spec: dict[str, Any], value: Any) -> None:
@@ -205,6 +195,7 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "session": _plain("session"),
     "interceptors": _plain("interceptors"),
     "disposition": _plain("disposition"),
+    "challenge": _plain("challenge"),
     "priority": _plain("priority"),
     "start_immediately": _plain("startImmediately"),
     "metrics": _plain("metrics"),
@@ -264,7 +255,7 @@ class Defaults:
     joining three strings, because most requests are of it.
     """
 
-    __slots__ = ("check", "guard", "headers", "plain", "timeout")
+    __slots__ = ("auth", "check", "guard", "headers", "plain", "timeout")
 
     def __init__(
         self,
@@ -274,9 +265,12 @@ class Defaults:
         check: bool = True,
     ) -> None:
         self.headers = [] if headers is None else header_list(headers)
-        if auth is not None:
-            self.headers = _replaced(self.headers, [("Authorization", basic(auth))])
         spec: dict[str, Any] = {}
+        if auth is not None:
+            _put_auth(spec, auth)
+        if isinstance(spec.get("auth"), str):
+            self.headers = _replaced(self.headers, [("Authorization", spec.pop("auth"))])
+        self.auth: dict[str, Any] | None = spec.get("auth")
         if timeout is not None:
             _put_timeout(spec, timeout)
         self.timeout: Timeout | None = spec.get("timeout")
@@ -285,6 +279,8 @@ class Defaults:
         self.plain = "," + _EXACT + "}"
         if self.timeout is not None:
             self.plain = ',"timeout":' + encode(self.timeout, "timeout") + self.plain
+        if self.auth is not None:
+            self.plain = ',"auth":' + encode(self.auth, "auth") + self.plain
         if self.headers:
             self.plain = ',"headers":' + encode(_wire(self.headers), "headers") + self.plain
 
@@ -362,6 +358,8 @@ def _finish_headers(spec: dict[str, Any], defaults: Defaults) -> None:
         inherited = [field for field in inherited if field[0].lower() != "authorization"]
     if inherited:
         fields = _replaced(inherited, fields)
+    if defaults.auth is not None and auth is None and not any(name.lower() == "authorization" for name, _ in fields):
+        spec["auth"] = defaults.auth
     if fields:
         spec["headers"] = _wire(fields)
 

@@ -47,6 +47,7 @@ class Options(TypedDict, total=False):
     session: str | None
     interceptors: Sequence[str | Mapping[str, Any]] | None
     disposition: Mapping[str, Any] | None
+    challenge: Mapping[str, Any] | None
     priority: Literal["low", "normal", "high"] | None
     metrics: bool | None
     tag: str | None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from itertools import count
 
+from ._auth import credential
 from ._models import Headers
 from ._verbs import Verbs
 
@@ -119,6 +120,25 @@ class Redirect:
         self.next = Attempt(params)
 
 
+class Challenge:
+    """A server that wants to know who asks: its ``status``, ``headers``, ``url`` and the ``realm`` that it names.
+
+    ``offers`` are the schemes that it takes, the strongest first; ``failures`` is how many credentials it has refused
+    for this request, ``username`` whose the last one was.
+    """
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.url: str = params["url"]
+        self.method: str = params["method"]
+        self.status: int = params["response"]["status"]
+        self.headers = Headers(params["response"]["headers"])
+        self.offers: list[dict[str, Any]] = params["offers"]
+        self.realm: str = self.offers[0]["realm"] if self.offers else ""
+        self.failures: int = params["failures"]
+        self.username: str | None = params.get("username")
+        self.tag: str | None = params.get("tag")
+
+
 def adapted(attempt: Attempt, given: Any) -> dict[str, Any]:
     """What an adapter said, for the service."""
     return attempt.changes() if given is None or given is attempt else dict(given)
@@ -155,12 +175,21 @@ def led(redirect: Redirect, given: Any) -> dict[str, Any]:
     return {"follow": True, "request": changes} if changes else {"follow": True}
 
 
+def named(_: Challenge, given: Any) -> dict[str, Any]:
+    """Who asks: a user name and a password as a tuple or a mapping, the whole answer, or nothing for nobody."""
+    if not given:
+        return {}
+    given = credential(given)
+    return {"credential": given} if "username" in given else given
+
+
 KINDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], dict[str, Any]]]] = {
     "adapt": (Attempt, adapted),
     "retry": (Answered, decided),
     "validate": (Answered, judged),
     "serialize": (Answered, read),
     "redirect": (Redirect, led),
+    "challenge": (Challenge, named),
 }
 """For each kind of question: what the function gets, and how what it returns is said to the service."""
 
@@ -212,6 +241,8 @@ class Plan:
     def params(self) -> dict[str, Any]:
         """Those of ``session.create`` and ``session.update``."""
         params = {_WIRE.get(name, name): value for name, value in self.settings.items() if value is not None}
+        if hasattr(params.get("credentials"), "items"):
+            params["credentials"] = [{"url": url, **credential(one)} for url, one in params["credentials"].items()]
         if self.interceptors:
             params["interceptors"] = self.interceptors
         return params
@@ -240,7 +271,8 @@ class Session(Verbs):
         session.get("https://example.org/things", validate=True)
 
     The settings are those of ``session.create``: ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``,
-    ``redirect``, ``limits``, ``name``, ``shared`` and ``start_immediately``.
+    ``redirect``, ``limits``, ``name``, ``shared``, ``start_immediately`` and ``credentials``, a list or a mapping of
+    URLs to user names and passwords.
 
     The functions run in a thread of the client; an exception becomes the service's "no answer": the attempt of an
     adapter fails, a retrier wants no retry. ``timeout`` in a decorator is how long the service waits for it.
@@ -272,6 +304,11 @@ class Session(Verbs):
     def redirector(self, function: Any = None, *, timeout: float | None = None) -> Any:
         """Asks the function about each :class:`Redirect`; it returns whether to follow, or the URL to follow to."""
         return self._added("redirect", function, timeout=timeout)
+
+    def challenge(self, function: Any = None, *, timeout: float | None = None) -> Any:
+        """Asks the function about each :class:`Challenge` that no known credential answers; it returns a user name and
+        a password, or nothing."""
+        return self._added("challenge", function, timeout=timeout)
 
     def _added(self, kind: str, function: Any, **options: Any) -> Any:
         if function is None:

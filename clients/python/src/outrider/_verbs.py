@@ -32,7 +32,7 @@ class Verbs:
         ``data``          text, bytes, or names and values to send as a form
         ``file``          the path of a file to send; the service reads it
         ``content_type``  instead of the one that the kind of body implies
-        ``auth``          a user name and a password, or a mapping: ``{"bearer": token}``
+        ``auth``          a user name and a password, or a mapping: ``{"bearer": token}``, ``{"digest": ("u", "p")}``
         ``timeout``       seconds for all of it, or a mapping of phases (``connect``, ``firstByte``…) to seconds;
                           without it the service's limits hold, and ten minutes in all
         ``serialize``     ``json``, ``text``, ``auto``, or a mapping such as ``{"schema": {...}}``: let the service

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import Synchronization
+
+/// How one exchange says who asks: its own credential, those of its session, and the client's code.
+final class Authenticator: Sendable {
+    /// Under which key the client's code is asked; nil for nobody.
+    let callback: String?
+    private let keeper: CredentialKeeper
+    private let machine: Mutex<AuthenticationMachine>
+
+    /// - Parameter keeper: of the session; nil for what is forgotten with the exchange.
+    init(_ own: UserCredential?, callback: String?, _ keeper: CredentialKeeper?) {
+        self.callback = callback
+        self.keeper = keeper ?? CredentialKeeper()
+        machine = Mutex(AuthenticationMachine(own: own, asks: callback != nil))
+    }
+
+    /// Nil for a request that has nothing to say, which is most of them.
+    static func make(for spec: RequestSpec, _ keeper: CredentialKeeper?) -> Authenticator? {
+        var own: UserCredential?
+        if case .challenge(let credential)? = spec.authorization { own = credential }
+        let callback = spec.shared?.plan.challenge
+        guard own != nil || callback != nil || keeper?.isEmpty == false else { return nil }
+        return Authenticator(own, callback: callback, keeper)
+    }
+
+    func take(_ credential: UserCredential, isKept: Bool, for url: HTTPURL?) {
+        machine.withLock { $0.take(credential, isKept: isKept, for: url) }
+    }
+
+    func begin(at url: HTTPURL) { machine.withLock { $0.begin(at: url) } }
+
+    func early(_ url: HTTPURL) -> Signature? {
+        both { machine, spaces in machine.early(url, &spaces) }
+    }
+
+    func mayBeAsked(at url: HTTPURL) -> Bool {
+        both { machine, spaces in machine.mayBeAsked(at: url, spaces) }
+    }
+
+    func challenged(
+        _ offers: [Challenge], by source: ChallengeSource, at url: HTTPURL, sent: Signature?
+    ) -> AuthenticationMachine.Step {
+        let nonce = Self.clientNonce()
+        return both { machine, spaces in
+            machine.challenged(offers, by: source, at: url, sent: sent, &spaces, clientNonce: nonce)
+        }
+    }
+
+    func answered(_ given: GivenCredential?) -> AuthenticationMachine.Step {
+        let nonce = Self.clientNonce()
+        return both { machine, spaces in
+            machine.answered(given?.credential, isKept: given?.isKept ?? false, &spaces, clientNonce: nonce)
+        }
+    }
+
+    func accepted(_ signature: Signature, at url: HTTPURL, _ info: AuthenticationInfo) {
+        let nonce = Self.clientNonce()
+        both { machine, spaces in
+            machine.accepted(signature, at: url, &spaces)
+            if let next = info.nextNonce { spaces.renew(signature, nonce: next, clientNonce: nonce) }
+        }
+    }
+
+    private func both<Value: Sendable>(
+        _ work: (inout AuthenticationMachine, inout ProtectionSpaces) -> Value
+    ) -> Value {
+        machine.withLock { machine in
+            keeper.with { spaces in work(&machine, &spaces) }
+        }
+    }
+
+    /// 128 random bits.
+    private static func clientNonce() -> String {
+        var source = SystemRandomNumberGenerator()
+        return [source.next(), source.next()].map { (number: UInt64) in
+            let digits = String(number, radix: 16)
+            return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        }
+        .joined()
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+
+/// The hash of a body before it is sent, for servers that want it proven (RFC 7616 section 3.4.3, `auth-int`).
+enum BodyHash {
+    private static let pieceBytes = 256 << 10
+
+    /// Nil for a body whose bytes are not known beforehand: a client's stream, or one that is compressed on its way.
+    static func of(_ body: AttemptBody, _ algorithm: DigestAlgorithm) async throws(HTTPFailure) -> String? {
+        switch body {
+        case .none: return algorithm.hash("")
+        case .bytes(let bytes): return try await hash([.bytes(bytes)], algorithm)
+        case .file(let path, let size):
+            return try await hash([.file(path: path, size: size, pointer: nil)], algorithm)
+        case .composed(let body):
+            guard body.coding == nil, body.feeds.isEmpty else { return nil }
+            return try await hash(body.pieces, algorithm)
+        }
+    }
+
+    private static func hash(
+        _ pieces: [ComposedBody.Piece], _ algorithm: DigestAlgorithm
+    ) async throws(HTTPFailure) -> String {
+        try await offLoop { () throws(HTTPFailure) in
+            var hash = DigestHash(algorithm)
+            for piece in pieces {
+                switch piece {
+                case .bytes(let bytes): hash.update(bytes)
+                case .file(let path, let size, _): try add(path, size, to: &hash)
+                case .feed: break
+                }
+            }
+            return hash.finish()
+        }
+    }
+
+    private static func add(_ path: String, _ size: Int64, to hash: inout DigestHash) throws(HTTPFailure) {
+        let file = try PosixFile(reading: path)
+        var offset = 0
+        while Int64(offset) < size {
+            if Task.isCancelled { throw HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
+            let count = Int(clamping: min(Int64(pieceBytes), size - Int64(offset)))
+            let bytes = try file.read(at: offset, count: count, path: path)
+            // the sending of it will say that it has become shorter
+            if bytes.isEmpty { return }
+            hash.update(bytes)
+            offset += bytes.count
+        }
+    }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+
+/// A credential that the client's code gave.
+package struct GivenCredential: Sendable {
+    package var credential: UserCredential
+    /// Keep it for the session, once it proves right.
+    package var isKept: Bool
+
+    package init(_ credential: UserCredential, isKept: Bool) {
+        self.credential = credential
+        self.isKept = isKept
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// How one sending was signed.
+struct SentSignature: Sendable {
+    var signature: Signature
+    /// What Digest said; nil for Basic.
+    var answer: DigestAnswer?
+}
+
+/// The server's proof of its own about a body that is still coming.
+struct BodyProof: Sendable {
+    var info: AuthenticationInfo
+    var answer: DigestAnswer
+    var hash: DigestHash
+
+    mutating func take(_ chunk: ByteBuffer) { hash.update(Array(chunk.readableBytesView)) }
+
+    /// Nil if it is right.
+    var fault: HTTPFailure? { info.fault(of: answer, bodyHash: hash.finish()) }
+}
+
+/// Saying who asks: before anybody wants to know where that is known to be wanted, and when a server does.
+extension ExchangeRunner {
+    /// The attempt as it goes out. What the caller wrote into Authorization is left alone.
+    mutating func signed(
+        _ attempt: Attempt, by authenticator: Authenticator, _ number: Int
+    ) async throws(HTTPFailure) -> Attempt {
+        sentAs = nil
+        bodyProof = nil
+        guard !attempt.fields.contains("Authorization") else { return attempt }
+        if number != signedAttempt {
+            signedAttempt = number
+            nextSignature = nil
+            authenticator.begin(at: attempt.url)
+        }
+        let chosen = nextSignature ?? authenticator.early(attempt.url)
+        nextSignature = nil
+        var outgoing = attempt
+        guard let chosen else {
+            // a body that is dear, or can be had once, is not sent to be refused
+            if attempt.body.isDear, authenticator.mayBeAsked(at: attempt.url) { outgoing.expectsContinue = true }
+            return outgoing
+        }
+        let hash = try await bodyHash(of: attempt.body, chosen)
+        let answer = chosen.answer(method: attempt.method, uri: attempt.url.target, bodyHash: hash)
+        outgoing.fields.add("Authorization", answer?.fieldValue ?? chosen.credential.basicValue)
+        outgoing.login = Login(chosen.credential, chosen.scheme)
+        sentAs = SentSignature(signature: chosen, answer: answer)
+        exchange.sends(outgoing)
+        return outgoing
+    }
+
+    private func bodyHash(of body: AttemptBody, _ signature: Signature) async throws(HTTPFailure) -> String {
+        guard let algorithm = signature.bodyHash else { return "" }
+        guard let hash = try await BodyHash.of(body, algorithm) else { throw Self.unhashable }
+        return hash
+    }
+
+    /// Whether the answer asks who is asking, and the request is to be sent once more to say so.
+    mutating func isChallenged(
+        _ answer: AttemptResponse, _ attempt: Attempt, by authenticator: Authenticator, _ number: Int
+    ) async throws(HTTPFailure) -> Bool {
+        guard !attempt.fields.contains("Authorization") else { return false }
+        guard answer.status == 401 else {
+            try await accepted(answer, attempt, authenticator)
+            return false
+        }
+        let offers = ChallengeScanner.challenges(in: answer.fields.all(ChallengeSource.origin.challengeField))
+        var step = authenticator.challenged(offers, by: .origin, at: attempt.url, sent: sentAs?.signature)
+        if case .ask(let question) = step {
+            step = authenticator.answered(await credential(for: question, answer, attempt, authenticator, number))
+        }
+        guard case .sign(let signature) = step else { return false }
+        if let failure = await Self.obstacle(to: attempt.body, signature) {
+            self.answer = answer
+            giveUp()
+            throw failure
+        }
+        await drain(answer.body)
+        note(answer.body.timeline)
+        // what was added for this sending alone is not part of it
+        var next = self.attempt ?? attempt
+        next.timeouts.total = try remaining(of: attempt.timeouts.total)
+        self.attempt = next
+        exchange.note(
+            SentRequest(
+                attempt: number, method: attempt.method, url: attempt.url.description, status: answer.status), hop: nil)
+        nextSignature = signature
+        return true
+    }
+
+    /// What the client's code gives; nil for nothing. Timeouts stand still meanwhile.
+    private func credential(
+        for question: AuthenticationQuestion, _ answer: AttemptResponse, _ attempt: Attempt,
+        _ authenticator: Authenticator, _ number: Int
+    ) async -> GivenCredential? {
+        guard let name = authenticator.callback, let advisor = exchange.advisor else { return nil }
+        let moment = ExchangeMoment(
+            exchange: exchange, attempt: number, retries: exchange.snapshot.retries, redirects: hops, request: attempt,
+            head: ExchangeHead(answer))
+        exchange.hold()
+        defer { exchange.release() }
+        return await advisor.challenge(name, question, moment)
+    }
+
+    /// Why the body cannot be sent once more; nil if it can.
+    private static func obstacle(to body: AttemptBody, _ signature: Signature) async -> HTTPFailure? {
+        guard body.isReplayable else {
+            return HTTPFailure(
+                .bodyUnreadable,
+                "the server wants credentials first, and the body cannot be sent twice: send expectContinue, or the"
+                    + " credentials at once", sent: .sent)
+        }
+        if signature.bodyHash != nil, case .composed(let composed) = body,
+            composed.coding != nil || !composed.feeds.isEmpty
+        {
+            return unhashable
+        }
+        return nil
+    }
+
+    private static var unhashable: HTTPFailure {
+        HTTPFailure(
+            .bodyUnreadable,
+            "the server wants a proof of the body (auth-int), which is not known before it is sent: give it as bytes or as a"
+                + " file, uncompressed", sent: .sent)
+    }
+
+    /// Throws `serverAuthenticationFailed`; the answer is kept, without its body.
+    private mutating func accepted(
+        _ answer: AttemptResponse, _ attempt: Attempt, _ authenticator: Authenticator
+    ) async throws(HTTPFailure) {
+        guard let sentAs else { return }
+        let info = AuthenticationInfo(answer.fields.all(ChallengeSource.origin.infoField))
+        if let said = sentAs.answer {
+            if let fault = info.fault(of: said, bodyHash: nil) {
+                self.answer = answer
+                giveUp()
+                throw fault
+            }
+            if info.provesBody(of: said), !answer.fields.contains("Content-Encoding") {
+                bodyProof = BodyProof(info: info, answer: said, hash: DigestHash(said.challenge.algorithm))
+            }
+        }
+        authenticator.accepted(sentAs.signature, at: attempt.url, info)
+    }
+}
+
+extension AttemptBody {
+    /// Longer than 1 MiB, of unknown length, or to be had only once.
+    fileprivate var isDear: Bool {
+        if case .composed(let body) = self, !body.feeds.isEmpty { return true }
+        return size.map { $0 > 1 << 20 } ?? true
+    }
+}

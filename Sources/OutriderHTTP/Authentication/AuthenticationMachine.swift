@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Decides how one exchange answers those who want to know who asks.
+///
+///     early? ─▶ (sent) ─▶ accepted
+///        ▲         │
+///        │         └──▶ challenged ─▶ sign: sent once more ─┐
+///        │                 ▲   │ ask ─▶ answered ──▶ sign    │
+///        │                 └───│─────────────────────────────┘
+///        │                     └──▶ leave: the refusal is the answer
+///
+/// The request's own credential is used, for its own origin only; where it has none, those of its session; and the client's
+/// code is asked when these do not help. Of the schemes on offer the strongest that the credential permits is used. What the
+/// server refused is not tried again, so that a wrong password ends with the refusal, after one try.
+///
+/// Responsible for: at most `mostAnswers` signatures in one attempt; no credential for an origin that it was not given for.
+/// Not responsible for: whether the body can be sent again, and what is learned for other requests (ProtectionSpaces).
+package struct AuthenticationMachine: Sendable {
+    package enum Step: Sendable {
+        /// Send the request again, signed so.
+        case sign(Signature)
+        /// Ask the client's code, then say `answered`.
+        case ask(AuthenticationQuestion)
+        /// The refusal is the answer.
+        case leave
+    }
+
+    /// Signatures in one attempt, whatever servers say.
+    package static let mostAnswers = 8
+    /// Nonces that may turn out stale in one attempt.
+    package static let mostStale = 4
+    /// Questions in one exchange.
+    package static let mostQuestions = 3
+
+    /// A credential of the request itself.
+    private struct Own: Sendable {
+        var credential: UserCredential
+        /// Nil until the first sending says where it belongs.
+        var origin: String?
+        var isKept: Bool
+    }
+
+    private struct Refusal: Sendable, Equatable {
+        var origin: String
+        /// Nil for all.
+        var realm: String?
+        var username: String
+        var password: String
+    }
+
+    private struct Pending: Sendable {
+        var offers: [Challenge]
+        var url: HTTPURL
+        var source: ChallengeSource
+        var sent: Signature?
+    }
+
+    private var own: [Own] = []
+    /// The origin of the first sending.
+    private var home: String?
+    /// Whether the client's code may be asked.
+    private let asks: Bool
+    private var refusals: [Refusal] = []
+    private var pending: Pending?
+    private var answers = 0
+    private var stales = 0
+    private var questions = 0
+
+    package init(own: UserCredential? = nil, asks: Bool = false) {
+        self.asks = asks
+        if let own { self.own = [Own(credential: own, isKept: false)] }
+    }
+
+    /// A credential of the request from now on, in place of its others.
+    ///
+    /// - Parameters:
+    ///   - isKept: it is kept for its session, once it proves right.
+    ///   - url: where it belongs, if nothing was sent yet.
+    package mutating func take(_ credential: UserCredential, isKept: Bool, for url: HTTPURL?) {
+        own = [Own(credential: credential, origin: home ?? url?.securityOrigin, isKept: isKept)]
+    }
+
+    /// An attempt begins: its first URL is where the request's own credential belongs.
+    package mutating func begin(at url: HTTPURL) {
+        answers = 0
+        stales = 0
+        let origin = home ?? url.securityOrigin
+        home = origin
+        for index in own.indices where own[index].origin == nil { own[index].origin = origin }
+    }
+
+    /// Whether the request has something to say that it has not been asked for yet.
+    package func mayBeAsked(at url: HTTPURL, _ spaces: ProtectionSpaces) -> Bool {
+        asks || credential(at: url) != nil || !spaces.candidates(url, realm: nil, source: .origin).isEmpty
+    }
+
+    /// What to say before anybody asks; nil for nothing.
+    package func early(_ url: HTTPURL, _ spaces: inout ProtectionSpaces) -> Signature? {
+        let own = credential(at: url)
+        guard let signature = spaces.early(url, own: own) else { return nil }
+        return isRefused(signature.credential, at: url, realm: signature.space.realm) ? nil : signature
+    }
+
+    private func credential(at url: HTTPURL) -> UserCredential? {
+        own.first { $0.origin == url.securityOrigin }?.credential
+    }
+
+    // MARK: a challenge
+
+    /// The answer was 401 or 407.
+    ///
+    /// - Parameters:
+    ///   - offers: what the server would accept.
+    ///   - sent: how the request was signed, if it was.
+    ///   - clientNonce: a random one, in case it is needed.
+    package mutating func challenged(
+        _ offers: [Challenge], by source: ChallengeSource, at url: HTTPURL, sent: Signature?,
+        _ spaces: inout ProtectionSpaces, clientNonce: String
+    ) -> Step {
+        let pending = Pending(offers: offers, url: url, source: source, sent: sent)
+        if let sent, !renews(pending, sent) {
+            refuse(sent, pending)
+            spaces.refused(sent)
+        }
+        guard answers < Self.mostAnswers, stales <= Self.mostStale else { return .leave }
+        return sign(pending, &spaces, clientNonce) ?? ask(pending)
+    }
+
+    /// What the client's code gave; nil for nothing.
+    package mutating func answered(
+        _ credential: UserCredential?, isKept: Bool, _ spaces: inout ProtectionSpaces, clientNonce: String
+    ) -> Step {
+        guard let pending, let credential else { return .leave }
+        self.pending = nil
+        let origin = pending.url.securityOrigin
+        own.removeAll { $0.origin == origin }
+        own.append(Own(credential: credential, origin: origin, isKept: isKept))
+        return sign(pending, &spaces, clientNonce) ?? .leave
+    }
+
+    /// The server did not refuse what was sent.
+    package mutating func accepted(_ signature: Signature, at url: HTTPURL, _ spaces: inout ProtectionSpaces) {
+        spaces.proved(signature, at: url)
+        let origin = signature.space.origin
+        for index in own.indices where own[index].origin == origin && own[index].credential == signature.credential {
+            if own[index].isKept { spaces.keep(signature, at: url) }
+            own[index].isKept = false
+        }
+    }
+
+    /// Whether the challenge is about the nonce and not about who asks: it says so, or what was sent was a guess and the
+    /// server names another nonce, realm or scheme now.
+    private mutating func renews(_ pending: Pending, _ sent: Signature) -> Bool {
+        guard case .digest(let old, _, _) = sent.proof else {
+            return sent.isEarly && !pending.offers.isEmpty && !pending.offers.contains { $0.isOf("Basic") }
+        }
+        let digests = pending.offers.compactMap { DigestChallenge($0, from: pending.url) }
+        if let same = digests.first(where: { $0.realm == old.realm }) {
+            guard same.isStale || (sent.isEarly && same.nonce != old.nonce) else { return false }
+            stales += 1
+            return true
+        }
+        // a guess that was made for another realm was not wrong there
+        return !digests.isEmpty
+    }
+
+    /// Basic says the same in all realms, and a server that takes Digest back wants to see the password.
+    private mutating func refuse(_ sent: Signature, _ pending: Pending) {
+        let isWhole = sent.scheme == .basic || !pending.offers.contains { $0.isOf("Digest") }
+        refusals.append(
+            Refusal(
+                origin: pending.url.securityOrigin, realm: isWhole ? nil : sent.space.realm,
+                username: sent.credential.username, password: sent.credential.password))
+    }
+
+    /// Nobody who could not sign in one way is believed to be able to in a weaker one.
+    private func isRefused(_ credential: UserCredential, at url: HTTPURL, realm: String) -> Bool {
+        let origin = url.securityOrigin
+        return refusals.contains {
+            $0.origin == origin && $0.username == credential.username && $0.password == credential.password
+                && ($0.realm == nil || $0.realm == realm)
+        }
+    }
+
+    /// Nil if nobody known can sign.
+    private mutating func sign(
+        _ pending: Pending, _ spaces: inout ProtectionSpaces, _ clientNonce: String
+    ) -> Step? {
+        let url = pending.url
+        let own = pending.source == .origin ? credential(at: url) : nil
+        for offer in AuthenticationOffer.ranked(pending.offers, from: url) {
+            let usable = own.map { [$0] } ?? spaces.candidates(url, realm: offer.realm, source: pending.source)
+            let fitting = usable.first {
+                $0.permits(offer.scheme, to: url) && !isRefused($0, at: url, realm: offer.realm)
+            }
+            guard let fitting, let signature = signature(fitting, offer, pending, &spaces, clientNonce) else {
+                continue
+            }
+            answers += 1
+            return .sign(signature)
+        }
+        return nil
+    }
+
+    private mutating func ask(_ pending: Pending) -> Step {
+        let offers = AuthenticationOffer.ranked(pending.offers, from: pending.url)
+        guard asks, questions < Self.mostQuestions, !offers.isEmpty else { return .leave }
+        questions += 1
+        self.pending = pending
+        return .ask(
+            AuthenticationQuestion(
+                source: pending.source, url: pending.url, offers: offers, failures: refusals.count,
+                username: pending.sent?.credential.username))
+    }
+
+    private func signature(
+        _ credential: UserCredential, _ offer: AuthenticationOffer, _ pending: Pending,
+        _ spaces: inout ProtectionSpaces, _ clientNonce: String
+    ) -> Signature? {
+        guard let challenge = offer.digest else {
+            let space = ProtectionSpace(pending.source, of: pending.url, realm: offer.realm)
+            return Signature(space, credential, .basic)
+        }
+        var refused: String?
+        if case .digest(let old, _, _)? = pending.sent?.proof { refused = old.nonce }
+        return spaces.answer(
+            challenge, from: pending.url, credential, source: pending.source, refused: refused,
+            clientNonce: clientNonce, agrees: stales <= 1)
+    }
+}
+
+/// A challenge that we know how to answer.
+package struct AuthenticationOffer: Sendable {
+    package var scheme: UserCredential.Scheme
+    package var realm: String
+    /// Nil for Basic.
+    package var digest: DigestChallenge?
+
+    /// The strongest first; of equal ones the server's first.
+    package static func ranked(_ challenges: [Challenge], from url: HTTPURL) -> [AuthenticationOffer] {
+        var offers: [AuthenticationOffer] = []
+        for challenge in challenges {
+            if let digest = DigestChallenge(challenge, from: url) {
+                offers.append(AuthenticationOffer(scheme: .digest, realm: digest.realm, digest: digest))
+            } else if challenge.isOf("Basic") {
+                offers.append(AuthenticationOffer(scheme: .basic, realm: challenge["realm"] ?? ""))
+            }
+        }
+        let ranked = offers.enumerated().sorted { one, other in
+            let (a, b) = (one.element.strength, other.element.strength)
+            return a == b ? one.offset < other.offset : a > b
+        }
+        return ranked.map(\.element)
+    }
+
+    private var strength: Int { digest.map { $0.algorithm.strength + 1 } ?? 0 }
+}
+
+/// What the client's code is asked.
+package struct AuthenticationQuestion: Sendable {
+    package var source: ChallengeSource
+    package var url: HTTPURL
+    /// The strongest first.
+    package var offers: [AuthenticationOffer]
+    /// Credentials that were refused in this exchange so far.
+    package var failures: Int
+    /// Of the last one.
+    package var username: String?
+}

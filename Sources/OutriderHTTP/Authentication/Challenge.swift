@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// One thing that a server asks for: a scheme, and either parameters or one opaque text (RFC 9110 section 11.3).
+package struct Challenge: Sendable, Equatable {
+    package struct Parameter: Sendable, Equatable {
+        /// Lower-case.
+        package var name: String
+        /// Without its quotes.
+        package var value: String
+
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// As it was written; schemes are compared without case.
+    package var scheme: String
+    /// In order; of a name that is there twice, the first counts.
+    package var parameters: [Parameter] = []
+    /// What stands in place of parameters, as of Negotiate.
+    package var token: String?
+
+    package init(_ scheme: String, _ parameters: [Parameter] = [], token: String? = nil) {
+        self.scheme = scheme
+        self.parameters = parameters
+        self.token = token
+    }
+
+    /// The value of a parameter, its name lower-case.
+    package subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
+
+    package func isOf(_ scheme: String) -> Bool { HTTPFields.same(self.scheme, scheme) }
+}
+
+/// Who asks for credentials, and the names of the fields that go with it.
+package enum ChallengeSource: Sendable, Hashable {
+    /// The server itself: 401.
+    case origin
+    /// A proxy on the way: 407.
+    case proxy
+
+    package init?(status: Int) {
+        switch status {
+        case 401: self = .origin
+        case 407: self = .proxy
+        default: return nil
+        }
+    }
+
+    /// RFC 9110 sections 11.6.1 and 11.7.1.
+    package var challengeField: String { self == .origin ? "WWW-Authenticate" : "Proxy-Authenticate" }
+    /// RFC 9110 sections 11.6.2 and 11.7.2.
+    package var authorizationField: String { self == .origin ? "Authorization" : "Proxy-Authorization" }
+    /// RFC 9110 sections 11.6.3 and 11.7.3.
+    package var infoField: String { self == .origin ? "Authentication-Info" : "Proxy-Authentication-Info" }
+}

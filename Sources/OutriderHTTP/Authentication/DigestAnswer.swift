@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// One answer to a Digest challenge (RFC 7616 section 3.4), and what must come back for it.
+package struct DigestAnswer: Sendable {
+    package var challenge: DigestChallenge
+    package var credential: UserCredential
+    package var method: String
+    /// The request target, as it stands in the request line.
+    package var uri: String
+    /// How often this nonce has been used, with this use: from 1.
+    package var count: UInt32
+    package var clientNonce: String
+    /// The hash of the body, for `auth-int`: lower-case hexadecimal.
+    package var bodyHash: String
+
+    package init(
+        _ challenge: DigestChallenge, _ credential: UserCredential, method: String, uri: String, count: UInt32,
+        clientNonce: String, bodyHash: String = ""
+    ) {
+        self.challenge = challenge
+        self.credential = credential
+        self.method = method
+        self.uri = uri
+        self.count = count
+        self.clientNonce = clientNonce
+        self.bodyHash = bodyHash
+    }
+
+    /// The value of Authorization or Proxy-Authorization.
+    package var fieldValue: String {
+        var parts = [usernamePart, quoted("realm", challenge.realm), quoted("uri", uri)]
+        if let name = challenge.algorithmName { parts.append("algorithm=\(name)") }
+        parts.append(quoted("nonce", challenge.nonce))
+        if let protection = challenge.protection {
+            parts += ["nc=\(countText)", quoted("cnonce", clientNonce), "qop=\(protection.rawValue)"]
+        } else if challenge.isSession {
+            parts.append(quoted("cnonce", clientNonce))
+        }
+        parts.append(quoted("response", response))
+        if let opaque = challenge.opaque { parts.append(quoted("opaque", opaque)) }
+        if challenge.hashesUsername { parts.append("userhash=true") }
+        return "Digest " + parts.joined(separator: ", ")
+    }
+
+    /// RFC 7616 section 3.4.1; without a protection as in RFC 2069 section 2.1.2.
+    package var response: String { proof(of: method + ":" + uri, bodyHash) }
+
+    /// What the server says to prove that it knows the password, too (RFC 7616 section 3.5).
+    ///
+    /// - Parameter bodyHash: of the body that it sent, for `auth-int`.
+    package func serverResponse(bodyHash: String = "") -> String { proof(of: ":" + uri, bodyHash) }
+
+    /// Eight hexadecimal digits.
+    package var countText: String {
+        let digits = String(count, radix: 16)
+        return String(repeating: "0", count: 8 - digits.utf8.count) + digits
+    }
+
+    private func proof(of subject: String, _ bodyHash: String) -> String {
+        let subject = hash(challenge.protection == .authInt ? "\(subject):\(bodyHash)" : subject)
+        guard let protection = challenge.protection else { return hash("\(secret):\(challenge.nonce):\(subject)") }
+        return hash("\(secret):\(challenge.nonce):\(countText):\(clientNonce):\(protection.rawValue):\(subject)")
+    }
+
+    /// A1, hashed (RFC 7616 section 3.4.2).
+    private var secret: String {
+        let plain = hash("\(credential.username):\(challenge.realm):\(credential.password)")
+        return challenge.isSession ? hash("\(plain):\(challenge.nonce):\(clientNonce)") : plain
+    }
+
+    /// Hashed where the server wishes that; else in quotes, and where that is not ASCII and the server knows UTF-8, as
+    /// RFC 8187 has it (RFC 7616 section 3.4.4).
+    private var usernamePart: String {
+        let name = credential.username
+        if challenge.hashesUsername { return quoted("username", hash("\(name):\(challenge.realm)")) }
+        guard challenge.isUTF8, name.utf8.contains(where: { $0 >= 0x80 }) else { return quoted("username", name) }
+        return "username*=UTF-8''\(PercentEncoding.segment.escape(name))"
+    }
+
+    private func quoted(_ name: String, _ value: String) -> String {
+        var text = "\(name)=\""
+        for character in value.unicodeScalars {
+            if character == "\"" || character == "\\" { text.unicodeScalars.append("\\") }
+            text.unicodeScalars.append(character)
+        }
+        return text + "\""
+    }
+
+    private func hash(_ text: String) -> String { challenge.algorithm.hash(text) }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// A challenge of Digest authentication that can be answered (RFC 7616 section 3.3).
+package struct DigestChallenge: Sendable, Equatable {
+    /// Quality of protection.
+    package enum Protection: String, Sendable {
+        case auth
+        /// The body is part of what is proven.
+        case authInt = "auth-int"
+    }
+
+    package var realm: String
+    package var nonce: String
+    package var opaque: String?
+    package var algorithm: DigestAlgorithm
+    /// As the server wrote it; nil where it wrote none, which means MD5.
+    package var algorithmName: String?
+    /// `-sess`: the hash of user and password is bound to the nonce.
+    package var isSession: Bool
+    /// Nil for a server of RFC 2069, which knows no protection, no client nonce and no count.
+    package var protection: Protection?
+    /// The last answer was right but for its nonce.
+    package var isStale: Bool
+    /// The user name is to be hashed, too.
+    package var hashesUsername: Bool
+    /// The server reads user names and passwords as UTF-8.
+    package var isUTF8: Bool
+    /// Paths of its origin that it holds for; empty for all.
+    package var paths: [String]
+
+    /// Nil for another scheme, for an algorithm or a protection that is not known, and for what cannot be sent back.
+    ///
+    /// - Parameter url: which answered so; the domain is resolved against it.
+    package init?(_ challenge: Challenge, from url: HTTPURL) {
+        guard challenge.isOf("Digest"), let nonce = challenge["nonce"] else { return nil }
+        realm = challenge["realm"] ?? ""
+        self.nonce = nonce
+        opaque = challenge["opaque"]
+        algorithmName = challenge["algorithm"]
+        var name = (algorithmName ?? "MD5").uppercased()
+        isSession = name.hasSuffix("-SESS")
+        if isSession { name.removeLast(5) }
+        guard let algorithm = DigestAlgorithm(named: name) else { return nil }
+        self.algorithm = algorithm
+        switch Self.protection(challenge["qop"]) {
+        case .some(let protection): self.protection = protection
+        case nil: return nil
+        }
+        isStale = Self.isTrue(challenge["stale"])
+        hashesUsername = Self.isTrue(challenge["userhash"])
+        isUTF8 = HTTPFields.same(challenge["charset"] ?? "", "UTF-8")
+        paths = Self.paths(challenge["domain"], url)
+        for text in [realm, nonce, opaque ?? "", algorithmName ?? ""]
+        where text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            return nil
+        }
+    }
+
+    /// The weakest that proves enough: `auth` needs no look at the body. Nil inside for none, outside for one not known.
+    private static func protection(_ offered: String?) -> Protection?? {
+        guard let offered else { return .some(nil) }
+        let words = offered.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
+        if words.isEmpty { return .some(nil) }
+        if words.contains("auth") { return .auth }
+        return words.contains("auth-int") ? .some(.authInt) : nil
+    }
+
+    private static func isTrue(_ text: String?) -> Bool { HTTPFields.same(text ?? "", "true") }
+
+    /// Other origins are not believed to share a password only because this one says so.
+    private static func paths(_ domain: String?, _ url: HTTPURL) -> [String] {
+        let listed = (domain ?? "").split { $0 == " " || $0 == "\t" }.prefix(32)
+        var paths: [String] = []
+        for item in listed {
+            guard let target = try? url.resolve(reference: String(item)),
+                target.securityOrigin == url.securityOrigin
+            else { continue }
+            paths.append(String(target.path))
+        }
+        // it names only what is not ours to visit: then it holds for what it answered
+        return paths.isEmpty && !listed.isEmpty ? [url.folder] : paths
+    }
+
+    package static func == (one: DigestChallenge, other: DigestChallenge) -> Bool {
+        one.realm == other.realm && one.nonce == other.nonce && one.algorithm == other.algorithm
+            && one.isSession == other.isSession && one.protection == other.protection && one.opaque == other.opaque
+    }
+}

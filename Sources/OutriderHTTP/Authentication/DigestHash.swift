@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import Crypto
+
+/// The hash functions of Digest authentication: those of RFC 7616 section 6.1, and SHA-512, which some servers offer beside
+/// them. From the weakest to the strongest.
+package enum DigestAlgorithm: String, Sendable, CaseIterable {
+    case md5 = "MD5"
+    case sha256 = "SHA-256"
+    case sha512Half = "SHA-512-256"
+    case sha512 = "SHA-512"
+
+    /// Compared without case; nil for one that is not known.
+    package init?(named name: String) {
+        let name = name.uppercased()
+        guard let found = Self(rawValue: name == "SHA-512/256" ? "SHA-512-256" : name) else { return nil }
+        self = found
+    }
+
+    /// The higher, the stronger.
+    package var strength: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+
+    /// Of a text, as lower-case hexadecimal.
+    package func hash(_ text: String) -> String {
+        var hash = DigestHash(self)
+        hash.update(Array(text.utf8))
+        return hash.finish()
+    }
+}
+
+/// A hash that is being made, piece by piece.
+package struct DigestHash: Sendable {
+    private enum State: Sendable {
+        case md5(Insecure.MD5)
+        case sha256(SHA256)
+        case sha512Half(SHA512Half)
+        case sha512(SHA512)
+    }
+
+    private var state: State
+
+    package init(_ algorithm: DigestAlgorithm) {
+        switch algorithm {
+        case .md5: state = .md5(Insecure.MD5())
+        case .sha256: state = .sha256(SHA256())
+        case .sha512Half: state = .sha512Half(SHA512Half())
+        case .sha512: state = .sha512(SHA512())
+        }
+    }
+
+    package mutating func update(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { bytes in
+            switch state {
+            case .md5(var hash):
+                hash.update(bufferPointer: bytes)
+                state = .md5(hash)
+            case .sha256(var hash):
+                hash.update(bufferPointer: bytes)
+                state = .sha256(hash)
+            case .sha512Half(var hash):
+                hash.update(bytes)
+                state = .sha512Half(hash)
+            case .sha512(var hash):
+                hash.update(bufferPointer: bytes)
+                state = .sha512(hash)
+            }
+        }
+    }
+
+    /// Of all that came, as lower-case hexadecimal.
+    package func finish() -> String {
+        switch state {
+        case .md5(let hash): Self.hexadecimal(hash.finalize())
+        case .sha256(let hash): Self.hexadecimal(hash.finalize())
+        case .sha512Half(let hash): Self.hexadecimal(hash.finish())
+        case .sha512(let hash): Self.hexadecimal(hash.finalize())
+        }
+    }
+
+    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

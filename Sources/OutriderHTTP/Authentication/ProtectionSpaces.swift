@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The credentials that a group of requests may use, and what was learned about where they are wanted: nonces and their
+/// counts above all, so that a request need not be refused before it may sign.
+///
+/// A credential is used for nothing but what it was given for: an origin, there perhaps a realm, and paths below one.
+///
+/// Responsible for: no count of a nonce given out twice, bounds on what is kept.
+/// Not responsible for: what is done about a challenge, which AuthenticationMachine decides.
+package struct ProtectionSpaces: Sendable {
+    /// A credential, and what it is for.
+    package struct Entry: Sendable, Equatable {
+        package var source = ChallengeSource.origin
+        /// As `HTTPURL.securityOrigin` has it.
+        package var origin: String
+        /// Paths that begin so.
+        package var path: String
+        /// Nil for any.
+        package var realm: String?
+        package var credential: UserCredential
+        /// Send Basic without being asked.
+        package var isEarly: Bool
+
+        package init(
+            _ credential: UserCredential, for url: HTTPURL, realm: String? = nil, isEarly: Bool = false,
+            source: ChallengeSource = .origin
+        ) {
+            self.source = source
+            origin = url.securityOrigin
+            path = String(url.path)
+            self.realm = realm
+            self.credential = credential
+            self.isEarly = isEarly
+        }
+
+        fileprivate func isFor(_ url: HTTPURL, _ source: ChallengeSource) -> Bool {
+            self.source == source && origin == url.securityOrigin && path.covers(path: url.path)
+        }
+    }
+
+    private struct Learned: Sendable {
+        var space: ProtectionSpace
+        var credential: UserCredential
+        /// Nil for Basic.
+        var digest: Digest?
+        var paths: [String]
+        /// Whether the server has accepted it.
+        var isProven: Bool
+    }
+
+    private struct Digest: Sendable {
+        var challenge: DigestChallenge
+        var clientNonce: String
+        /// The last that was given out.
+        var count: UInt32
+
+        /// Nil when all are used up.
+        mutating func turn(_ space: ProtectionSpace, _ credential: UserCredential, isEarly: Bool) -> Signature? {
+            guard count < .max else { return nil }
+            count += 1
+            return Signature(
+                space, credential, .digest(challenge, count: count, clientNonce: clientNonce), isEarly: isEarly)
+        }
+    }
+
+    /// Spaces that are remembered; beyond that, the one that was not used for longest is forgotten.
+    package static let mostLearned = 256
+    /// Credentials that are kept; beyond that, the oldest of those that were found out goes.
+    package static let mostKept = 256
+
+    /// Those that were given, then those that were kept.
+    package private(set) var entries: [Entry]
+    private let given: Int
+    /// The last one was used last.
+    private var learned: [Learned] = []
+
+    package init(_ entries: [Entry] = []) {
+        self.entries = entries
+        given = entries.count
+    }
+
+    package var isEmpty: Bool { entries.isEmpty && learned.isEmpty }
+
+    // MARK: before anybody asks
+
+    /// What a request may say at once: what proved right before, where it is sure to be wanted again.
+    ///
+    /// - Parameter own: the request's own credential, in place of those that are kept here.
+    package mutating func early(
+        _ url: HTTPURL, own: UserCredential?, source: ChallengeSource = .origin
+    ) -> Signature? {
+        let origin = url.securityOrigin
+        let usable = own.map { [$0] } ?? candidates(url, realm: nil, source: source)
+        guard !usable.isEmpty else { return nil }
+        var best: (index: Int, length: Int)?
+        for (index, space) in learned.enumerated()
+        where space.isProven && space.space.source == source && space.space.origin == origin
+            && usable.contains(space.credential)
+        {
+            guard let length = space.paths.filter({ $0.covers(path: url.path) }).map(\.utf8.count).max() else {
+                continue
+            }
+            if length >= best?.length ?? 0 { best = (index, length) }
+        }
+        if let best { return use(best.index, isEarly: true) }
+        guard own == nil, let entry = entries.first(where: { $0.isEarly && $0.isFor(url, source) }) else { return nil }
+        let space = ProtectionSpace(source, of: url, realm: entry.realm ?? "")
+        return Signature(space, entry.credential, .basic, isEarly: true)
+    }
+
+    private mutating func use(_ index: Int, isEarly: Bool) -> Signature? {
+        var space = learned.remove(at: index)
+        guard var digest = space.digest else {
+            learned.append(space)
+            return Signature(space.space, space.credential, .basic, isEarly: isEarly)
+        }
+        // a nonce that was used so often is forgotten
+        guard let turn = digest.turn(space.space, space.credential, isEarly: isEarly) else { return nil }
+        space.digest = digest
+        learned.append(space)
+        return turn
+    }
+
+    // MARK: when somebody asks
+
+    /// Credentials that may be used there: for the realm that was named first, then those for deeper paths.
+    ///
+    /// - Parameter realm: nil for any.
+    package func candidates(_ url: HTTPURL, realm: String?, source: ChallengeSource) -> [UserCredential] {
+        let fitting = entries.filter { entry in
+            entry.isFor(url, source) && (realm == nil || entry.realm == nil || entry.realm == realm)
+        }
+        let ranked = fitting.enumerated().sorted { one, other in
+            let (a, b) = (one.element, other.element)
+            if (a.realm == nil) != (b.realm == nil) { return b.realm == nil }
+            if a.path.utf8.count != b.path.utf8.count { return a.path.utf8.count > b.path.utf8.count }
+            return one.offset < other.offset
+        }
+        var found: [UserCredential] = []
+        for (_, entry) in ranked where !found.contains(entry.credential) { found.append(entry.credential) }
+        return found
+    }
+
+    /// The answer to a challenge. When another request has been given a newer nonce meanwhile, that is used instead, so that
+    /// many which were refused at once agree on one.
+    ///
+    /// - Parameters:
+    ///   - refused: the nonce that was sent, if one was.
+    ///   - clientNonce: a random one, for a nonce that is new.
+    ///   - agrees: whether the nonce of another request will do.
+    package mutating func answer(
+        _ challenge: DigestChallenge, from url: HTTPURL, _ credential: UserCredential, source: ChallengeSource,
+        refused: String?, clientNonce: String, agrees: Bool
+    ) -> Signature? {
+        let space = ProtectionSpace(source, of: url, realm: challenge.realm)
+        let index = learned.firstIndex { $0.space == space && $0.credential == credential && $0.digest != nil }
+        if let index, let known = learned[index].digest, agrees, known.challenge.nonce != refused,
+            known.challenge.isLike(challenge), let signature = use(index, isEarly: false)
+        {
+            return signature
+        }
+        let isProven = index.map { learned[$0].isProven } ?? false
+        forget(space, credential)
+        var digest = Digest(challenge: challenge, clientNonce: clientNonce, count: 0)
+        let turn = digest.turn(space, credential, isEarly: false)
+        let paths = challenge.paths.isEmpty ? ["/"] : challenge.paths
+        remember(Learned(space: space, credential: credential, digest: digest, paths: paths, isProven: isProven))
+        return turn
+    }
+
+    // MARK: what came of it
+
+    /// The server accepted the signature of a request to that URL.
+    package mutating func proved(_ signature: Signature, at url: HTTPURL) {
+        let index = learned.lastIndex { $0.space == signature.space && $0.credential == signature.credential }
+        switch (signature.proof, index) {
+        case (.basic, let index?) where learned[index].digest == nil:
+            let folder = url.folder
+            guard !learned[index].paths.contains(where: { $0.covers(path: url.path) }) else { return }
+            learned[index].paths.removeAll { $0.hasPrefix(folder) }
+            learned[index].paths.append(folder)
+            if learned[index].paths.count > 32 { learned[index].paths.removeFirst() }
+        case (.basic, _):
+            let learned = Learned(
+                space: signature.space, credential: signature.credential, digest: nil, paths: [url.folder],
+                isProven: true)
+            remember(learned)
+        case (.digest, let index?): learned[index].isProven = true
+        case (.digest, nil): break
+        }
+    }
+
+    /// The server did not believe it: it is not sent again unasked.
+    package mutating func refused(_ signature: Signature) { forget(signature.space, signature.credential) }
+
+    /// `nextnonce`: the nonce of the space from now on (RFC 7616 section 3.5). The first one that is told for a nonce counts,
+    /// since many requests may be told each its own.
+    package mutating func renew(_ signature: Signature, nonce: String, clientNonce: String) {
+        guard case .digest(let challenge, _, _) = signature.proof else { return }
+        for index in learned.indices
+        where learned[index].space == signature.space && learned[index].credential == signature.credential
+            && learned[index].digest?.challenge.nonce == challenge.nonce
+        {
+            var next = challenge
+            next.nonce = nonce
+            learned[index].digest = Digest(challenge: next, clientNonce: clientNonce, count: 0)
+        }
+    }
+
+    /// Keeps a credential that proved right, for all of its origin's realm.
+    package mutating func keep(_ signature: Signature, at url: HTTPURL) {
+        var root = url
+        root.target = "/"
+        let space = signature.space
+        let entry = Entry(signature.credential, for: root, realm: space.realm, source: space.source)
+        // another password for the same is the newer one
+        entries =
+            entries.prefix(given)
+            + entries.dropFirst(given).filter {
+                $0.source != entry.source || $0.origin != entry.origin || $0.realm != entry.realm
+            }
+        if entries.count - given >= Self.mostKept { entries.remove(at: given) }
+        entries.append(entry)
+    }
+
+    private mutating func remember(_ space: Learned) {
+        if learned.count >= Self.mostLearned { learned.removeFirst() }
+        learned.append(space)
+    }
+
+    private mutating func forget(_ space: ProtectionSpace, _ credential: UserCredential) {
+        learned.removeAll { $0.space == space && $0.credential == credential }
+    }
+}
+
+extension DigestChallenge {
+    /// Whether an answer to the one is as good as an answer to the other, but for the nonce.
+    fileprivate func isLike(_ other: DigestChallenge) -> Bool {
+        algorithm == other.algorithm && isSession == other.isSession && protection == other.protection
+            && realm == other.realm
+    }
+}

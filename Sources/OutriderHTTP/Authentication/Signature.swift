@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// How one sending proves who asks. A value; the field is written from it once method, target and body are known.
+package struct Signature: Sendable {
+    package enum Proof: Sendable {
+        case basic
+        /// The challenge, how often its nonce has been used with this use, and our own nonce.
+        case digest(DigestChallenge, count: UInt32, clientNonce: String)
+    }
+
+    package var space: ProtectionSpace
+    package var credential: UserCredential
+    package var proof: Proof
+    /// Nobody asked for it this time.
+    package var isEarly = false
+
+    package init(_ space: ProtectionSpace, _ credential: UserCredential, _ proof: Proof, isEarly: Bool = false) {
+        self.space = space
+        self.credential = credential
+        self.proof = proof
+        self.isEarly = isEarly
+    }
+
+    package var scheme: UserCredential.Scheme {
+        if case .digest = proof { .digest } else { .basic }
+    }
+
+    /// The hash that the body needs before it is sent; nil for none.
+    package var bodyHash: DigestAlgorithm? {
+        guard case .digest(let challenge, _, _) = proof, challenge.protection == .authInt else { return nil }
+        return challenge.algorithm
+    }
+
+    /// What Digest says; nil for Basic.
+    package func answer(method: String, uri: String, bodyHash: String = "") -> DigestAnswer? {
+        guard case .digest(let challenge, let count, let clientNonce) = proof else { return nil }
+        return DigestAnswer(
+            challenge, credential, method: method, uri: uri, count: count, clientNonce: clientNonce, bodyHash: bodyHash)
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import OutriderJSON
+
+/// A user name and a password, and which schemes may make use of them. Never shows the password.
+package struct UserCredential: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
+    package enum Scheme: String, Sendable, CaseIterable {
+        /// RFC 7617: the password itself.
+        case basic
+        /// RFC 7616: a proof that one has it.
+        case digest
+    }
+
+    package var username: String
+    package var password: String
+    /// Nil for each that is safe: Digest anywhere, Basic where nobody on the way can read along.
+    package var schemes: [Scheme]?
+
+    package init(_ username: String, _ password: String, schemes: [Scheme]? = nil) {
+        self.username = username
+        self.password = password
+        self.schemes = schemes
+    }
+
+    /// Why it cannot be sent by any scheme, and of which of its members that is said; nil if it can.
+    package var fault: (member: String, message: String)? {
+        // the colon ends the name in Basic (RFC 7617 section 2) and in what Digest hashes (RFC 7616 section 3.4.2)
+        if username.utf8.contains(UInt8(ascii: ":")) { return ("username", "must not contain a colon, which ends it") }
+        for (member, text) in [("username", username), ("password", password)]
+        where text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            return (member, "must not contain control characters")
+        }
+        return nil
+    }
+
+    /// Whether the scheme may be used on the way to that URL: one that was named always, and otherwise Basic only under
+    /// TLS, or where the request does not leave the machine.
+    package func permits(_ scheme: Scheme, to url: HTTPURL) -> Bool {
+        if let schemes { return schemes.contains(scheme) }
+        return scheme == .digest || url.isSecure || url.isLocal
+    }
+
+    /// The value of the field for Basic, in UTF-8 (RFC 7617 section 2).
+    package var basicValue: String { "Basic \(Base64.encode(Array("\(username):\(password)".utf8)))" }
+
+    package var description: String { "\(username):\(SecretFields.mask)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: ["username": username]) }
+}
+
+extension HTTPURL {
+    /// Whether it leads to this machine: the loopback addresses, names for them (RFC 6761 section 6.3), Unix sockets.
+    package var isLocal: Bool {
+        let name = hostName
+        return socketPath != nil || name == "localhost" || name.hasSuffix(".localhost") || name == "::1"
+            || (name.hasPrefix("127.") && IPAddressText.isPlain(Array(name.utf8)[...]))
+    }
+}

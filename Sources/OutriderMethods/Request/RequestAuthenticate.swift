@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Gives a request a credential for when a server asks who is asking.
+struct RequestAuthenticate: Method {
+    static let name = "request.authenticate"
+
+    struct Params: JSONDecodable {
+        var request: Handle<RequestRecord>
+        var credential: UserCredential
+        var persistence: Persistence
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let request: Handle<RequestRecord>? = try fields.optional("request")
+            let credential = try fields.credential()
+            persistence = try fields.persistence() ?? .forSession
+            try fields.finish()
+            self.request = try JSONFields.need("request", request)
+            self.credential = try JSONFields.need("username", credential)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var persistence: Persistence
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { $0.member("persistence", persistence.rawValue) }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let record = try call.scope.handles.find(params.request, "request")
+        let isKept = params.persistence == .forSession && record.session != nil
+        guard record.exchange.authenticate(params.credential, isKept: isKept) else {
+            throw RPCError(
+                .wrongState, "the request has ended: nobody will ask it any more",
+                data: ["pointer": .string("/request"), "state": .string("ended")])
+        }
+        return Result(persistence: isKept ? .forSession : .none)
+    }
+}
