@@ -16,13 +16,8 @@ package enum Base64 {
         return values
     }()
 
-    package static func append(_ data: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-        let start = bytes.count
-        let length = (data.count + 2) / 3 * 4
-        bytes.reserveCapacity(start + length + 64)
-        bytes.append(contentsOf: repeatElement(UInt8(ascii: "="), count: length))
-        bytes.withUnsafeMutableBytes { all in
-            let out = UnsafeMutableRawBufferPointer(rebasing: all[start...])
+    static func append(_ data: UnsafeRawBufferPointer, to sink: inout ByteSink) {
+        sink.append(count: (data.count + 2) / 3 * 4) { out in
             pairs.withUnsafeBufferPointer { encode(data, to: out, pairs: $0) }
         }
     }
@@ -32,6 +27,16 @@ package enum Base64 {
     ) {
         var read = 0
         var write = 0
+        while data.count - read >= 8 {
+            let bits = UInt64(bigEndian: data.loadUnaligned(fromByteOffset: read, as: UInt64.self))
+            let one = UInt64(pairs[Int(bits >> 52)])
+            let two = UInt64(pairs[Int(bits >> 40 & 4095)]) << 16
+            let three = UInt64(pairs[Int(bits >> 28 & 4095)]) << 32
+            let four = UInt64(pairs[Int(bits >> 16 & 4095)]) << 48
+            out.storeBytes(of: (one | two | three | four).littleEndian, toByteOffset: write, as: UInt64.self)
+            read += 6
+            write += 8
+        }
         while data.count - read >= 3 {
             let bits = Int(data[read]) << 16 | Int(data[read + 1]) << 8 | Int(data[read + 2])
             out.storeBytes(of: pairs[bits >> 12].littleEndian, toByteOffset: write, as: UInt16.self)
@@ -43,18 +48,21 @@ package enum Base64 {
         case 1:
             let bits = Int(data[read]) << 4
             out.storeBytes(of: pairs[bits].littleEndian, toByteOffset: write, as: UInt16.self)
+            out[write + 2] = UInt8(ascii: "=")
+            out[write + 3] = UInt8(ascii: "=")
         case 2:
             let bits = Int(data[read]) << 16 | Int(data[read + 1]) << 8
             out.storeBytes(of: pairs[bits >> 12].littleEndian, toByteOffset: write, as: UInt16.self)
             out[write + 2] = alphabet[bits >> 6 & 63]
+            out[write + 3] = UInt8(ascii: "=")
         default: break
         }
     }
 
     package static func encode(_ data: [UInt8]) -> String {
-        var bytes: [UInt8] = []
-        data.withUnsafeBytes { append($0, to: &bytes) }
-        return String(decoding: bytes, as: UTF8.self)
+        var sink = ByteSink(capacity: (data.count + 2) / 3 * 4)
+        data.withUnsafeBytes { append($0, to: &sink) }
+        return String(decoding: sink.bytes, as: UTF8.self)
     }
 
     /// Strict: no line breaks, no other alphabet; padding may be absent.

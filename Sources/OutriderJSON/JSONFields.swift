@@ -17,9 +17,12 @@ package protocol JSONDecodable: SendableMetatype {
 /// `null` is the same as absent. Complaints carry a pointer that begins at this object.
 package struct JSONFields: ~Copyable {
     private let object: JSONObject
+    /// As long as there are members that nobody has asked for.
     private var asked: [StaticString] = []
     /// The members that nobody has asked for yet, one bit each; of more than 64, nothing is known.
     private var unasked: UInt64
+    /// The lengths of the members' names, modulo 64, one bit each: most names that are asked for are not there.
+    private let lengths: UInt64
 
     /// The empty array counts as the empty object, because Lisp and Lua cannot tell them apart.
     package init(_ json: JSONValue) throws(JSONComplaint) {
@@ -28,8 +31,10 @@ package struct JSONFields: ~Copyable {
         case .array(let array) where array.isEmpty: object = JSONObject()
         default: throw JSONComplaint("must be an object, not \(json.typeName)")
         }
-        asked.reserveCapacity(24)
         let count = object.members.count
+        var lengths: UInt64 = 0
+        for member in object.members { lengths |= Self.bit(member.name.utf8.count) }
+        self.lengths = lengths
         unasked = count < 64 ? (1 << UInt64(clamping: count)) &- 1 : .max
     }
 
@@ -37,7 +42,11 @@ package struct JSONFields: ~Copyable {
     ///
     /// Remembers the name as one that is known.
     package mutating func value(_ name: StaticString) -> JSONValue? {
-        asked.append(name)
+        if hasMore {
+            if asked.isEmpty { asked.reserveCapacity(32) }
+            asked.append(name)
+        }
+        guard lengths & Self.bit(name.utf8CodeUnitCount) != 0 else { return nil }
         for (index, member) in object.members.enumerated() where Self.same(member.name, name) {
             if index < 64 { unasked &= ~(1 << UInt64(clamping: index)) }
             if case .null = member.value { return nil }
@@ -69,10 +78,18 @@ package struct JSONFields: ~Copyable {
     package mutating func optional<T: JSONDecodable>(
         _ name: StaticString, as type: T.Type = T.self, check: (T) -> String?
     ) throws(JSONComplaint) -> T? {
-        guard let value = try optional(name, as: type) else { return nil }
-        if let fault = check(value) { throw Self.named(JSONComplaint(fault), name) }
-        return value
+        guard let json = value(name) else { return nil }
+        do throws(JSONComplaint) {
+            let value = try T(json: json)
+            if let fault = check(value) { throw JSONComplaint(fault) }
+            return value
+        } catch {
+            throw Self.named(error, name)
+        }
     }
+
+    /// Whether there may be members that nobody has asked for yet; without any, all further names are absent.
+    package var hasMore: Bool { unasked != 0 || object.members.count > 64 }
 
     /// All members, for objects whose names are the client's own.
     package var all: JSONObject { object }
@@ -88,7 +105,7 @@ package struct JSONFields: ~Copyable {
     ///
     /// `_meta` is welcome everywhere, and ignored: the libraries of the Model Context Protocol add it.
     package consuming func finish() throws(JSONComplaint) {
-        if unasked == 0, object.members.count <= 64 { return }
+        if !hasMore { return }
         for member in object.members where !asked.contains(where: { Self.same(member.name, $0) }) {
             if member.name == "_meta" { continue }
             throw JSONComplaint(
@@ -107,6 +124,8 @@ package struct JSONFields: ~Copyable {
         if complaint.pointer == .root { complaint.message = "\(name) \(complaint.message)" }
         return complaint.under(member: name.description)
     }
+
+    private static func bit(_ length: Int) -> UInt64 { 1 << UInt64(truncatingIfNeeded: length & 63) }
 
     private static func same(_ text: String, _ name: StaticString) -> Bool {
         let length = name.utf8CodeUnitCount

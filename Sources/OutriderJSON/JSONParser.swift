@@ -20,24 +20,26 @@ package enum JSONParser {
     package static func parse(
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()
     ) throws(JSONFailure) -> JSONValue {
-        let cuts = try JSONScanner.scan(bytes, limits: limits)
-        if cuts.isEmpty { return try build(bytes) }
+        let (cuts, members) = try JSONScanner.scan(bytes, limits: limits)
+        if cuts.isEmpty { return try build(bytes, members: members) }
         var cutouts = Cutouts(of: bytes, at: cuts)
         let skeleton = cutouts.skeleton()
         return try skeleton.withUnsafeBufferPointer { skeleton throws(JSONFailure) in
-            try build(skeleton, putBack: cutouts)
+            try build(skeleton, members: members, putBack: cutouts)
         }
     }
 
     /// The jansson half.
     ///
-    /// The bytes must have passed JSONScanner, whose depth limit keeps the recursion here shallow.
+    /// The bytes must have passed JSONScanner, whose depth limit keeps the recursion here shallow, and which counted the
+    /// members of all objects.
     static func build(
-        _ bytes: UnsafeBufferPointer<UInt8>, putBack cutouts: Cutouts? = nil
+        _ bytes: UnsafeBufferPointer<UInt8>, members: Int = 0, putBack cutouts: Cutouts? = nil
     ) throws(JSONFailure) -> JSONValue {
-        _ = seeded
+        // jansson need not look for duplicates, which costs a look-up for each name, unless members have gone missing
+        if let value = tree(bytes, members: members, putBack: cutouts) { return value }
         var error = json_error_t()
-        let flags = Int(JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY)
+        let flags = Int(JSON_REJECT_DUPLICATES) | Self.flags
         let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
         guard let tree = json_loadb(start, bytes.count, flags, &error) else {
             // safe: Int is wider than C's int
@@ -50,7 +52,23 @@ package enum JSONParser {
             )
         }
         defer { json_decref(tree) }
-        return Builder(cutouts: cutouts).value(tree)
+        var builder = Builder(cutouts: cutouts)
+        return builder.value(tree)
+    }
+
+    private static let flags = Int(JSON_ALLOW_NUL | JSON_DECODE_ANY)
+
+    /// Nil if jansson refuses the text, or if objects had two members of one name.
+    private static func tree(
+        _ bytes: UnsafeBufferPointer<UInt8>, members: Int, putBack cutouts: Cutouts?
+    ) -> JSONValue? {
+        _ = seeded
+        let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+        guard let tree = json_loadb(start, bytes.count, flags, nil) else { return nil }
+        defer { json_decref(tree) }
+        var builder = Builder(cutouts: cutouts)
+        let value = builder.value(tree)
+        return builder.members == members ? value : nil
     }
 
     private static func reason(_ error: json_error_t) -> String {
@@ -64,8 +82,12 @@ package enum JSONParser {
 /// Copies jansson's tree into ours.
 private struct Builder {
     let cutouts: Cutouts?
+    /// Of all objects so far.
+    private(set) var members = 0
 
-    func value(_ node: UnsafeMutablePointer<json_t>) -> JSONValue {
+    init(cutouts: Cutouts?) { self.cutouts = cutouts }
+
+    mutating func value(_ node: UnsafeMutablePointer<json_t>) -> JSONValue {
         switch node.pointee.type {
         case JSON_OBJECT: .object(object(node))
         case JSON_ARRAY: .array(array(node))
@@ -90,7 +112,7 @@ private struct Builder {
         }
     }
 
-    private func array(_ node: UnsafeMutablePointer<json_t>) -> [JSONValue] {
+    private mutating func array(_ node: UnsafeMutablePointer<json_t>) -> [JSONValue] {
         let count = json_array_size(node)
         var values: [JSONValue] = []
         values.reserveCapacity(count)
@@ -101,9 +123,11 @@ private struct Builder {
         return values
     }
 
-    private func object(_ node: UnsafeMutablePointer<json_t>) -> JSONObject {
+    private mutating func object(_ node: UnsafeMutablePointer<json_t>) -> JSONObject {
         var members: [JSONObject.Member] = []
-        members.reserveCapacity(json_object_size(node))
+        let count = json_object_size(node)
+        self.members += count
+        members.reserveCapacity(count)
         var next = json_object_iter(node)
         while let iterator = next {
             let name = string(json_object_iter_key(iterator), json_object_iter_key_len(iterator))

@@ -38,6 +38,8 @@ package struct JSONScanner {
     private let limits: JSONLimits
     private var position = 0
     private var tokens = 0
+    /// Of all objects.
+    private var members = 0
     /// What need not pass through jansson, or would not come through it unchanged; collected where a tree is wanted.
     private var cuts: [Range<Int>] = []
     private let collects: Bool
@@ -65,15 +67,15 @@ package struct JSONScanner {
 
     /// As check, but refuses numbers beyond the range of a Double. Gives, in order, the ranges of what Cutouts takes
     /// out: what stands between the quotes of long string values without escapes, and numbers whose written form would be
-    /// lost.
+    /// lost; and how many members all objects have.
     static func scan(
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits, collects: Bool = true
-    ) throws(JSONFailure) -> [Range<Int>] {
+    ) throws(JSONFailure) -> (cuts: [Range<Int>], members: Int) {
         guard let start = bytes.baseAddress else { throw JSONFailure(reason: "the text is empty", offset: 0) }
         var scanner = JSONScanner(bytes, start, limits, collects: collects)
         do {
             try scanner.text()
-            return scanner.cuts
+            return (scanner.cuts, scanner.members)
         } catch {
             var failure = error
             failure.pointer = JSONLocator.pointer(at: failure.offset, in: bytes)
@@ -192,6 +194,7 @@ package struct JSONScanner {
     private mutating func memberName() throws(JSONFailure) {
         guard peek() == UInt8(ascii: "\"") else { throw fault("expected a member name in double quotes") }
         let last = open.count - 1
+        members += 1
         open[last] += 1
         if open[last] > limits.members { throw fault("more than \(limits.members) members in one object") }
         try count()

@@ -21,17 +21,26 @@ extension JSONEncodable {
 ///
 /// A member whose value is nil is left out.
 package struct JSONWriter: ~Copyable {
-    package private(set) var bytes: [UInt8] = []
+    private var out: ByteSink
     private var needsComma = false
 
-    package init(capacity: Int = 256) { bytes.reserveCapacity(capacity) }
+    package init(capacity: Int = 256) { out = ByteSink(capacity: capacity) }
+
+    private init(_ memory: UnsafeMutableBufferPointer<UInt8>) { out = ByteSink(lent: memory) }
 
     /// The bytes of one value.
     package static func bytes(of value: some JSONEncodable) -> [UInt8] {
-        var writer = JSONWriter(capacity: value.expectedBytes)
-        value.encode(to: &writer)
-        return writer.bytes
+        var overflow: [UInt8]?
+        let bytes = [UInt8](unsafeUninitializedCapacity: max(64, value.expectedBytes)) { memory, count in
+            var writer = JSONWriter(memory)
+            value.encode(to: &writer)
+            if writer.out.isLent { count = writer.out.count } else { overflow = writer.bytes }
+        }
+        return overflow ?? bytes
     }
+
+    /// What was written so far.
+    package var bytes: [UInt8] { out.bytes }
 
     // MARK: values
 
@@ -51,14 +60,17 @@ package struct JSONWriter: ~Copyable {
     package mutating func value(_ number: Double) {
         guard number.isFinite else { return null() }
         separate()
-        bytes.append(contentsOf: number.description.utf8)
+        out.append(text: number.description)
         needsComma = true
     }
 
     package mutating func value(_ text: String) {
         separate()
-        var text = text
-        text.withUTF8 { appendQuoted($0) }
+        let isContiguous: Void? = text.utf8.withContiguousStorageIfAvailable { appendQuoted($0) }
+        if isContiguous == nil {
+            var text = text
+            text.withUTF8 { appendQuoted($0) }
+        }
         needsComma = true
     }
 
@@ -67,7 +79,7 @@ package struct JSONWriter: ~Copyable {
     /// JSON that is already written.
     package mutating func text(_ text: JSONText) {
         separate()
-        bytes.append(contentsOf: text.bytes)
+        text.bytes.withUnsafeBufferPointer { out.append($0) }
         needsComma = true
     }
 
@@ -79,9 +91,9 @@ package struct JSONWriter: ~Copyable {
     /// Bytes as a base64 string (RFC 4648 section 4), written in place: base64 needs no escaping.
     package mutating func base64(_ data: UnsafeRawBufferPointer) {
         separate()
-        bytes.append(UInt8(ascii: "\""))
-        Base64.append(data, to: &bytes)
-        bytes.append(UInt8(ascii: "\""))
+        out.append(UInt8(ascii: "\""))
+        Base64.append(data, to: &out)
+        out.append(UInt8(ascii: "\""))
         needsComma = true
     }
 
@@ -89,19 +101,19 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func object(_ members: (inout JSONWriter) -> Void) {
         separate()
-        bytes.append(UInt8(ascii: "{"))
+        out.append(UInt8(ascii: "{"))
         needsComma = false
         members(&self)
-        bytes.append(UInt8(ascii: "}"))
+        out.append(UInt8(ascii: "}"))
         needsComma = true
     }
 
     package mutating func array(_ elements: (inout JSONWriter) -> Void) {
         separate()
-        bytes.append(UInt8(ascii: "["))
+        out.append(UInt8(ascii: "["))
         needsComma = false
         elements(&self)
-        bytes.append(UInt8(ascii: "]"))
+        out.append(UInt8(ascii: "]"))
         needsComma = true
     }
 
@@ -109,17 +121,19 @@ package struct JSONWriter: ~Copyable {
     ///
     /// Names we write ourselves are static and plain ASCII.
     package mutating func name(_ name: StaticString) {
+        let length = name.utf8CodeUnitCount
+        out.reserve(length &+ 4)
         separate()
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
+        out.append(UInt8(ascii: "\""))
+        out.append(UnsafeBufferPointer(start: name.utf8Start, count: length))
+        out.append(UInt8(ascii: "\""))
+        out.append(UInt8(ascii: ":"))
         needsComma = false
     }
 
     package mutating func name(dynamic name: String) {
         value(name)
-        bytes.append(UInt8(ascii: ":"))
+        out.append(UInt8(ascii: ":"))
         needsComma = false
     }
 
@@ -167,39 +181,41 @@ package struct JSONWriter: ~Copyable {
     // MARK: bytes
 
     private mutating func separate() {
-        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        if needsComma { out.append(UInt8(ascii: ",")) }
     }
 
     private mutating func word(_ word: StaticString) {
         separate()
-        bytes.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+        out.append(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
         needsComma = true
     }
 
     private mutating func appendDecimal(_ number: Int64) {
-        if number >= 0 && number < 10 {
-            bytes.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number))
-        } else {
-            bytes.append(contentsOf: number.description.utf8)
+        var left = number.magnitude
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var first = digits.count
+            repeat {
+                let (quotient, digit) = left.quotientAndRemainder(dividingBy: 10)
+                first -= 1
+                digits[first] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit)
+                left = quotient
+            } while left > 0
+            if number < 0 { out.append(UInt8(ascii: "-")) }
+            out.append(UnsafeBufferPointer(rebasing: digits[first...]))
         }
     }
 
     private mutating func appendQuoted(_ text: UnsafeBufferPointer<UInt8>) {
-        bytes.append(UInt8(ascii: "\""))
+        out.reserve(text.count &+ 2)
+        out.append(UInt8(ascii: "\""))
         var plain = 0
-        var index = 0
-        while index < text.count {
-            let byte = text[index]
-            if byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C {
-                index += 1
-                continue
-            }
-            bytes.append(contentsOf: text[plain..<index])
-            index += appendSpecial(text, index)
-            plain = index
+        while true {
+            let special = text.indexOfSpecial(from: plain)
+            out.append(UnsafeBufferPointer(rebasing: text[plain..<special]))
+            if special == text.count { break }
+            plain = special + appendSpecial(text, special)
         }
-        bytes.append(contentsOf: text[plain..<index])
-        bytes.append(UInt8(ascii: "\""))
+        out.append(UInt8(ascii: "\""))
     }
 
     /// Writes the scalar that starts at the index in escaped form; returns how many bytes it took.
@@ -210,29 +226,36 @@ package struct JSONWriter: ~Copyable {
         case 0x0A: appendEscaped(UInt8(ascii: "n"))
         case 0x0D: appendEscaped(UInt8(ascii: "r"))
         case 0x09: appendEscaped(UInt8(ascii: "t"))
-        case 0..<0x80: Self.appendEscape(of: Unicode.Scalar(byte), to: &bytes)
+        case 0..<0x80: appendEscape(of: Unicode.Scalar(byte))
         default:
             var source = text[index...].makeIterator()
             var parser = Unicode.UTF8.ForwardParser()
             guard case .valid(let encoded) = parser.parseScalar(from: &source) else { return 1 }
-            Self.appendEscape(of: Unicode.UTF8.decode(encoded), to: &bytes)
+            appendEscape(of: Unicode.UTF8.decode(encoded))
             return encoded.count
         }
         return 1
     }
 
-    private mutating func appendEscaped(_ byte: UInt8) {
-        bytes.append(0x5C)
-        bytes.append(byte)
+    private mutating func appendEscaped(_ letter: UInt8) {
+        out.append(0x5C)
+        out.append(letter)
     }
 
+    private mutating func appendEscape(of scalar: Unicode.Scalar) { Self.escape(scalar) { out.append($0) } }
+
     static func appendEscape(of scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
+        escape(scalar) { bytes.append($0) }
+    }
+
+    @inline(__always)
+    private static func escape(_ scalar: Unicode.Scalar, _ append: (UInt8) -> Void) {
         for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
-            bytes.append(0x5C)
-            bytes.append(UInt8(ascii: "u"))
+            append(0x5C)
+            append(UInt8(ascii: "u"))
             for shift: UInt16 in [12, 8, 4, 0] {
                 let digit = UInt8(truncatingIfNeeded: unit >> shift & 0xF)
-                bytes.append(digit < 10 ? 0x30 &+ digit : 0x57 &+ digit)
+                append(digit < 10 ? 0x30 &+ digit : 0x57 &+ digit)
             }
         }
     }

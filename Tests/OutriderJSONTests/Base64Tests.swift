@@ -33,9 +33,9 @@ import Testing
             let text = Base64.encode(bytes)
             #expect(text.utf8.count == (length + 2) / 3 * 4)
             #expect(Base64.decode(text) == bytes)
-            var buffer = utf8("before")
-            bytes.withUnsafeBytes { Base64.append($0, to: &buffer) }
-            #expect(buffer == utf8("before" + text))
+            var writer = JSONWriter()
+            bytes.withUnsafeBytes { writer.base64($0) }
+            #expect(writer.bytes == utf8("\"\(text)\""))
         }
     }
 
