@@ -37,6 +37,23 @@ struct ConnectionReuseTests {
         await server.close()
     }
 
+    @Test func `answers of every form follow one another on a connection`() async throws {
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nother\r\n0\r\n\r\n"
+        let steps: [[ScriptedServer.Step]] = [
+            [.ok("plain")], [.send(chunked)], [.ok("plain")],
+            [.send("HTTP/1.1 200 OK\r\nContent-Len"), .send("gth: 5\r\n\r\no"), .send("ther")],
+            [.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\npl"), .send("ain")],
+            [.send("HTTP/1.1 100 Continue\r\n\r\n" + chunked)], [.ok("")], [.send(chunked)], [.ok("plain")],
+        ]
+        let server = try await ScriptedServer { request in steps[request.number % steps.count] }
+        let transport = makeTransport()
+        var texts: [String] = []
+        for _ in steps { texts.append(try await transport.answer(.local(server.port)).text) }
+        #expect(texts == ["plain", "other", "plain", "other", "plain", "other", "", "other", "plain"])
+        #expect(server.connections == 1)
+        await server.close()
+    }
+
     @Test(arguments: ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "POST", "PATCH"])
     func `a request that meets a dying connection is sent again once, if it may be`(method: String) async throws {
         let server = try await ScriptedServer { request in

@@ -159,6 +159,10 @@ package struct HTTP1Machine: ~Copyable {
     private static func staysOpen(_ head: ResponseHead) -> Bool {
         var staysOpen = head.version >= .http11
         for field in head.fields.list where HTTPFields.same(field.name, "Connection") {
+            if field.value == "keep-alive" {
+                staysOpen = true
+                continue
+            }
             for option in FieldRules.listed(field.value) {
                 if HTTPFields.same(option, "close") { return false }
                 if HTTPFields.same(option, "keep-alive") { staysOpen = true }

@@ -25,10 +25,24 @@ protocol ConnectionUser: AnyObject {
 /// Runs `HTTP1Machine` over a channel: one request at a time, whose answer it reads no faster than it is wanted.
 ///
 /// While it is idle one read stays asked for, so that a server's end, or its bytes, are noticed at once.
+///
+/// It stands next to the wire. Answers of the plain form it reads itself, for that costs a fifth; all others, from their
+/// first byte to their last, go to a parser behind it, and come back from there as parts.
 // proof: every method runs on the channel's event loop and asserts it; other threads only carry the reference.
-final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
-    typealias InboundIn = HTTPClientResponsePart
-    typealias OutboundOut = HTTPClientRequestPart
+final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = HTTPClientRequestPart
+    typealias OutboundOut = ByteBuffer
+
+    /// Who reads the answer.
+    private enum Reader {
+        /// Its first bytes will tell.
+        case unknown
+        /// We do; so many bytes of the body are to come.
+        case plain(left: Int64)
+        case parser
+    }
 
     let id: PoolMachine.ConnectionID
     let key: PoolKey
@@ -41,6 +55,11 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
     private var machine = HTTP1Machine()
     private var user: (any ConnectionUser)?
     private var context: ChannelHandlerContext?
+    private var reader = Reader.unknown
+    /// Behind the parser, once there was an answer that needed one.
+    private var parts: AnswerParts?
+    /// Of the running request, or the last.
+    private var method = ""
     private var framing: BodyFraming?
     private var informationalHeads = 0
     /// The last read from the network and the last piece of a body in it, while they are being looked at.
@@ -61,16 +80,8 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
         self.pool = pool
     }
 
-    /// Puts this connection and its parser behind what the channel has already.
-    func install() throws {
-        let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(WireGauge { [unowned self] in came($0) })
-        let decoder = HTTPResponseDecoder(
-            leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward,
-            limitConfiguration: HTTP1Limits.decoder)
-        try pipeline.addHandler(ByteToMessageHandler(decoder))
-        try pipeline.addHandler(self)
-    }
+    /// Puts this connection behind what the channel has already.
+    func install() throws { try channel.pipeline.syncOperations.addHandler(self) }
 
     var isReused: Bool { machine.isReused }
 
@@ -81,12 +92,12 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
         channel.eventLoop.assertInEventLoop()
         guard !isClosed, let context, machine.begin(method: method) else { return false }
         self.user = user
+        self.method = method
+        reader = .unknown
         framing = nil
         ending = nil
         informationalHeads = 0
-        let head = HTTPRequestHead(version: .http1_1, method: HTTPMethod(rawValue: method), uri: "")
-        context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
-        context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil)
+        context.writeAndFlush(Self.wrapOutboundOut(bytes), promise: nil)
         return true
     }
 
@@ -97,7 +108,7 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
             promise.fail(ChannelError.ioOnClosedChannel)
             return promise.futureResult
         }
-        context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(piece))), promise: promise)
+        context.writeAndFlush(Self.wrapOutboundOut(piece), promise: promise)
         return promise.futureResult
     }
 
@@ -136,31 +147,81 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    private func came(_ arrival: ByteBuffer) -> Bool {
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let arrival = Self.unwrapInboundIn(data)
         guard machine.bytesReceived() else {
             // nobody asked: what follows an answer could be taken for the next one
             if !isClosed { broke(.quiet, nil) }
-            return false
+            return
         }
         self.arrival = arrival
         piece = nil
         user?.heard(arrival.readableBytes)
-        return true
+        switch reader {
+        case .unknown: readFirst(arrival, data, context)
+        case .plain(let left): readBody(arrival, left: left)
+        case .parser: context.fireChannelRead(data)
+        }
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    /// The only thing that the parser's side writes is for the parser.
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) { promise?.succeed() }
+
+    private func readFirst(_ arrival: ByteBuffer, _ data: NIOAny, _ context: ChannelHandlerContext) {
+        guard let plain = arrival.withUnsafeReadableBytes({ PlainHead($0) }) else {
+            guard startParser(context) else { return }
+            return context.fireChannelRead(data)
+        }
+        received(plain.head)
         guard !isClosed else { return }
-        switch Self.unwrapInboundIn(data) {
-        case .head(let head): received(head)
+        var rest = arrival
+        rest.moveReaderIndex(forwardBy: plain.bytes)
+        if case .length(let length) = framing { readBody(rest, left: length) } else { readBody(rest, left: 0) }
+    }
+
+    private func readBody(_ bytes: ByteBuffer, left: Int64) {
+        let count = Int64(bytes.readableBytes)
+        if left > 0, count > 0 {
+            // safe: less than the count, which is an Int
+            let piece = count <= left ? bytes : bytes.getSlice(at: bytes.readerIndex, length: Int(left)) ?? bytes
+            user?.bodyCame(piece)
+            guard !isClosed else { return }
+        }
+        if count < left { reader = .plain(left: left - count) } else { ended(trailers: [], isClean: count == left) }
+    }
+
+    /// All of this answer goes through the parser, which must know what the request was to read the answer to a HEAD.
+    private func startParser(_ context: ChannelHandlerContext) -> Bool {
+        reader = .parser
+        do {
+            let parts = try self.parts ?? AnswerParts.install(behind: self, in: context.pipeline)
+            self.parts = parts
+            parts.expectAnswer(to: method)
+            return true
+        } catch {
+            broke(.inHead, error)
+            return false
+        }
+    }
+
+    /// What the parser found.
+    func parsed(_ part: HTTPClientResponsePart) {
+        guard !isClosed else { return }
+        switch part {
+        case .head(let head): received(ResponseHead(head))
         case .body(let bytes):
             piece = bytes
             user?.bodyCame(bytes)
-        case .end(let trailers):
-            ending = machine.bodyEnded() == .reuse && isCleanEnd ? .reuse : .close
-            let user = user
-            self.user = nil
-            user?.ended(trailers: trailers.map(HTTPFields.init) ?? [])
+        case .end(let trailers): ended(trailers: trailers.map(HTTPFields.init) ?? [], isClean: isCleanEnd)
         }
+    }
+
+    private func ended(trailers: HTTPFields, isClean: Bool) {
+        reader = .unknown
+        ending = machine.bodyEnded() == .reuse && isClean ? .reuse : .close
+        let user = user
+        self.user = nil
+        user?.ended(trailers: trailers)
     }
 
     /// Whether nothing came behind the end of the answer, not even half a line.
@@ -174,6 +235,7 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
     func channelReadComplete(context: ChannelHandlerContext) {
         arrival = ByteBuffer()
         piece = nil
+        defer { if parts != nil { context.fireChannelReadComplete() } }
         guard !isClosed else { return }
         switch ending {
         case nil: if user?.wantsMore() ?? false { context.read() }
@@ -185,9 +247,8 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    private func received(_ head: HTTPResponseHead) {
+    private func received(_ head: ResponseHead) {
         do {
-            let head = ResponseHead(head)
             switch try machine.headReceived(head) {
             case .informational:
                 informationalHeads += 1
@@ -202,7 +263,10 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { failed(error) }
+
+    /// The parser refuses what came, or the connection broke.
+    func failed(_ error: any Error) {
         guard !isClosed else { return }
         switch error {
         case HTTPParserError.invalidEOFState: broke(machine.closed(), nil)
@@ -216,8 +280,9 @@ final class HTTP1Connection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        if !isClosed { broke(machine.closed(), nil) }
+        // the parser may have been waiting for just that
         context.fireChannelInactive()
+        if !isClosed { broke(machine.closed(), nil) }
     }
 
     private func broke(_ close: HTTP1Machine.Close, _ error: (any Error)?) {
@@ -243,23 +308,5 @@ extension HTTPFailure {
     fileprivate static var tooManyInformational: HTTPFailure {
         let text = "the server sent more than \(HTTP1Limits.informational) informational answers"
         return HTTPFailure(.limitExceeded, text, phase: .firstByte, sent: .sent)
-    }
-}
-
-extension ResponseHead {
-    init(_ head: HTTPResponseHead) {
-        self.init(
-            // safe: a UInt fits if it is a status at all
-            status: Int(clamping: head.status.code), reason: head.status.reasonPhrase,
-            version: HTTPVersion(head.version.major, head.version.minor), fields: HTTPFields(head.headers))
-    }
-}
-
-extension HTTPFields {
-    init(_ headers: HTTPHeaders) {
-        var list: [Field] = []
-        list.reserveCapacity(headers.count)
-        for (name, value) in headers { list.append(Field(name, value)) }
-        self.init(list)
     }
 }

@@ -20,32 +20,49 @@ enum RequestWriter {
         guard attempt.url.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
         guard attempt.url.host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
         let joined = expects ? nil : joinedBody(attempt.body)
-        var head = ByteBuffer()
-        head.reserveCapacity(
-            256 + attempt.url.target.utf8.count + attempt.fields.list.count * 64 + (joined?.count ?? 0))
-        head.writeString(attempt.method)
-        head.writeStaticString(" ")
-        head.writeString(attempt.url.target)
-        head.writeStaticString(" HTTP/1.1\r\n")
+        var most = 256 + attempt.method.utf8.count + attempt.url.target.utf8.count + attempt.url.host.utf8.count
+        most += joined?.count ?? 0
+        for field in attempt.fields.list { most += field.name.utf8.count + field.value.utf8.count + 4 }
+        var buffer = ByteBufferAllocator().buffer(capacity: most)
+        var fault: HTTPFailure?
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: most) { memory in
+            var head = HeadText(memory)
+            do throws(HTTPFailure) {
+                try write(attempt, expects: expects, to: &head)
+            } catch {
+                fault = error
+                return 0
+            }
+            if let joined { joined.withUnsafeBytes { head.add($0) } }
+            if head.isCut { fault = refused("a part of the head that is too long") }
+            return head.isCut ? 0 : head.count
+        }
+        if let fault { throw fault }
+        return buffer
+    }
+
+    private static func write(_ attempt: Attempt, expects: Bool, to head: inout HeadText) throws(HTTPFailure) {
+        head.add(attempt.method)
+        head.add(" ")
+        head.add(attempt.url.target)
+        head.add(" HTTP/1.1\r\n")
         // first, as RFC 9110 section 7.2 asks for
         if !attempt.fields.contains("Host") { writeHost(of: attempt.url, into: &head) }
         var seen = Seen()
         for field in attempt.fields.list where !seen.isOurs(field) {
-            guard isToken(field.name), isValue(field.value) else { throw refused("a header") }
-            head.writeString(field.name)
-            head.writeStaticString(": ")
-            head.writeString(field.value)
-            head.writeStaticString("\r\n")
+            let isName = head.add(field.name, where: FieldRules.isTokenByte)
+            head.add(": ")
+            let isValue = head.add(field.value) { $0 != 0x0A && $0 != 0x0D && $0 != 0 }
+            guard isName, isValue, !field.name.isEmpty else { throw refused("a header") }
+            head.add("\r\n")
         }
         if attempt.decodesContent, !seen.acceptEncoding, !seen.range {
-            head.writeStaticString("Accept-Encoding: gzip, deflate\r\n")
+            head.add("Accept-Encoding: gzip, deflate\r\n")
         }
-        if seen.close { head.writeStaticString("Connection: close\r\n") }
-        if expects { head.writeStaticString("Expect: 100-continue\r\n") }
+        if seen.close { head.add("Connection: close\r\n") }
+        if expects { head.add("Expect: 100-continue\r\n") }
         writeLength(of: attempt, into: &head)
-        head.writeStaticString("\r\n")
-        if let joined { head.writeBytes(joined) }
-        return head
+        head.add("\r\n")
     }
 
     /// What of the fields is written differently, or decides about what is added.
@@ -76,38 +93,82 @@ enum RequestWriter {
     }
 
     /// A method that expects a body says so even if there is none (RFC 9110 section 8.6).
-    private static func writeLength(of attempt: Attempt, into head: inout ByteBuffer) {
-        if case .none = attempt.body, !["POST", "PUT", "PATCH"].contains(attempt.method) { return }
+    private static func writeLength(of attempt: Attempt, into head: inout HeadText) {
+        if case .none = attempt.body, !expectsBody(attempt.method) { return }
         if let size = attempt.body.size {
-            head.writeString("Content-Length: \(size)\r\n")
+            head.add("Content-Length: ")
+            head.add(String(size))
+            head.add("\r\n")
         } else {
-            head.writeStaticString("Transfer-Encoding: chunked\r\n")
+            head.add("Transfer-Encoding: chunked\r\n")
         }
     }
 
-    private static func writeHost(of url: HTTPURL, into head: inout ByteBuffer) {
-        head.writeStaticString("Host: ")
+    private static func expectsBody(_ method: String) -> Bool {
+        switch method {
+        case "POST", "PUT", "PATCH": true
+        default: false
+        }
+    }
+
+    private static func writeHost(of url: HTTPURL, into head: inout HeadText) {
+        head.add("Host: ")
         if url.socketPath != nil {
-            head.writeStaticString("localhost")
+            head.add("localhost")
         } else {
             let isIPv6 = url.host.utf8.contains(UInt8(ascii: ":"))
-            if isIPv6 { head.writeStaticString("[") }
-            head.writeString(url.host)
-            if isIPv6 { head.writeStaticString("]") }
-            if url.port != url.defaultPort { head.writeString(":\(url.port)") }
+            if isIPv6 { head.add("[") }
+            head.add(url.host)
+            if isIPv6 { head.add("]") }
+            if url.port != url.defaultPort {
+                head.add(":")
+                head.add(String(url.port))
+            }
         }
-        head.writeStaticString("\r\n")
+        head.add("\r\n")
     }
 
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(FieldRules.isTokenByte)
     }
 
-    private static func isValue(_ text: String) -> Bool {
-        text.utf8.allSatisfy { $0 != 0x0A && $0 != 0x0D && $0 != 0 }
-    }
-
     private static func refused(_ what: String) -> HTTPFailure {
         HTTPFailure(.createURLRequestFailed, "\(what) contains a character that must not be sent")
+    }
+}
+
+/// Text written into memory that is known to be large enough.
+private struct HeadText {
+    private let memory: UnsafeMutableRawBufferPointer
+    private(set) var count = 0
+    /// Something did not fit after all.
+    private(set) var isCut = false
+
+    init(_ memory: UnsafeMutableRawBufferPointer) { self.memory = memory }
+
+    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress, bytes.count > 0 else { return }
+        guard let base = memory.baseAddress, memory.count - count >= bytes.count else {
+            isCut = true
+            return
+        }
+        (base + count).copyMemory(from: start, byteCount: bytes.count)
+        count += bytes.count
+    }
+
+    mutating func add(_ text: StaticString) {
+        add(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    mutating func add(_ text: String) { _ = add(text) { _ in true } }
+
+    /// False if a byte is not as it should be.
+    mutating func add(_ text: String, where isFine: (UInt8) -> Bool) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            for byte in bytes where !isFine(byte) { return false }
+            add(UnsafeRawBufferPointer(bytes))
+            return true
+        }
     }
 }

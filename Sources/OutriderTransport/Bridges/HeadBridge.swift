@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOHTTP1
+import OutriderHTTP
+
+extension ResponseHead {
+    init(_ head: HTTPResponseHead) {
+        self.init(
+            // safe: a UInt fits if it is a status at all
+            status: Int(clamping: head.status.code), reason: head.status.reasonPhrase,
+            version: HTTPVersion(head.version.major, head.version.minor), fields: HTTPFields(head.headers))
+    }
+}
+
+extension HTTPFields {
+    init(_ headers: HTTPHeaders) {
+        var list: [Field] = []
+        list.reserveCapacity(headers.count)
+        for (name, value) in headers { list.append(Field(name, value)) }
+        self.init(list)
+    }
+}
