@@ -4,9 +4,10 @@
 import Glibc
 import Synchronization
 
-/// Random numbers from the kernel, fetched half a kilobyte at a time: two calls to the kernel for every handle would cost a
+/// Random numbers from the kernel, fetched four kilobytes at a time: two calls to the kernel for every handle would cost a
 /// small request more than its JSON does.
 enum RandomPool {
+    private static let most = 512
     private static let numbers = Mutex<[UInt64]>([])
 
     /// Two numbers that nobody else gets.
@@ -18,12 +19,12 @@ enum RandomPool {
     }
 
     private static func fresh() -> [UInt64] {
-        var numbers = [UInt64](repeating: 0, count: 64)
+        var numbers = [UInt64](repeating: 0, count: most)
         let source = open("/dev/urandom", O_RDONLY | O_CLOEXEC)
         let filled = numbers.withUnsafeMutableBytes { read(source, $0.baseAddress, $0.count) == $0.count }
         close(source)
         if filled { return numbers }
         var system = SystemRandomNumberGenerator()
-        return (0..<64).map { _ in system.next() }
+        return (0..<most).map { _ in system.next() }
     }
 }

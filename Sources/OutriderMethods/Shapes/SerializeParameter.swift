@@ -13,6 +13,7 @@ struct SerializeParameter: JSONDecodable {
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
         spec = try Self.read(&fields)
+        guard fields.hasMore else { return }
         let cases: [CaseParameter]? = try fields.optional("cases") { (cases: [CaseParameter]) in
             cases.count > Self.mostCases ? "must have at most \(Self.mostCases) entries" : nil
         }
@@ -29,6 +30,7 @@ struct SerializeParameter: JSONDecodable {
         var spec = SerializeSpec()
         if let shape: SerializeSpec.Shape = try fields.choice("as") { spec.shape = shape }
         spec.encoding = try fields.optional("encoding")
+        guard fields.hasMore else { return spec }
         var extras = SerializeExtras()
         extras.fallback = try fields.optional("fallback") { (label: String) in
             Charset(label: label) == nil ? "must be a charset that is known, such as iso-8859-1" : nil
