@@ -8,9 +8,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from outrider import InvalidCall, ProtocolError, _rpc
+from outrider._responses import Response
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
@@ -106,3 +108,45 @@ def test_the_package_never_prints() -> None:
         assert "print(" not in "".join(line for line in file.read_text().splitlines() if "    print(" not in line)
         if file.name != "_main.py":
             assert "sys.stdout" not in file.read_text()
+
+
+def test_the_response_to_an_exchange_that_went_well_stays_as_it_came() -> None:
+    """Everything else is read at once, and the order stays."""
+    good = b'{"jsonrpc":"2.0","id":7,"result":{"ok":true,"url":"http://a/","body":{"kind":"none","size":0}}}'
+    bad = b'{"jsonrpc":"2.0","id":8,"result":{"ok":false}}'
+    event = b'{"jsonrpc":"2.0","method":"event.log","params":{}}'
+    odd = b' {"jsonrpc":"2.0","id":9,"result":{"ok":true}}'
+    found = _rpc.arrivals(b"\n".join([good, bad, event, b"", good.replace(b"7", b'"x"'), odd]) + b"\n")
+    assert [number for number, _ in found] == [7, 8, None, "x", 9]
+    assert found[0][1] == good
+    assert [type(message) for _, message in found[1:]] == [dict] * 4
+    assert _rpc.unpack(found[0][1])["url"] == "http://a/"
+    assert _rpc.unpack(found[1][1]) == {"ok": False}
+
+
+@pytest.mark.parametrize(
+    ("body", "content"),
+    [
+        ({"kind": "base64", "size": 2, "base64": "aGk="}, b"hi"),
+        ({"kind": "base64", "size": 2, "contentType": '"base64":"AAAA"', "base64": "aGk="}, b"hi"),
+        ({"kind": "text", "size": 2, "text": '"base64":"AAAA"'}, None),
+        ({"kind": "json", "size": 2, "json": {"body": {"kind": "base64", "base64": "AAAA"}}}, None),
+        ({"kind": "stored", "size": 2, "response": "rsp_a"}, None),
+        ({"kind": "none", "size": 0}, None),
+    ],
+)
+def test_a_body_is_found_in_an_answer_that_nobody_has_read(body: dict[str, Any], content: bytes | None) -> None:
+    """Whatever the rest of the answer says."""
+    result = {
+        "ok": True,
+        "tag": '"body":{"kind":"base64","base64":"AAAA"}',
+        "headers": [{"name": "body", "value": '{"kind":"base64","base64":"AAAA"}'}],
+        "body": body,
+        "results": [{"id": "a", "ok": True, "body": {"kind": "base64", "size": 3, "base64": "BBBB"}}],
+    }
+    line = f'{{"jsonrpc":"2.0","id":1,"result":{_rpc.encode(result)}}}'.encode()
+    [(number, message)] = _rpc.arrivals(line + b"\n")
+    assert number == 1 and type(message) is bytes
+    assert _rpc.packed_body(message) == content
+    response = Response(message, lambda name, params: {})
+    assert response.tag == result["tag"] and response.body == body

@@ -14,7 +14,7 @@ from ._async_events import AsyncEventStream, AsyncInbox
 from ._calls import FOREVER, UNTIMED_GUARD, Defaults, Later, build, build_item, guard_for, own_timeout
 from ._exceptions import ExchangeError, OutriderError, ServerGone
 from ._responses import AsyncResponse
-from ._rpc import encode, result_of
+from ._rpc import encode, result_of, unpack
 from ._transports import end, reach
 from ._wire import Unsent
 
@@ -131,7 +131,8 @@ class AsyncClient(Later):
 
             return await self._whole(await send_async(self, method, url, options), options)
         built = build(method, url, options, self._defaults)
-        response = AsyncResponse(await self._result("data.send", built.params, built.guard), self.invoke)
+        message = await self._message("data.send", built.params, built.guard)
+        response = AsyncResponse(message if type(message) is bytes else result_of(message), self.invoke)
         if built.check:
             response.raise_for_error()
         return await self._whole(response, options)
@@ -150,13 +151,15 @@ class AsyncClient(Later):
         answers = await connection.batch("data.send", [one.params for one in built], window, guard)
         outcomes = [self._outcome(answer, one.check) for answer, one in zip(answers, built)]
         for outcome in outcomes:
-            if isinstance(outcome, AsyncResponse) and outcome.body_kind == "stored":
+            if isinstance(outcome, AsyncResponse):
                 await self._whole(outcome, options)
         return outcomes
 
     def _outcome(self, answer: Any, check: bool) -> AsyncResponse | OutriderError:
         if isinstance(answer, OutriderError):
             return answer
+        if type(answer) is bytes:
+            return AsyncResponse(answer, self.invoke)
         try:
             response = AsyncResponse(result_of(answer), self.invoke)
         except OutriderError as problem:
@@ -166,7 +169,7 @@ class AsyncClient(Later):
 
     async def _whole(self, response: AsyncResponse, options: Mapping[str, Any]) -> AsyncResponse:
         """The response, with a body that became too large for the answer."""
-        if response.body_kind == "stored" and options.get("body_to") is None:
+        if response._packed() is None and response.body_kind == "stored" and options.get("body_to") is None:
             await response.read()
         return response
 
@@ -207,14 +210,16 @@ class AsyncClient(Later):
         return await self._result(name, encode({} if params is None else params), guard_for(timeout))
 
     async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
+        return unpack(await self._message(method, params, seconds))
+
+    async def _message(self, method: str, params: str, seconds: float) -> Any:
         connection = self._connection
         if connection is None or connection.dead is not None or self._stale(connection):
             connection = await self._live()
         try:
-            message = await connection.call(method, params, seconds)
+            return await connection.call(method, params, seconds)
         except Unsent:
-            message = await (await self._live()).call(method, params, seconds)
-        return result_of(message)
+            return await (await self._live()).call(method, params, seconds)
 
     async def info(self) -> dict[str, Any]:
         """What the service tells about itself: ``server.info``."""

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, cast
 from ._exceptions import OutriderError, ProtocolError, RequestTimeout, ServerGone
 from ._rpc import (
     METHOD_NOT_FOUND,
+    arrivals,
     call_frame,
     cancel_frame,
-    messages,
     quote,
     refusal_frame,
 )
@@ -115,7 +115,7 @@ class AsyncConnection(asyncio.Protocol):
     # Calls
 
     async def call(self, method: str, params: str, seconds: float) -> Any:
-        """One call with its parameters as JSON text; the answer's message, be it a result or an error."""
+        """One call with its parameters as JSON text; its answer as :func:`arrivals` gives it, be it an error or not."""
         number = self._next()
         frame = call_frame(number, method, params)
         await self._reserve(1)
@@ -259,15 +259,14 @@ class AsyncConnection(asyncio.Protocol):
                 self._keep(data[end:])
             data = lines
         try:
-            arrived = messages(data)
+            arrived = arrivals(data)
         except ProtocolError as problem:
             self._die(str(problem))
             return
-        for message in arrived:
-            if "method" in message:
+        for number, message in arrived:
+            if type(message) is not bytes and "method" in message:
                 self._incoming(message)
             else:
-                number = message.get("id")
                 pending = self._waiting.pop(number, None)
                 if pending is not None:
                     pending.deliver(number, message)

@@ -11,7 +11,7 @@ from ._calls import FOREVER, UNTIMED_GUARD, Defaults, Later, build, build_item, 
 from ._connection import Connection, Inbox
 from ._exceptions import ExchangeError, OutriderError, ServerGone
 from ._responses import Response
-from ._rpc import encode, result_of
+from ._rpc import encode, result_of, unpack
 from ._transports import end, reach
 from ._verbs import Verbs
 from ._wire import Unsent
@@ -102,7 +102,10 @@ class Client(Verbs, Later):
 
             return send(self, method, url, options)
         built = build(method, url, options, self._defaults)
-        result = self._result("data.send", built.params, built.guard)
+        message = self._message("data.send", built.params, built.guard)
+        if type(message) is bytes:
+            return Response(message, self.invoke)
+        result = result_of(message)
         if built.check and result.get("ok") is not True:
             Response(result, self.invoke).raise_for_error()
         return Response(result, self.invoke)
@@ -135,6 +138,8 @@ class Client(Verbs, Later):
     def _outcome(self, answer: Any, check: bool) -> Response | OutriderError:
         if isinstance(answer, OutriderError):
             return answer
+        if type(answer) is bytes:
+            return Response(answer, self.invoke)
         try:
             response = Response(result_of(answer), self.invoke)
         except OutriderError as problem:
@@ -180,18 +185,16 @@ class Client(Verbs, Later):
         return self._result(name, encode({} if params is None else params), guard_for(timeout))
 
     def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
+        return unpack(self._message(method, params, seconds))
+
+    def _message(self, method: str, params: str, seconds: float) -> Any:
         connection = self._connection
         if connection is None or connection.dead is not None or connection.pid != os.getpid():
             connection = self._open()
         try:
-            message = connection.call(method, params, seconds)
+            return connection.call(method, params, seconds)
         except Unsent:
-            message = self._open().call(method, params, seconds)
-        if "result" in message:
-            result = message["result"]
-            if type(result) is dict:
-                return result
-        return result_of(message)
+            return self._open().call(method, params, seconds)
 
     def info(self) -> dict[str, Any]:
         """What the service tells about itself: ``server.info``."""

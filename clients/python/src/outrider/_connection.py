@@ -22,7 +22,7 @@ from itertools import count
 from time import monotonic, sleep
 
 from ._exceptions import OutriderError, ProtocolError, RequestTimeout, ServerGone
-from ._rpc import METHOD_NOT_FOUND, call_frame, cancel_frame, messages, quote, refusal_frame
+from ._rpc import METHOD_NOT_FOUND, arrivals, call_frame, cancel_frame, quote, refusal_frame
 from ._wire import IN_FLIGHT, Unsent, Wire
 
 TYPE_CHECKING = False
@@ -50,10 +50,11 @@ class Waiter:
 
     def wake(self) -> None:
         """Lets the thread look again. Waking it twice is the same as once."""
-        try:
-            self.lock.release()
-        except RuntimeError:
-            pass
+        if self.lock.locked():
+            try:
+                self.lock.release()
+            except RuntimeError:
+                pass
 
     def sleep(self, deadline: float) -> None:
         """Until woken, or until the deadline."""
@@ -106,7 +107,7 @@ class Connection(Wire):
     # Calls
 
     def call(self, method: str, params: str, seconds: float) -> Any:
-        """One call with its parameters as JSON text; the answer's message, be it a result or an error."""
+        """One call with its parameters as JSON text; its answer as :func:`arrivals` gives it, be it an error or not."""
         number = self._next()
         frame = call_frame(number, method, params)
         if not self._reading.acquire(False):
@@ -278,15 +279,13 @@ class Connection(Wire):
         """Hands every message to whom it is for. Gives the one with the number ``own`` back, if it is there."""
         found = None
         try:
-            arrived = messages(lines)
+            arrived = arrivals(lines)
         except ProtocolError as problem:
             raise self._broken(problem) from None
-        for message in arrived:
-            if "method" in message:
+        for number, message in arrived:
+            if type(message) is not bytes and "method" in message:
                 self._incoming(message)
-                continue
-            number = message.get("id")
-            if number == own:
+            elif number == own:
                 found = message
             else:
                 waiter = self._waiting.pop(number, None)

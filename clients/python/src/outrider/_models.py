@@ -7,7 +7,7 @@ from __future__ import annotations
 from binascii import a2b_base64
 
 from ._exceptions import ExchangeError, StatusError, from_failure
-from ._rpc import decode, encode
+from ._rpc import decode, encode, packed_body, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,10 +117,10 @@ class Event:
 class ResponseData:
     """What both kinds of response have in common: all but reading a body that the service keeps."""
 
-    __slots__ = ("_call", "_content", "_headers", "_released", "raw")
+    __slots__ = ("_call", "_content", "_headers", "_raw", "_released")
 
-    def __init__(self, raw: dict[str, Any], call: Callable[[str, dict[str, Any]], Any]) -> None:
-        self.raw = raw
+    def __init__(self, raw: dict[str, Any] | bytes, call: Callable[[str, dict[str, Any]], Any]) -> None:
+        self._raw = raw
         self._call = call
         self._content: bytes | None = None
         self._headers: Headers | None = None
@@ -128,6 +128,14 @@ class ResponseData:
 
     def __repr__(self) -> str:
         return f"<Response [{self.status}] {self.method} {self.url}>"
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """The response as the service gave it."""
+        raw = self._raw
+        if type(raw) is bytes:
+            raw = self._raw = unpack(raw)
+        return raw  # type: ignore[return-value]
 
     @property
     def status(self) -> int | None:
@@ -245,6 +253,8 @@ class ResponseData:
     @property
     def error(self) -> ExchangeError | None:
         """Why the exchange failed, as the exception that would be raised for it; ``None`` if it did not."""
+        if type(self._raw) is bytes:
+            return None
         failure = self.raw.get("error")
         return None if failure is None else from_failure(failure, self)
 
@@ -282,6 +292,9 @@ class ResponseData:
 
     def _inline(self) -> bytes | None:
         """The body's bytes if they came with the answer, else ``None``."""
+        packed = self._packed()
+        if packed is not None:
+            return packed
         body = self.body
         kind = body.get("kind")
         if kind == "base64":
@@ -305,9 +318,15 @@ class ResponseData:
             text = content.decode("utf-8", "replace")
         return text[1:] if text[:1] == BYTE_ORDER_MARK else text
 
-    def _json(self, content: bytes) -> Any:
-        body = self.body
-        if body.get("kind") == "json":
-            return body["json"]
+    def _packed(self) -> bytes | None:
+        """The body's bytes, as long as nothing else of the answer has been looked at, and if they came with it."""
+        if type(self._raw) is not bytes:
+            return None
+        if self._content is None:
+            self._content = packed_body(self._raw)
+        return self._content
+
+    @staticmethod
+    def _json(content: bytes) -> Any:
         text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8")
         return decode(text[1:] if text[:1] == BYTE_ORDER_MARK else text)

@@ -78,7 +78,9 @@ class Response(ResponseData):
 
     def json(self) -> Any:
         """The body as a JSON value. Raises :class:`ValueError` if it is not JSON."""
-        return self._json(b"" if self.body_kind == "json" else self.content)
+        if self._packed() is None and self.body_kind == "json":
+            return self.body["json"]
+        return self._json(self.content)
 
     def iter_bytes(self, chunk_size: int = CHUNK) -> Iterator[bytes]:
         """The body in pieces of ``chunk_size`` bytes (the last may be shorter), without holding all of it."""
@@ -150,7 +152,9 @@ class AsyncResponse(ResponseData):
 
     def json(self) -> Any:
         """The body as a JSON value. Raises :class:`ValueError` if it is not JSON."""
-        return self._json(b"" if self.body_kind == "json" else self.content)
+        if self._packed() is None and self.body_kind == "json":
+            return self.body["json"]
+        return self._json(self.content)
 
     async def read(self) -> bytes:
         """Reads the whole body, wherever it is."""

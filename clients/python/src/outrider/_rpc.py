@@ -8,6 +8,8 @@ that package costs more time than a whole call does; where they are missing, the
 
 from __future__ import annotations
 
+from binascii import a2b_base64
+
 from ._exceptions import InvalidCall, ProtocolError, from_error
 
 TYPE_CHECKING = False
@@ -142,6 +144,48 @@ def messages(lines: bytes) -> list[Any]:
     except (ValueError, StopIteration, RecursionError):
         pass
     return _carefully(lines)
+
+
+_ANSWER = b'{"jsonrpc":"2.0","id":'
+_GOOD = b',"result":{"ok":true,'
+_BODY = b'"body":{"kind":"'
+_CONTENT = b'"base64":"'
+
+
+def arrivals(lines: bytes) -> list[tuple[Any, Any]]:
+    """All messages in ``lines``, which are complete, with the numbers of the calls that they answer.
+
+    The response to an exchange that went well stays as it came, in bytes: :func:`unpack` reads it once somebody looks
+    into it. That keeps a thousand answers from becoming twenty thousand objects.
+    """
+    found: list[tuple[Any, Any]] = []
+    for line in lines.split(b"\n"):
+        if line.startswith(_ANSWER):
+            comma = line.find(b",", 22)
+            if line.startswith(_GOOD, comma) and line[22:comma].isdigit():
+                found.append((int(line[22:comma]), line))
+                continue
+        if line:
+            found.extend([(message.get("id"), message) for message in messages(line + b"\n")])
+    return found
+
+
+def unpack(message: Any) -> dict[str, Any]:
+    """The result in an answer, or the exception for its error; the answer may be in bytes still."""
+    return result_of(messages(message + b"\n")[0] if type(message) is bytes else message)
+
+
+def packed_body(line: bytes) -> bytes | None:
+    """The body in an answer that is in bytes still, without reading the rest; ``None`` if it is not there as base64.
+
+    No text in JSON holds a bare quotation mark, so what is looked for can only be names, and nothing that stands before
+    the body has such.
+    """
+    body = line.find(_BODY) + len(_BODY)
+    if not line.startswith(b'base64"', body):
+        return None
+    start = line.find(_CONTENT, body) + len(_CONTENT)
+    return a2b_base64(line[start : line.index(b'"', start)])
 
 
 def _carefully(lines: bytes) -> list[Any]:
