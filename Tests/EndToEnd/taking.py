@@ -39,12 +39,18 @@ class Taker(Listening):
 
     def __init__(self):
         self.taken = []
+        self.received = self.broken = 0
         self.go = threading.Event()
         super().__init__()
 
     def __exit__(self, *raised):
         self.go.set()
         super().__exit__(*raised)
+
+    def until(self, holds, seconds=20.0):
+        """Until what it counts has come so far."""
+        with self.changed:
+            assert self.changed.wait_for(lambda: holds(self), seconds), (self.received, self.broken)
 
     def last(self):
         return self.taken[-1]
@@ -73,7 +79,7 @@ class Taker(Listening):
                 request.framing = "length"
                 request.body = reader.exactly(int(request.field("content-length")))
         finally:
-            self.taken.append(request)
+            self.note(self.taken, request)
 
     # What it can do. True keeps the connection.
 
@@ -95,6 +101,25 @@ class Taker(Listening):
         """Reads the body only when the test says `go`."""
         self.go.wait(LONG)
         return self.at_keep(connection, reader, request, argument)
+
+    def at_watch(self, connection, reader, request, argument):
+        """Counts in `received` what comes of the body, as it comes; keeps nothing, and answers with its length."""
+        left = size = int(request.field("content-length"))
+        try:
+            while left:
+                count = len(reader.some(left))
+                left -= count
+                with self.changed:
+                    self.received += count
+                    self.changed.notify_all()
+        except (OSError, EOFError):
+            with self.changed:
+                self.broken += 1
+                self.changed.notify_all()
+            raise
+        self.taken.append(request)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%d" % (len(str(size)), size))
+        return True
 
     def at_refuse(self, connection, reader, request, argument):
         """Answers before the body, and closes at once: what is still on its way meets a reset."""

@@ -11,8 +11,8 @@ import OutriderHTTP
 /// A body whose length is not known goes out in chunks (RFC 9112 section 7.1).
 // proof: every method runs on the connection's loop; other threads only carry the reference.
 final class BodyWriter: @unchecked Sendable {
-    static let pieceBytes = 128 << 10
-    static let aheadBytes = 512 << 10
+    static let pieceBytes = 256 << 10
+    static let aheadBytes = 1 << 20
     /// Of a file that is not read: it takes no memory, and the way to another thread and back costs as much as 100 KiB.
     static let sliceBytes = 4 << 20
     /// So much of a slice is sent before others get their turn on the event loop.
