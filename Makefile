@@ -46,6 +46,7 @@ schema docs:
 bench: build
 	@scripts/setup --bench
 	.build/bench/bin/python Benchmarks/run.py
+	.build/bench/bin/python Benchmarks/transfers.py
 	.build/bench/bin/python Benchmarks/sse.py
 
 install: build

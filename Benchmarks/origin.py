@@ -23,6 +23,7 @@ http {{
   server {{
     listen 127.0.0.1:{http}; listen 127.0.0.1:{https} ssl; server_name localhost;
     ssl_certificate {dir}/leaf.pem; ssl_certificate_key {dir}/leaf.key; ssl_protocols TLSv1.3;
+    {places}
     location / {{ root {dir}/www; }}
   }}
 }}
@@ -53,8 +54,8 @@ def certificates(folder):
 
 
 @contextlib.contextmanager
-def nginx(folder):
-    """Yields (http port, https port, path of the CA)."""
+def nginx(folder, places=""):
+    """Yields (http port, https port, path of the CA). `places` are further locations."""
     if not shutil.which("nginx"):
         raise SystemExit("nginx is missing: apt-get install nginx-light")
     certificates(folder)
@@ -63,7 +64,7 @@ def nginx(folder):
         body.write('{"id":1,"pad":"' + "x" * 1000 + '"}')
     http, https = free_port(), free_port()
     with open(os.path.join(folder, "nginx.conf"), "w") as conf:
-        conf.write(CONF.format(dir=folder, http=http, https=https))
+        conf.write(CONF.format(dir=folder, http=http, https=https, places=places))
     process = subprocess.Popen(["nginx", "-p", folder, "-c", os.path.join(folder, "nginx.conf")])
     try:
         wait_for(https)

@@ -60,9 +60,11 @@ package struct ProgressMachine: Sendable {
 
     /// So many bytes in all. Gives a report if it is time for one.
     package mutating func moved(to bytes: Int64, wire onWire: Int64? = nil, now: Duration) -> ProgressReport? {
-        guard bytes > completed || (bytes == completed && told == nil) else { return nil }
-        completed = bytes
+        guard bytes >= completed else { return nil }
+        // the end of a compressed body has none of its bytes
         note(onWire)
+        guard bytes > completed || told == nil else { return nil }
+        completed = bytes
         // what is compressed ends with bytes that are none of the body's
         if let total = declared, bytes >= total, wire == nil { return tell(now, isLast: true) }
         if let told, now - told.time < interval { return nil }

@@ -34,32 +34,25 @@ final class MemorySource: BodySource {
     func stop() { bytes = ByteBuffer() }
 }
 
-/// Bytes in memory and in files, which are read, or brought into the kernel's cache, on other threads.
+/// Bytes in memory and in files, which are read on other threads.
 final class ReadSource: BodySource {
     private let reader: PieceReader
     private let shelf: BufferShelf
     private let files: NIOThreadPool
     private let loop: any EventLoop
-    private let givesSlices: Bool
 
-    /// - Parameter givesSlices: whether what is in files may be sent without being read.
-    init(
-        _ pieces: [ComposedBody.Piece], givesSlices: Bool, shelf: BufferShelf, files: NIOThreadPool,
-        loop: any EventLoop
-    ) {
+    init(_ pieces: [ComposedBody.Piece], shelf: BufferShelf, files: NIOThreadPool, loop: any EventLoop) {
         reader = PieceReader(pieces)
         self.shelf = shelf
         self.files = files
         self.loop = loop
-        self.givesSlices = givesSlices
     }
 
     func next(_ hand: @escaping Hand) {
         let reader = reader
-        let mostSlice = givesSlices ? BodyWriter.sliceBytes : 0
         reader.lend(shelf.take())
         files.run(on: loop, hand) { () throws(HTTPFailure) in
-            try reader.next(most: BodyWriter.pieceBytes, mostSlice: mostSlice)
+            try reader.read(most: BodyWriter.pieceBytes).map { BodyPiece($0) }
         }
     }
 }
@@ -186,10 +179,8 @@ final class CodedSource: BodySource {
             case .success(let piece):
                 self.isAtEnd = piece == nil
                 self.swallowed += piece?.plain ?? 0
-                var bytes: ByteBuffer?
-                if case .bytes(let given)? = piece?.content { bytes = given }
-                self.files.run(on: self.loop, { self.compressed($0, hand) }) { [bytes] () throws(HTTPFailure) in
-                    if let bytes { return BodyPiece(try stream.compress(bytes)) }
+                self.files.run(on: self.loop, { self.compressed($0, hand) }) { () throws(HTTPFailure) in
+                    if let piece { return BodyPiece(try stream.compress(piece.bytes)) }
                     return BodyPiece(try stream.finish())
                 }
             }
@@ -199,7 +190,7 @@ final class CodedSource: BodySource {
     private func compressed(_ result: Result<BodyPiece?, HTTPFailure>, _ hand: @escaping Hand) {
         guard case .success(.some(var piece)) = result else { return hand(result) }
         // zlib keeps what is too little for a block
-        if piece.count == 0 { return next(hand) }
+        if piece.bytes.readableBytes == 0 { return next(hand) }
         piece.plain = swallowed
         swallowed = 0
         hand(.success(piece))

@@ -11,16 +11,10 @@ import OutriderHTTP
 /// A body whose length is not known goes out in chunks (RFC 9112 section 7.1).
 // proof: every method runs on the connection's loop; other threads only carry the reference.
 final class BodyWriter: @unchecked Sendable {
-    static let pieceBytes = 256 << 10
+    /// A way to another thread and back costs as much as copying 100 KiB.
+    static let pieceBytes = 512 << 10
+    /// Two pieces: one is written while another is read.
     static let aheadBytes = 1 << 20
-    /// Of a file that is not read: it takes no memory, and the way to another thread and back costs as much as 100 KiB.
-    static let sliceBytes = 4 << 20
-    /// So much of a slice is sent before others get their turn on the event loop.
-    private static let turnBytes = 512 << 10
-    private static let mostSlices = 2
-    /// When a socket takes no more of a slice, so much of it is written like other bytes, whose completion says that it
-    /// takes more.
-    private static let waitingBytes = 16 << 10
 
     enum Step {
         /// The kernel has taken so many more bytes; so many of the body in all, before compression; and of what it is
@@ -41,10 +35,6 @@ final class BodyWriter: @unchecked Sendable {
     /// Read, in order, and not given to the connection yet.
     private var waiting = CircularBuffer<BodyPiece>()
     private var taken: Int64 = 0
-    /// Bytes in memory that the kernel has not taken yet.
-    private var ahead = 0
-    /// Slices among those that wait.
-    private var slices = 0
     private var acknowledged: Int64 = 0
     /// What of the body that was before compression.
     private var plain: Int64 = 0
@@ -55,8 +45,6 @@ final class BodyWriter: @unchecked Sendable {
     private var isAtEnd = false
     /// Writes that the kernel has not taken yet.
     private var unfinished = 0
-    /// Whether a write of ours has been taken, and so all that went before the body.
-    private var isClear = false
 
     /// Nil if nothing of the body is left to be written.
     ///
@@ -84,15 +72,10 @@ final class BodyWriter: @unchecked Sendable {
 
     private func source(_ body: ComposedBody, _ files: NIOThreadPool) -> any BodySource {
         let loop = connection.channel.eventLoop
-        // what is encrypted, compressed or cut into chunks has to be in our memory
-        let givesSlices = size != nil && !connection.key.isSecure
         var sources: [any BodySource] = []
         var read: [ComposedBody.Piece] = []
         func flush() {
-            if !read.isEmpty {
-                sources.append(
-                    ReadSource(read, givesSlices: givesSlices, shelf: shelf, files: files, loop: loop))
-            }
+            if !read.isEmpty { sources.append(ReadSource(read, shelf: shelf, files: files, loop: loop)) }
             read = []
         }
         for piece in body.pieces {
@@ -131,7 +114,7 @@ final class BodyWriter: @unchecked Sendable {
     /// Nothing more is written or told.
     func stop() {
         tell = nil
-        waiting.removeAll()
+        waiting = []
         source.stop()
         source = MemorySource([])
     }
@@ -145,8 +128,8 @@ final class BodyWriter: @unchecked Sendable {
         isFilling = true
         defer { isFilling = false }
         var turn = 8
-        while tell != nil, !isReading, !isHeld, !isAtEnd, ahead <= Self.aheadBytes - Self.pieceBytes,
-            slices < Self.mostSlices
+        while tell != nil, !isReading, !isHeld, !isAtEnd,
+            taken - acknowledged <= Int64(Self.aheadBytes - Self.pieceBytes)
         {
             guard turn > 0 else { return connection.channel.eventLoop.assumeIsolated().execute { self.fill() } }
             turn -= 1
@@ -160,12 +143,11 @@ final class BodyWriter: @unchecked Sendable {
         guard tell != nil else { return }
         switch result {
         case .success(let piece?):
-            taken &+= Int64(piece.count)  // safe: an Int is an Int64
+            taken &+= Int64(piece.bytes.readableBytes)  // safe: an Int is an Int64
             if let size {
                 guard taken <= size else { return fail(Self.tooLong) }
                 isAtEnd = taken == size
             }
-            if case .file = piece.content { slices += 1 } else { ahead += piece.count }
             waiting.append(piece)
             // the next one is read while this one is written
             fill()
@@ -197,70 +179,20 @@ final class BodyWriter: @unchecked Sendable {
         guard !isWriting else { return }
         isWriting = true
         defer { isWriting = false }
-        while tell != nil, !isHeld, let piece = waiting.first {
-            switch piece.content {
-            case .bytes(let bytes):
-                waiting.removeFirst()
-                send(bytes, plain: piece.plain, releasing: bytes.readableBytes)
-            case .file(let slice):
-                // it goes past what waits in the channel, so nothing may
-                guard unfinished == 0 else { return }
-                guard isClear else {
-                    send(ByteBuffer(), plain: 0)
-                    continue
-                }
-                waiting.removeFirst()
-                guard send(slice) else { return }
-            }
-        }
+        while tell != nil, !isHeld, let piece = waiting.popFirst() { send(piece) }
     }
 
-    /// False if others have their turn before it goes on.
-    private func send(_ slice: FileSlice) -> Bool {
-        var slice = slice
-        let part = min(slice.count, Self.turnBytes)
-        let sent = connection.send(slice.prefix(part))
-        slice.removeFirst(sent)
-        if sent > 0 { completed(sent, onWire: sent, plain: sent) }
-        guard tell != nil, slice.count > 0 else {
-            slices -= 1
-            return true
-        }
-        if sent == part {
-            waiting.prepend(BodyPiece(slice))
-            connection.channel.eventLoop.assumeIsolated().execute { self.advance() }
-            return false
-        }
-        waitForRoom(slice)
-        return true
-    }
-
-    private func waitForRoom(_ slice: FileSlice) {
-        var slice = slice
-        do throws(HTTPFailure) {
-            var bytes = shelf.take()
-            try slice.file.read(at: slice.offset, most: min(slice.count, Self.waitingBytes), into: &bytes)
-            slice.removeFirst(bytes.readableBytes)
-            if slice.count > 0 { waiting.prepend(BodyPiece(slice)) } else { slices -= 1 }
-            send(bytes, plain: bytes.readableBytes)
-        } catch {
-            fail(error)
-        }
-    }
-
-    private func send(_ piece: ByteBuffer, plain: Int, releasing: Int = 0) {
-        let count = piece.readableBytes
-        let bytes = size == nil ? Self.chunk(piece) : piece
+    private func send(_ piece: BodyPiece) {
+        let count = piece.bytes.readableBytes
+        let bytes = size == nil ? Self.chunk(piece.bytes) : piece.bytes
         unfinished += 1
         connection.send(bytes).assumeIsolated().whenComplete { result in
             self.unfinished -= 1
-            self.ahead -= releasing
             guard self.tell != nil else { return }
             // if the write failed, the connection says why
             guard case .success = result else { return self.stop() }
-            self.isClear = true
-            self.shelf.put(piece)
-            if bytes.readableBytes > 0 { self.completed(count, onWire: bytes.readableBytes, plain: plain) }
+            self.shelf.put(piece.bytes)
+            self.completed(count, onWire: bytes.readableBytes, plain: piece.plain)
             self.advance()
         }
     }

@@ -6,7 +6,7 @@ import NIOCore
 import OutriderHTTP
 
 /// A file that is a request's body, or a part of it: open for reading, of the size that was announced, and not written to
-/// since it was opened. Its methods block, but for `send`.
+/// since it was opened. Its methods block.
 final class FileReader: Sendable {
     private let path: String
     private let size: Int64
@@ -54,7 +54,7 @@ final class FileReader: Sendable {
 
     /// Throws if it is not the file that it was when it was opened: its length has been promised to the server, and half
     /// of the one and half of the other content is neither.
-    func check() throws(HTTPFailure) {
+    private func check() throws(HTTPFailure) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .unreadable(path, .errno, pointer) }
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -68,54 +68,6 @@ final class FileReader: Sendable {
 
     private var changed: HTTPFailure {
         .body("the size of the body file \(path) changed while it was being sent", nil, pointer)
-    }
-}
-
-// MARK: without reading it
-
-extension FileReader {
-    /// The end of every file is copied, and short files are altogether. What the kernel sends from its cache is not read
-    /// before it travels: who writes to the file may still change it. So more than the buffers of a connection hold is
-    /// copied behind it, before the file is checked for the last time.
-    static let copiedBytes: Int64 = 16 << 20
-
-    /// Whether bytes from there on may be sent as they are in the kernel's cache.
-    static func mayShare(_ offset: Int64, of size: Int64) -> Bool { size - offset > copiedBytes }
-
-    /// Where bytes go that only have to be looked at.
-    private static let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
-
-    /// Brings some bytes into the kernel's cache, so that sending them does not wait for the disk. Returns how many; nil if
-    /// they have to be read instead.
-    func prepare(at offset: Int64, most: Int) throws(HTTPFailure) -> Int? {
-        // whole pages, from the second time on
-        let page = Int64(4096)
-        let wanted = min(Int64(most) - offset % page, size - Self.copiedBytes - offset)  // safe: an Int is an Int64
-        guard wanted > 0, let count = Int(exactly: wanted) else { return nil }
-        var position = off_t(offset)
-        var left = count
-        while left > 0 {
-            let got = sendfile(Self.nowhere, descriptor, &position, left)
-            if got == 0 { throw changed }
-            // a file system that cannot do it, or a disk that cannot be read: reading says which
-            if got < 0, errno != EINTR { return nil }
-            left -= max(0, got)
-        }
-        return count
-    }
-
-    /// Sends some bytes to a socket that does not block. Returns how many it took; none if it takes none now, or if
-    /// something is wrong with either.
-    func send(_ slice: FileSlice, to socket: CInt) -> Int {
-        var position = off_t(slice.offset)
-        var sent = 0
-        while sent < slice.count {
-            let took = sendfile(socket, descriptor, &position, slice.count - sent)
-            if took < 0, errno == EINTR { continue }
-            if took <= 0 { break }
-            sent += took
-        }
-        return sent
     }
 }
 

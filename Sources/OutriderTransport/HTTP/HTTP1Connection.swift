@@ -112,16 +112,6 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
         return promise.futureResult
     }
 
-    /// Bytes of a file, past the pipeline: nothing may wait in it, and TLS must not stand in it. Returns how many the
-    /// kernel took.
-    func send(_ slice: FileSlice) -> Int {
-        guard !isClosed else { return 0 }
-        let sent = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-            slice.file.send(slice, to: $0)
-        }
-        return (sent ?? nil) ?? 0
-    }
-
     func requestSent() { machine.requestSent() }
 
     func readMore() {

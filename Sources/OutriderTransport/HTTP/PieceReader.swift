@@ -19,23 +19,6 @@ package final class PieceReader: @unchecked Sendable {
     /// An empty buffer whose memory the next bytes go into.
     func lend(_ buffer: ByteBuffer) { scratch = buffer }
 
-    /// Up to so many bytes, or a slice of a file of up to so many; nil at the end. Throws as `read` does.
-    func next(most: Int, mostSlice: Int) throws(HTTPFailure) -> BodyPiece? {
-        if mostSlice > 0, let slice = try slice(most: mostSlice) { return BodyPiece(slice) }
-        return try read(most: most).map { BodyPiece($0) }
-    }
-
-    /// The next bytes, if they are in a file that may be sent as it is.
-    private func slice(most: Int) throws(HTTPFailure) -> FileSlice? {
-        guard index < pieces.count, case .file(let path, let size, let pointer) = pieces[index],
-            FileReader.mayShare(offset, of: size)
-        else { return nil }
-        if file == nil { file = try FileReader(path: path, size: size, partAt: pointer) }
-        guard let file, let count = try file.prepare(at: offset, most: most) else { return nil }
-        defer { offset += Int64(count) }  // safe: an Int is an Int64
-        return FileSlice(file, offset: offset, count: count)
-    }
-
     /// Up to so many bytes; nil at the end. Throws when a file cannot be read or is not what it was.
     package func read(most: Int) throws(HTTPFailure) -> ByteBuffer? {
         var gathered = ByteBuffer()

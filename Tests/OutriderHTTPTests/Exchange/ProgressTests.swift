@@ -83,8 +83,9 @@ import Testing
         #expect(report?.completed == 1000 && report?.total == nil)
         #expect(report?.wire == .init(completed: 25, total: 100) && report?.fraction == 0.25)
         #expect(report?.rate == 1000 && report?.remaining == 3)
+        #expect(machine.moved(to: 1000, wire: 30, now: .seconds(2)) == nil)
         let last = machine.ended(now: .seconds(2))
-        #expect(last?.total == 1000 && last?.wire?.total == 25)
+        #expect(last?.total == 1000 && last?.wire?.total == 30)
     }
 
     @Test func `another attempt begins at nothing, and another connection does not [N6]`() {
