@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Long bodies, side by side with curl in one run: a gigabyte down and up, over HTTP and HTTPS, and what the daemon holds.
+"""Long bodies beside curl in one run: a gigabyte down and up, over HTTP and HTTPS, and what the daemon holds.
 
 transfers.py [--quick] [--only ROW] [--rounds N] [--json FILE] [--strict]
 
@@ -235,7 +235,8 @@ def main():
     options = parser.parse_args()
     sink = origin.Sink()
     place = SINK.replace("{url}", sink.url)
-    with tempfile.TemporaryDirectory(prefix="outrider-bench-") as folder, origin.nginx(folder, place) as (http, https, ca):
+    made = tempfile.TemporaryDirectory(prefix="outrider-bench-")
+    with made as folder, origin.nginx(folder, place) as (http, https, ca):
         bench = Transfers(options, folder, http, https, ca, sink)
         bench.start_daemon()
         try:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Uploads that are held up, given up, or meet a file that is not what it was: failures with names, and never half a body
-that looks whole.
+"""Uploads that are held up, given up, or meet a file that is not what it was: failures with names.
+
+The server never gets half a body that looks whole.
 """
 
 import base64
