@@ -103,6 +103,7 @@ package enum Methods {
 
         table.add(SSEOpen.self)
 
+        table.add(StreamAttach.self)
         table.add(StreamClose.self)
         table.add(StreamCredit.self)
         table.add(StreamFinish.self)

@@ -62,7 +62,9 @@ struct ServeCommand: AsyncParsableCommand {
         let server = Server(
             table: Methods.table, settings: settings.server(isBusy: { engine.counts.running > 0 }), group: group,
             log: log
-        ) { peer, control in ClientScope(service, control, connection: peer.info.connection) }
+        ) { peer, control in
+            ClientScope(service, control, connection: peer.info.connection, user: peer.info.uid)
+        }
         let status = try await serve(server, listening)
         service.detached.close()
         engine.close()

@@ -32,6 +32,8 @@ final class ScriptedPeer: Peer {
 
     var terms: PeerTerms { agreed.withLock { $0 } }
 
+    func seize() throws(RPCError) -> any RawPipe { throw RPCError(.notPermitted, "a script has no bytes") }
+
     func agree(to terms: PeerTerms) { agreed.withLock { $0 = terms } }
 
     func notify(_ event: Event) async throws(RPCError) {

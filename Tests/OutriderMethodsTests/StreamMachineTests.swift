@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderHTTP
+import OutriderJSON
 import Testing
 
 @testable import OutriderMethods
@@ -40,7 +41,20 @@ extension StreamMachine.Piece {
         items.flatMap { item in if case .data(let bytes) = item.content { bytes } else { [UInt8]() } }
     }
 
-    fileprivate var text: String { String(decoding: data, as: UTF8.self) }
+    fileprivate var text: String {
+        if case .data? = items.first?.content { return String(decoding: data, as: UTF8.self) }
+        return items.map(\.shown).joined(separator: " ")
+    }
+}
+
+extension StreamItem {
+    fileprivate var shown: String {
+        switch content {
+        case .data(let bytes): "\(bytes)"
+        case .text(let text), .value(let text), .members(let text): String(decoding: text.bytes, as: UTF8.self)
+        case .failed(let failure): "\(failure.kind)"
+        }
+    }
 }
 
 struct StreamMachineTests {
@@ -134,6 +148,127 @@ struct StreamMachineTests {
         machine.close()
         machine.feed([3])
         #expect(machine.wish() == .stop)
+    }
+
+    @Test func `an item that is longer than the credit comes whole, and the rest is owed`() {
+        var machine = StreamMachine(.push(credit: 2), LineItems())
+        machine.feed(Array("abc\nd\n".utf8))
+        #expect(machine.wish() == .send(#""abc""#, at: 0, number: 0))
+        #expect(machine.wish() == .wait)
+        #expect(machine.grant(2) == 0)
+        #expect(machine.wish() == .wait)
+        #expect(machine.grant(1) == 1)
+        #expect(machine.wish() == .send(#""d""#, at: 4, number: 1))
+        #expect(machine.wish() == .fetch)
+    }
+
+    @Test func `a push stream goes on fetching until it holds a whole item, credit or not`() {
+        var machine = StreamMachine(.push(credit: 0), LineItems())
+        machine.feed(Array("ab".utf8))
+        #expect(machine.wish() == .fetch)
+        machine.feed(Array("c\n".utf8))
+        #expect(machine.wish() == .wait)
+    }
+
+    @Test func `an item that is wrong is the last where that was asked for`() {
+        var machine = StreamMachine(.push(credit: 100), JSONItems(), endsOnError: true)
+        machine.feed(Array("1 ] 2\n3\n".utf8))
+        #expect(machine.wish() == .send("1", at: 0, number: 0))
+        #expect(machine.wish() == .send("jsonSerializationFailed", at: 1, number: 1))
+        #expect(machine.wish() == .end(sequence: 2, size: 3))
+        #expect(machine.failure?.kind == .explicitlyCancelled)
+    }
+
+    @Test func `a batch holds what is there, and an item that is wrong comes alone`() {
+        var machine = StreamMachine(.push(credit: 100), LineItems(.json), isBatched: true)
+        machine.feed(Array("1\n2\n]\n3\n".utf8))
+        #expect(machine.wish() == .send("1 2", at: 0, number: 0))
+        #expect(machine.wish() == .send("jsonSerializationFailed", at: 4, number: 1))
+        #expect(machine.wish() == .send("3", at: 6, number: 2))
+    }
+
+    @Test func `what there is no credit for does not hold up the end of what was cancelled`() {
+        var machine = StreamMachine(.push(credit: 1))
+        machine.feed([1, 2, 3])
+        _ = machine.step()
+        machine.sourceEnded(HTTPFailure(.explicitlyCancelled, "enough"))
+        #expect(machine.wish() == .end(sequence: 1, size: 1))
+        // but what broke otherwise ends behind all that came
+        var broken = StreamMachine(.push(credit: 1))
+        broken.feed([1, 2, 3])
+        _ = broken.step()
+        broken.sourceEnded(HTTPFailure(.connectionLost, "gone"))
+        #expect(broken.wish() == .wait)
+        _ = broken.grant(2)
+        _ = broken.step()
+        #expect(broken.wish() == .end(sequence: 2, size: 3))
+    }
+
+    @Test func `bytes become other items as long as nothing was delivered`() throws {
+        var machine = StreamMachine(.pull)
+        try machine.begin(contentType: "text/plain; charset=iso-8859-1", size: 4)
+        machine.feed([0xE9, 0x0A])
+        machine.feed([0xE8, 0x0A])
+        machine.bodyEnded()
+        machine.sourceEnded()
+        let didBecome = machine.become(LineItems())
+        #expect(didBecome)
+        #expect(machine.reading(100) == .read(#""\u00e9" "\u00e8""#, at: 0, number: 0, end: true))
+        var late = StreamMachine(.pull)
+        late.feed([1, 2])
+        _ = late.read(upTo: 1)
+        let isTooLate = !late.become(LineItems())
+        #expect(isTooLate)
+    }
+
+    @Test func `an item that does not fit into the longest message is an error in its place`() {
+        var machine = StreamMachine(.push(credit: 10_000), LineItems(), longest: 1024)
+        machine.feed(Array((String(repeating: "x", count: 600) + "\ny\n").utf8))
+        #expect(machine.wish() == .send("limitExceeded", at: 0, number: 0))
+        #expect(machine.wish() == .send(#""y""#, at: 601, number: 1))
+    }
+
+    @Test(arguments: 0..<50) func `whatever the schedule, each line arrives once, within credit and one line`(
+        seed: UInt64
+    ) {
+        var random = SmallRandom(state: seed)
+        let lines = (0..<Int.random(in: 0...300, using: &random)).map { number in
+            String(repeating: "x", count: Int.random(in: 0...200, using: &random)) + "\(number)"
+        }
+        let sent = Array(lines.map { $0 + "\n" }.joined().utf8)
+        let isBatched = Bool.random(using: &random)
+        var machine = StreamMachine(.push(credit: 0), LineItems(), isBatched: isBatched)
+        var (given, granted, taken) = (0, 0, 0)
+        var received: [String] = []
+        loop: while true {
+            switch machine.step() {
+            case .fetch where given == sent.count:
+                machine.bodyEnded()
+                machine.sourceEnded()
+            case .fetch:
+                let count = min(Int.random(in: 1...500, using: &random), sent.count - given)
+                machine.feed(Array(sent[given..<given + count]))
+                given += count
+            case .wait:
+                let more = Int.random(in: 0...300, using: &random)
+                granted += more
+                _ = machine.grant(more)
+            case .send(let piece):
+                #expect(piece.offset == taken)
+                #expect(taken < granted)
+                taken += piece.bytes
+                #expect(taken - granted < 205)
+                #expect(piece.items.count == 1 || isBatched)
+                received += piece.items.map { item in item.shown.filter { $0 != "\"" } }
+            case .end(_, let size):
+                #expect(size == sent.count)
+                break loop
+            case .stop:
+                Issue.record("stopped before the end")
+                break loop
+            }
+        }
+        #expect(received == lines)
     }
 
     @Test(arguments: 0..<50) func `whatever the pieces, every byte arrives once and in order`(seed: UInt64) {

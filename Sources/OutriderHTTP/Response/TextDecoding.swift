@@ -49,7 +49,7 @@ package enum TextDecoding {
         return nil
     }
 
-    private static func text(of bytes: ArraySlice<UInt8>, _ charset: Charset) -> String? {
+    static func text(of bytes: ArraySlice<UInt8>, _ charset: Charset) -> String? {
         switch charset {
         case .utf8: String(validating: bytes, as: UTF8.self)
         case .ascii: bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : nil

@@ -20,7 +20,7 @@ package struct ByteItems: ItemScanner {
 
     package mutating func next(within budget: ItemBudget) -> StreamItem? {
         // base64 makes four bytes of three
-        let count = min(budget.bytes, budget.written == .max ? .max : max(1, budget.written / 4 * 3), window.count)
+        let count = min(budget.bytes, max(1, budget.written / 4 * 3 - 12), window.count)
         guard count > 0 else { return nil }
         // a whole chunk need not be copied
         let piece = count == window.bytes.count ? window.bytes : Array(window.slice(count))

@@ -22,13 +22,17 @@ package final class ClientScope: ConnectionScope {
     /// Who it is, for those who watch.
     let owner: MonitorOwner
 
-    /// - Parameter connection: what the connection is called in logs.
-    package init(_ service: Service, _ control: any ServerControl, connection: String = "con_") {
+    /// - Parameters:
+    ///   - connection: what the connection is called in logs.
+    ///   - user: who the client is, where the kernel tells.
+    package init(
+        _ service: Service, _ control: any ServerControl, connection: String = "con_", user: Int? = nil
+    ) {
         owner = MonitorOwner(connection)
         self.service = service
         self.control = control
         quota = service.engine.makeQuota()
-        handles = HandleTable(detached: service.detached)
+        handles = HandleTable(detached: service.detached, streams: service.streams, user: user)
         routers = RouterTable(shared: service.routers)
     }
 

@@ -19,9 +19,21 @@ package final class HandleTable: Sendable {
     private let contents = Mutex(Contents())
     /// Where detached things go, and where a name is looked up that is not here.
     private let detached: HandleTable?
+    /// Where streams are found by other connections of the same user.
+    private let streams: StreamIndex?
+    private let user: Int?
 
     package init(detached: HandleTable? = nil) {
         self.detached = detached
+        streams = nil
+        user = nil
+    }
+
+    /// The table of one connection, of that user.
+    init(detached: HandleTable, streams: StreamIndex, user: Int?) {
+        self.detached = detached
+        self.streams = streams
+        self.user = user
     }
 
     /// Whether it is the one for what was detached.
@@ -40,6 +52,7 @@ package final class HandleTable: Sendable {
             return nil
         }
         if let refusal { throw refusal }
+        if kind == .stream { streams?.add(thing, handle.name, user) }
     }
 
     /// What the handle names. Throws `unknownHandle`, with the name of the parameter that held it.
@@ -81,12 +94,13 @@ package final class HandleTable: Sendable {
 
     /// Ends everything, and refuses more.
     package func close() {
-        let things = contents.withLock { contents in
+        let (names, things) = contents.withLock { contents in
             contents.isClosed = true
             defer { contents.things = [:] }
-            return Array(contents.things.values)
+            return (Array(contents.things.keys), Array(contents.things.values))
         }
         for thing in things { thing.close() }
+        streams?.remove(names)
     }
 
     private func thing(_ name: String) -> (any Holdable)? {
@@ -94,7 +108,8 @@ package final class HandleTable: Sendable {
     }
 
     private func take(_ name: String, of kind: HandleKind) -> (any Holdable)? {
-        contents.withLock { contents in
+        if kind == .stream { streams?.remove([name]) }
+        return contents.withLock { contents in
             guard let thing = contents.things.removeValue(forKey: name) else { return nil }
             contents.counts[kind, default: 1] -= 1
             return thing

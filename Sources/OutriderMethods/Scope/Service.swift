@@ -8,6 +8,7 @@ package final class Service: Sendable {
     package let engine: Engine
     /// What was detached from its connection.
     package let detached = HandleTable()
+    let streams = StreamIndex()
     /// What every client may use by its name.
     let sessions = NameTable()
     /// Who watches what happens.

@@ -10,33 +10,42 @@ import Synchronization
 package final class ReadStream: Holdable {
     package static let kind = HandleKind.stream
 
-    private struct Contents: ~Copyable {
+    struct Contents: ~Copyable {
         var machine: StreamMachine
         var isRead = false
         var isClosed = false
+        var look: ItemLook
+        /// What the first read said that it consists of.
+        var name: String?
+        /// A second connection carries it, or is about to.
+        var isAttached = false
+        var pipe: (any RawPipe)?
+        /// Somebody is giving it bytes; and others came meanwhile, who leave theirs to him.
+        var isCarrying = false
+        var carriesAgain = false
         /// An event is on its way into the queue.
         var isSending = false
         var closers: [CheckedContinuation<Void, Never>] = []
     }
 
     package let handle = Handle<ReadStream>()
-    let look: ItemLook
     let isPushed: Bool
     let isBatched: Bool
-    private let hub: StreamHub
-    private let handles: HandleTable
-    private let contents: Mutex<Contents>
+    let hub: StreamHub
+    let handles: HandleTable
+    let contents: Mutex<Contents>
     /// Wakes the call that reads.
-    private let data = Bell()
+    let data = Bell()
 
     init(_ machine: consuming StreamMachine, _ look: ItemLook, of hub: StreamHub, in handles: HandleTable) {
-        self.look = look
         self.hub = hub
         self.handles = handles
         isPushed = machine.isPush
         isBatched = machine.isBatched
-        contents = Mutex(Contents(machine: machine))
+        contents = Mutex(Contents(machine: machine, look: look))
     }
+
+    var look: ItemLook { contents.withLock { $0.look } }
 
     // MARK: what methods ask
 
@@ -57,7 +66,7 @@ package final class ReadStream: Holdable {
     /// Waits until there is an item, the stream ends, or the time is over; then the piece is empty.
     func read(upTo limit: Int, items: Int, wait: Duration) async throws -> Outcome {
         let isFree = contents.withLock { contents in
-            if contents.isRead { return false }
+            if contents.isRead || contents.isAttached { return false }
             contents.isRead = true
             return true
         }
@@ -95,6 +104,26 @@ package final class ReadStream: Holdable {
         return outcome
     }
 
+    /// Reads it as something else than bytes, from the first read on. Throws `wrongState` when it is too late.
+    func become(_ scanner: any ItemScanner, _ look: ItemLook, named name: String) throws(RPCError) {
+        let isDone = contents.withLock { contents in
+            if contents.name == name { return true }
+            guard !isPushed, !contents.isAttached, contents.name == nil, contents.machine.become(scanner) else {
+                return false
+            }
+            contents.look = look
+            contents.name = name
+            return true
+        }
+        if !isDone { throw .wrongState("only the first read says what a stream of bytes is read as", "reading") }
+    }
+
+    /// It was never named to its client: nobody can close it.
+    func discard() {
+        handles.remove(handle)
+        close()
+    }
+
     /// Ends the stream; when this returns, nothing of it will be sent.
     func end() async {
         close()
@@ -111,14 +140,18 @@ package final class ReadStream: Holdable {
 
     // MARK: Holdable
 
-    package var isAwaited: Bool { contents.withLock { $0.isRead } }
+    package var isAwaited: Bool { contents.withLock { $0.isRead || $0.isAttached } }
 
     package func close() {
-        let isFirst = contents.withLock { contents in
+        let (isFirst, pipe) = contents.withLock { contents in
             contents.machine.close()
-            defer { contents.isClosed = true }
-            return !contents.isClosed
+            defer {
+                contents.isClosed = true
+                contents.pipe = nil
+            }
+            return (!contents.isClosed, contents.pipe)
         }
+        pipe?.abort()
         data.ring()
         if isFirst { hub.left(self, nil) }
     }
@@ -134,6 +167,7 @@ package final class ReadStream: Holdable {
                 return error
             }
         }
+        data.ring()
         if let failure { hub.left(self, failure) }
     }
 
@@ -150,12 +184,14 @@ package final class ReadStream: Holdable {
     func sourceEnded(_ failure: HTTPFailure?) {
         contents.withLock { $0.machine.sourceEnded(failure) }
         data.ring()
+        _ = carry()
     }
 
     enum Appetite { case hungry, full, over }
 
     /// Sends what may be sent now. One caller at a time.
     func deliver(to peer: any Peer) async -> Appetite {
+        if let appetite = carry() { return appetite }
         while true {
             let (step, failure) = contents.withLock { contents in
                 let step = contents.machine.step()

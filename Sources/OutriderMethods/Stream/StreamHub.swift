@@ -60,6 +60,11 @@ package final class StreamHub: Sendable {
         return stream
     }
 
+    /// Forgets all streams, which nobody has heard of yet.
+    package func discard() {
+        for stream in streams { stream.discard() }
+    }
+
     /// Tells once when nobody wants more, and why; at once if that is so already. Must return quickly.
     package func whenUnwanted(_ tell: @escaping @Sendable (HTTPFailure) -> Void) {
         let reason = contents.withLock { contents in

@@ -65,6 +65,9 @@ package struct StreamMachine: ~Copyable {
     /// The longest item that the client can read, written.
     private let longest: Int
     private var phase = Phase.open
+    private var isBegun = false
+    private var isBodyOver = false
+    private var contentType: String?
     private var scanner: any ItemScanner
     /// An item that did not fit behind others into a message.
     private var pending: StreamItem?
@@ -101,6 +104,9 @@ package struct StreamMachine: ~Copyable {
     /// A body begins. Throws why it cannot be looked at, which ends the stream.
     package mutating func begin(contentType: String?, size: Int? = nil) throws(HTTPFailure) {
         guard phase == .open else { return }
+        isBegun = true
+        isBodyOver = false
+        self.contentType = contentType
         self.size = scanner.isContinuous ? size.map { $0 &+ fed } : nil
         do throws(HTTPFailure) {
             try scanner.begin(contentType: contentType)
@@ -118,7 +124,9 @@ package struct StreamMachine: ~Copyable {
 
     /// The body is over; another one may begin.
     package mutating func bodyEnded() {
-        if phase == .open { scanner.end() }
+        guard phase == .open else { return }
+        isBodyOver = true
+        scanner.end()
     }
 
     /// Nothing more will come.
@@ -128,6 +136,26 @@ package struct StreamMachine: ~Copyable {
         self.failure = failure
         // what there is no credit for would hold up the end of what somebody cancelled
         if isPush, failure?.kind.isEnd == true { drop() }
+    }
+
+    /// Looks for other items than bytes in all that came, as long as nothing of it was delivered. False if it is too late.
+    package mutating func become(_ other: any ItemScanner) -> Bool {
+        guard offset == 0, sequence == 0, scanner is ByteItems else { return false }
+        var other = other
+        do throws(HTTPFailure) {
+            try other.begin(contentType: contentType)
+            if let item = try scanner.next(within: ItemBudget(bytes: .max)), case .data(let bytes) = item.content {
+                other.feed(bytes)
+            }
+            if isBodyOver { other.end() }
+        } catch {
+            sourceEnded(error)
+            drop()
+            return true
+        }
+        if !other.isContinuous { size = nil }
+        scanner = other
+        return true
     }
 
     package mutating func step() -> Step {
@@ -180,6 +208,25 @@ package struct StreamMachine: ~Copyable {
         phase = .done
         return .piece(readNothing(), end: true)
     }
+
+    /// All that is held, for a client that takes bytes as they come.
+    package mutating func drain() -> [UInt8]? {
+        guard let piece = take(ItemBudget(bytes: .max), false), case .data(let bytes)? = piece.items.first?.content
+        else { return nil }
+        return bytes
+    }
+
+    /// Whether all that will come is delivered.
+    package var isOver: Bool { phase == .done || (phase == .ended && held == 0) }
+
+    /// How many bytes will still come, where that is known.
+    package var left: Int? {
+        if phase == .open { return size.map { max(0, $0 - offset) } }
+        return held
+    }
+
+    /// Whether a body began, or none will.
+    package var hasBegun: Bool { isBegun || phase != .open }
 
     /// A read whose time is over without an item.
     package mutating func readNothing() -> Piece {

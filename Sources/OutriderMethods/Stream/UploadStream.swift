@@ -21,6 +21,8 @@ final class UploadStream: Holdable, BodyFeed {
     private struct State: ~Copyable {
         var phase = Phase.open
         var isTaken = false
+        /// A second connection feeds it.
+        var isAttached = false
         var pieces: [[UInt8]] = []
         /// Bytes in the pieces.
         var waiting = 0
@@ -103,6 +105,51 @@ final class UploadStream: Holdable, BodyFeed {
         }
         hand?(.end)
         return result
+    }
+
+    // MARK: raw bytes
+
+    /// Reserves the stream for a second connection. Throws `wrongState`.
+    func attach() throws(RPCError) {
+        let refusal = state.withLock { state -> RPCError? in
+            if state.isAttached { return .wrongState("another connection feeds the stream", "writing") }
+            guard state.phase == .open else { return .wrongState("the stream is finished, or closed", "closed") }
+            state.isAttached = true
+            return nil
+        }
+        if let refusal { throw refusal }
+    }
+
+    /// Takes what comes from that connection, as fast as the network takes it, until its end.
+    ///
+    /// A client that goes without having ended its input has not finished, and neither has one that said how much it would
+    /// send and sent less: the body is broken then, not short.
+    func fill(from pipe: any RawPipe, _ size: Int?) async {
+        pipe.whenMoved { [weak self] in if pipe.isGone { self?.pipeIsGone() } }
+        var count = 0
+        while true {
+            switch await pipe.read() {
+            case .bytes(let bytes):
+                count += bytes.count
+                if let size, count > size { return give(up: pipe) }
+                guard case .room? = try? await write(bytes, wait: .seconds(86400)) else { return give(up: pipe) }
+            case .end:
+                if let size, count < size { return give(up: pipe) }
+                _ = finish()
+                return pipe.finish()
+            case .gone: return give(up: pipe)
+            }
+        }
+    }
+
+    private func give(up pipe: any RawPipe) {
+        end()
+        pipe.abort()
+    }
+
+    /// Nobody will finish it any more.
+    private func pipeIsGone() {
+        if state.withLock({ $0.phase == .open }) { end() }
     }
 
     // MARK: what the request does

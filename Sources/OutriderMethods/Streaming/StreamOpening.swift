@@ -28,6 +28,7 @@ struct StreamOpening {
         do {
             streams = try open()
         } catch {
+            hub.discard()
             record.forget()
             throw error
         }
@@ -48,6 +49,7 @@ struct StreamOpening {
         call.afterReply { hub.release() }
         exchange.launch()
         guard let state = await outlet.reached() else {
+            hub.discard()
             record.forget()
             throw RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
         }

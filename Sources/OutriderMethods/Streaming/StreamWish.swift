@@ -7,11 +7,14 @@ import OutriderRPC
 
 /// A StreamOptions of the contract: what a stream shall consist of, and who decides when it flows.
 struct StreamWish: JSONDecodable {
-    enum Kind: String, Sendable, CaseIterable { case bytes }
+    enum Kind: String, Sendable, CaseIterable { case bytes, text, lines, json, ndjson, frames }
 
     var kind = Kind.bytes
     var mode = StreamMachine.Mode.pull
     var isBatched = false
+    private var charset: String?
+    private var longest = LineItems.defaultLongest
+    private var prefix = FrameItems.Prefix.uint32
 
     init() {}
 
@@ -23,16 +26,48 @@ struct StreamWish: JSONDecodable {
         try fields.finish()
     }
 
+    /// Among other members. What means nothing to the kind is read, and ignored.
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
-        kind = try fields.choice("as") ?? .bytes
+        try self.init(reading: &fields)
         mode = try StreamMachine.Mode(&fields)
         isBatched = try fields.optional("batch") ?? false
     }
 
+    /// Only what it shall consist of.
+    init(reading fields: inout JSONFields) throws(JSONComplaint) {
+        kind = try fields.choice("as") ?? .bytes
+        charset = try fields.optional("charset")
+        longest = try fields.integer("maxItem", in: 1...16_777_216) ?? LineItems.defaultLongest
+        prefix = try fields.choice("prefix") ?? .uint32
+    }
+
     /// Throws `tooMany`.
     func open(_ hub: StreamHub, _ call: Call<ClientScope>) throws(RPCError) -> ReadStream {
+        let isContinuous = kind == .bytes || kind == .text
+        return try hub.open(scanner, as: look, mode, isBatched: isBatched && !isContinuous, in: call)
+    }
+
+    /// The same for all that ask for the same.
+    var name: String { "\(kind.rawValue) \(charset ?? "") \(longest) \(prefix.rawValue)" }
+
+    var scanner: any ItemScanner {
         switch kind {
-        case .bytes: try hub.open(ByteItems(), as: .bytes, mode, in: call)
+        case .bytes: ByteItems()
+        case .text: TextItems(charset: charset, longest: longest)
+        case .lines: LineItems(.text(charset: charset), longest: longest)
+        case .json: JSONItems(longest: longest)
+        case .ndjson: LineItems(.json, longest: longest)
+        case .frames: FrameItems(prefix, longest: longest)
+        }
+    }
+
+    var look: ItemLook {
+        switch kind {
+        case .bytes: .bytes
+        case .text: .text
+        case .lines: .lines
+        case .json, .ndjson: .values
+        case .frames: .frames
         }
     }
 }

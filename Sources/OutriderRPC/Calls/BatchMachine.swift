@@ -21,6 +21,9 @@ package struct BatchMachine: ~Copyable {
         case nothing
     }
 
+    /// Whether no batch waits for replies.
+    package var isEmpty: Bool { batches.isEmpty }
+
     /// A batch of so many messages, at least one.
     package mutating func open(_ count: Int) -> Int {
         let number = next

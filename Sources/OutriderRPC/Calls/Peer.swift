@@ -25,6 +25,12 @@ package protocol Peer: AnyObject, Sendable {
     /// Asks the client and waits for the answer (protocol section 9). Throws callbackTimedOut, callbackFailed (the
     /// client's error in `data.error`) or clientGone. Cancelling the task sends `$/cancelRequest` and does not wait.
     func ask(_ question: Question, timeout: Duration) async throws(RPCError) -> Answer
+
+    /// Takes the connection for bytes of the call's own: they flow behind its reply if that is a result; with an error the
+    /// connection carries messages as before. To be called by a method before it waits for the first time.
+    ///
+    /// Throws `notPermitted` on stdio, and `wrongState` beside other calls.
+    func seize() throws(RPCError) -> any RawPipe
 }
 
 /// What a client said to a question.

@@ -104,23 +104,36 @@ extension Connection {
         _ method: String = ""
     ) {
         service.tally.callsRunning.count(-1)
-        let effects = state.withLock { state in
+        var isRaw = false
+        let (effects, raw) = state.withLock { state in
             state.tasks[ticket] = nil
+            let effects: Effects
             switch state.calls.finished(ticket) {
-            case .silent(let place): return state.fill(place, nil)
+            case .silent(let place): effects = state.fill(place, nil)
             case .reply(let place, let cancelled):
                 switch outcome {
                 case .success(let text):
                     if method == "shutdown" { state.calls.shutDown() }
-                    guard let id else { return state.fill(place, nil) }
-                    return state.deliver(.result(id, text), to: place)
+                    guard let id else {
+                        effects = state.fill(place, nil)
+                        break
+                    }
+                    isRaw = true
+                    effects = state.deliver(.result(id, text), to: place)
                 case .failure(let error):
-                    return state.deliver(.error(id, cancelled ? Self.cancelled : error), to: place)
+                    effects = state.deliver(.error(id, cancelled ? Self.cancelled : error), to: place)
                 }
             }
+            // no other call can have ended: while it is seized none begins
+            return (effects, state.raw)
         }
         perform(effects)
-        if case .success = outcome { later?.run() }
+        let isDone = if case .success = outcome { true } else { false }
+        if let raw {
+            settle(raw, isRaw: isRaw) { if isDone { later?.run() } }
+        } else if isDone {
+            later?.run()
+        }
     }
 
     // MARK: errors

@@ -26,6 +26,7 @@ final class Connection: Peer, Sendable {
     let service: any ServiceHooks
     let executor: LoopExecutor
     let state: Mutex<ConnectionState>
+    private let feedBox = Mutex<NIOLoopBound<FrameFeed>?>(nil)
     private let padding = Mutex<RepeatedTask?>(nil)
     /// Set once, before the first frame.
     private let dispatchBox = Mutex<(any Dispatch)?>(nil)
@@ -46,6 +47,11 @@ final class Connection: Peer, Sendable {
 
     var dispatch: (any Dispatch)? { dispatchBox.withLock { $0 } }
 
+    /// Where what the client sends is cut into messages. On the loop.
+    var feed: FrameFeed? { feedBox.withLock { $0 }?.value }
+
+    func read(by feed: FrameFeed) { feedBox.withLock { $0 = NIOLoopBound(feed, eventLoop: loop) } }
+
     var info: PeerInfo {
         PeerInfo(
             connection: setting.name, transport: setting.transport, framing: state.withLock { $0.framing },
@@ -64,9 +70,10 @@ final class Connection: Peer, Sendable {
         if effects.flush { loop.execute { self.flush() } }
         if let reading = effects.reading { onLoop { self.wire.setReading(reading) } }
         if effects.finish { onLoop { self.wire.finish() } }
+        effects.moved?.moved()
     }
 
-    private func onLoop(_ work: @escaping @Sendable () -> Void) {
+    func onLoop(_ work: @escaping @Sendable () -> Void) {
         if loop.inEventLoop { work() } else { loop.execute(work) }
     }
 
@@ -166,6 +173,7 @@ final class Connection: Peer, Sendable {
             var tasks: [Task<Void, Never>]
             var questions: [Int64]
             var waiters: [CheckedContinuation<Void, any Error>]
+            var raw: RawConnection?
         }
         let leftovers: Leftovers? = state.withLock { state in
             guard state.phase != .closed else { return nil }
@@ -176,11 +184,14 @@ final class Connection: Peer, Sendable {
                 state.waiters = [:]
             }
             return Leftovers(
-                tasks: Array(state.tasks.values), questions: questions, waiters: Array(state.waiters.values))
+                tasks: Array(state.tasks.values), questions: questions, waiters: Array(state.waiters.values),
+                raw: state.raw)
         }
         guard let leftovers else { return }
         padding.withLock { $0.take() }?.cancel()
         for task in leftovers.tasks { task.cancel() }
+        leftovers.raw?.gone()
+        feedBox.withLock { $0 = nil }
         lose(leftovers.questions)
         for waiter in leftovers.waiters { waiter.resume(throwing: RPCError(.clientGone, "the client is gone")) }
         dispatch?.close()

@@ -18,7 +18,7 @@ extension Connection {
         while true {
             if Task.isCancelled { throw Self.cancelledError }
             let room: Room = state.withLock { state in
-                if state.phase == .closed || state.phase == .finishing { return .gone }
+                if state.isBeyondMessages { return .gone }
                 guard state.outbox.hasRoom else { return .full }
                 return .queued(state.push(.event(event)))
             }
@@ -35,7 +35,7 @@ extension Connection {
     @discardableResult
     func offer(_ event: Event, key: String) -> Bool {
         let (sent, flush) = state.withLock { state in
-            guard state.phase != .closed, state.phase != .finishing else { return (false, false) }
+            guard !state.isBeyondMessages else { return (false, false) }
             let sent = state.outbox.offer(Outgoing.event(event).frame(state.framing), key: key)
             return (sent, sent && state.wantsFlush())
         }

@@ -13,6 +13,8 @@ struct Effects {
     var reading: Bool?
     /// Deliver what is queued, then close.
     var finish = false
+    /// Bytes may have room.
+    var moved: RawConnection?
     /// Tasks that wait for room may go on.
     var admitted: [CheckedContinuation<Void, any Error>] = []
 }
@@ -25,6 +27,8 @@ struct ConnectionState: ~Copyable {
         case ending
         /// Only what is queued is still delivered.
         case finishing
+        /// It carries bytes, and no messages any more.
+        case raw
         case closed
     }
 
@@ -45,6 +49,8 @@ struct ConnectionState: ~Copyable {
     var terms = PeerTerms()
     var framing = Framing.line
     var phase = Phase.open
+    /// Who has seized the connection for bytes of its own.
+    var raw: RawConnection?
     /// The frame feed has stopped reading while it parses elsewhere.
     var feedBusy = false
     private var outboxFull = false
@@ -64,6 +70,7 @@ struct ConnectionState: ~Copyable {
 
     mutating func push(_ frame: OutgoingFrame) -> Effects {
         var effects = Effects()
+        if phase == .raw { return effects }
         switch outbox.push(frame) {
         case .queued, .refused: break
         case .pause:
@@ -135,6 +142,7 @@ struct ConnectionState: ~Copyable {
     /// After a flush: what became possible.
     mutating func flushed() -> Effects {
         var effects = Effects()
+        effects.moved = raw
         if outbox.resumes() {
             outboxFull = false
             if !feedBusy && phase == .open { effects.reading = true }
@@ -148,13 +156,16 @@ struct ConnectionState: ~Copyable {
                 effects.flush = push(.event(Event("event.dropped", DroppedParams(count: dropped)))).flush
             }
         }
-        guard outbox.isEmpty else { return effects }
+        guard outbox.isEmpty, raw == nil else { return effects }
         if phase == .finishing || (phase == .ending && calls.isIdle) {
             phase = .finishing
             effects.finish = true
         }
         return effects
     }
+
+    /// Whether nothing but bytes can reach the client now.
+    var isBeyondMessages: Bool { phase == .closed || phase == .finishing || phase == .raw }
 
     /// Whether the feed, which is ready again, may read.
     var mayRead: Bool { !outboxFull && phase == .open }

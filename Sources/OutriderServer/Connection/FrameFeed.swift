@@ -22,12 +22,18 @@ final class FrameFeed {
     private var busy = false
     private var over = false
     private var framingKnown = false
+    /// The connection is seized: what comes is kept until that is settled.
+    private var isHeld = false
+    private var isPaused = false
+    /// Who gets what comes, instead of messages being found in it.
+    private var raw: RawConnection?
 
     init(_ connection: Connection, framing: Framing?) {
         self.connection = connection
         limits = connection.setting.limits
         scanner = FrameScanner(limits: limits.frame, forced: framing)
         learnFraming()
+        connection.read(by: self)
     }
 
     private var loop: any EventLoop { connection.loop }
@@ -35,6 +41,7 @@ final class FrameFeed {
     func received(_ data: consuming ByteBuffer) {
         connection.service.tally.bytesReceived.count(data.readableBytes)
         if over { return }
+        if let raw { return raw.received(data) }
         if buffer.readableBytes == 0 {
             buffer = data
         } else {
@@ -46,7 +53,37 @@ final class FrameFeed {
     func inputEnded() {
         guard !ended else { return }
         ended = true
+        if let raw { return raw.inputEnded() }
         work()
+        // whoever waits for the reply is told that it is still coming
+        if isHeld { reportEnd() }
+    }
+
+    // MARK: seizing
+
+    /// Messages are looked for again.
+    func resume() {
+        isHeld = false
+        read(true)
+        connection.expectFlush()
+        work()
+        connection.flush()
+    }
+
+    /// What is here already, and all that comes, goes there.
+    func handOver(to raw: RawConnection) {
+        self.raw = raw
+        isHeld = false
+        raw.received(buffer)
+        buffer = ByteBuffer()
+        if ended { raw.inputEnded() }
+        read(true)
+    }
+
+    private func read(_ on: Bool) {
+        guard isPaused == on else { return }
+        isPaused = !on
+        connection.wire.setReading(on)
     }
 
     /// What one step came to.
@@ -59,12 +96,15 @@ final class FrameFeed {
     }
 
     private func work() {
-        while !busy && !over {
+        if isHeld, buffer.readableBytes >= 256 << 10 { read(false) }
+        while !busy && !over && !isHeld {
             let (found, consumed) = step()
             buffer.moveReaderIndex(forwardBy: min(consumed, buffer.readableBytes))
             if !framingKnown { learnFraming() }
             switch found {
-            case .messages(let incoming): connection.receive(incoming)
+            case .messages(let incoming):
+                connection.receive(incoming)
+                isHeld = !connection.carriesMessages
             case .large(let bytes): parseElsewhere(bytes)
             case .http:
                 over = true
@@ -139,7 +179,10 @@ final class FrameFeed {
                 return state.mayRead
             }
             self.connection.expectFlush()
-            if case .success(let incoming) = result { self.connection.receive(incoming) }
+            if case .success(let incoming) = result {
+                self.connection.receive(incoming)
+                self.isHeld = !self.connection.carriesMessages
+            }
             self.work()
             self.connection.flush()
             if mayRead && !self.busy { self.connection.wire.setReading(true) }

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ._async_event_source import AsyncEventSource as AsyncEventSource
     from ._async_events import AsyncEventStream as AsyncEventStream
     from ._async_sessions import AsyncSession as AsyncSession
+    from ._async_streams import AsyncStream as AsyncStream
     from ._async_watching import AsyncWatch as AsyncWatch
     from ._client import Client as Client
     from ._event_source import EventSource as EventSource
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from ._router import Router as Router
     from ._router import router as router
     from ._sessions import Session as Session
+    from ._streams import Stream as Stream
     from ._watching import Watch as Watch
 
 _WHERE = {
@@ -99,6 +101,8 @@ _WHERE = {
     "_async_sessions": "AsyncSession",
     "_event_source": "EventSource ServerSentEvent",
     "_async_event_source": "AsyncEventSource",
+    "_async_streams": "AsyncStream",
+    "_streams": "Stream",
     "_events": "EventStream",
     "_watching": "Watch",
     "_async_watching": "AsyncWatch",

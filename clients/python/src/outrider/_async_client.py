@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ._async_downloads import AsyncDownloads
     from ._async_event_source import AsyncEventSource
     from ._async_sessions import AsyncSession
+    from ._async_streams import AsyncStream
     from ._options import Auth, HeadersIn, Item, Options, SSEOptions, Timeout
     from ._models import Event
     from ._async_watching import AsyncWatch
@@ -196,6 +197,27 @@ class AsyncClient(Later):
     async def cancel(self, request: str) -> str:
         """Cancels a started request; its state afterwards. Who waits for it gets :class:`~outrider.Cancelled`."""
         return str((await self.invoke("request.cancel", {"request": request}))["state"])
+
+    def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> AsyncStream:
+        """``async with`` it: sends a request, awaits its head, and gives the body as it comes.
+
+        ::
+
+            async with client.stream("https://example.org/log") as s:
+                async for line in s.lines():
+                    print(line)
+        """
+        from ._async_streams import AsyncStream
+
+        built = build_stream(method, url, options, self._defaults)
+
+        async def opening() -> tuple[dict[str, Any], bool, str | None]:
+            result = await self._result("stream.open", built.params, built.guard)
+            connection = self._connection
+            path = None if self._stdio or self._command or connection is None else connection.name
+            return result, built.check, path
+
+        return AsyncStream(opening, self.invoke)
 
     # Any method
 

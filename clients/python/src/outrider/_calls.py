@@ -348,6 +348,25 @@ def spec_for(
     return spec, guard, bool(check)
 
 
+_NOT_OF_STREAMS = ("serialize", "handlers", "body_to", "max_inline", "detach", "start_immediately")
+
+
+def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
+    """The parameters of ``stream.open``, which answers when the head is there.
+
+    A timeout that is a number is that of each phase, for nobody knows how long a stream takes.
+    """
+    for name in _NOT_OF_STREAMS:
+        if options.get(name) is not None:
+            raise TypeError(f"a stream has no option {name}")
+    timeout = options.get("timeout", defaults.timeout)
+    if isinstance(timeout, (int, float)) and _seconds(timeout, "timeout") != float("inf"):
+        phases = ("resolve", "connect", "tls", "firstByte", "idle")
+        options = {**options, "timeout": dict.fromkeys(phases, timeout)}
+    built = build(method, url, options, defaults)
+    return Built(built.params[: -len(_EXACT) - 1] + '"wait":"response"}', FOREVER, built.check)
+
+
 def _finish_headers(spec: dict[str, Any], defaults: Defaults) -> None:
     fields: list[tuple[str, str]] = spec.pop("headers", [])
     auth = spec.get("auth")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ._events import EventStream, Subscriptions
     from ._models import Event
     from ._sessions import Codes, Session
+    from ._streams import Stream
     from ._watching import Watch, Wishes
 
     Handler = TypeVar("Handler", bound=Callable[[Event], object])
@@ -168,6 +169,26 @@ class Client(Verbs, Later):
     def cancel(self, request: str) -> str:
         """Cancels a started request; its state afterwards. Who waits for it gets :class:`~outrider.Cancelled`."""
         return str(self.invoke("request.cancel", {"request": request})["state"])
+
+    def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
+        """Sends a request, waits for its head, and gives the body as it comes; options as for :meth:`get`.
+
+        ::
+
+            with client.stream("https://example.org/log") as s:
+                for line in s.lines():
+                    print(line)
+
+        There are ``s.bytes()``, ``s.text()``, ``s.lines()``, ``s.json()`` and ``s.frames()``, and ``s.raw()`` for
+        those who want a file. A ``timeout`` in seconds is for the head, and for each silence in the body.
+        """
+        from ._streams import Stream
+
+        built = build_stream(method, url, options, self._defaults)
+        result = self._result("stream.open", built.params, built.guard)
+        connection = self._connection
+        path = None if self._stdio or self._command or connection is None else connection.name
+        return Stream(result, self.invoke, path, built.check)
 
     # Any method
 

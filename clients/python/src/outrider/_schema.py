@@ -87,11 +87,12 @@ METHODS = {
     "session.update": (("session",), ("challenge", "connectionsPerHost", "credentials", "headers", "interceptors", "limits", "redirect", "startImmediately", "timeout")),
     "shutdown": ((), ()),
     "sse.open": (("url",), ("allowGetBody", "auth", "batch", "body", "challenge", "compact", "compress", "credit", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handles", "headers", "interceptors", "json", "lastEventId", "maxBody", "maxEventBytes", "method", "metrics", "mode", "parameters", "priority", "query", "reconnect", "redirect", "retry", "session", "startImmediately", "tag", "timeout", "validate", "wait", "workDoneToken")),
+    "stream.attach": (("stream",), ("direction", "size")),
     "stream.close": (("stream",), ()),
     "stream.credit": (("bytes", "stream"), ()),
     "stream.finish": (("stream",), ()),
-    "stream.open": (("url",), ("allowGetBody", "also", "as", "auth", "batch", "body", "cancelOnError", "challenge", "compress", "credit", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handles", "headers", "interceptors", "maxBody", "method", "metrics", "mode", "parameters", "priority", "query", "redirect", "retry", "session", "startImmediately", "tag", "timeout", "validate", "wait", "workDoneToken")),
-    "stream.read": (("stream",), ("bytes", "items", "wait")),
+    "stream.open": (("url",), ("allowGetBody", "also", "as", "auth", "batch", "body", "cancelOnError", "challenge", "charset", "compress", "credit", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handles", "headers", "interceptors", "maxBody", "maxItem", "method", "metrics", "mode", "parameters", "prefix", "priority", "query", "redirect", "retry", "session", "startImmediately", "tag", "timeout", "validate", "wait", "workDoneToken")),
+    "stream.read": (("stream",), ("as", "bytes", "charset", "items", "maxItem", "prefix", "wait")),
     "stream.write": (("stream",), ("base64", "text", "wait")),
     "upload.open": ((), ()),
     "upload.send": (("body", "url"), ("allowGetBody", "auth", "bodyTo", "challenge", "compress", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
@@ -167,6 +168,9 @@ EVENTS = (
     "event.retry",
     "event.sse",
     "event.state",
+    "event.text",
+    "event.value",
+    "event.values",
 )
 
 # code: (kind, reason); negative ones are JSON-RPC errors, positive ones failures

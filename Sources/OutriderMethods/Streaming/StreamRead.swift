@@ -11,6 +11,8 @@ struct StreamRead: Method {
 
     struct Params: JSONDecodable {
         var stream: Handle<ReadStream>
+        /// What to read it as, from the first read on.
+        var wish: StreamWish?
         var bytes: Int
         var items: Int
         /// Seconds.
@@ -19,6 +21,8 @@ struct StreamRead: Method {
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             let stream = try fields.optional("stream", as: Handle<ReadStream>.self)
+            let wish = try StreamWish(reading: &fields)
+            if fields.value("as") != nil { self.wish = wish }
             bytes = try fields.integer("bytes", in: 1...8_388_608) ?? 32768
             items = try fields.integer("items", in: 1...1_000_000) ?? .max
             wait = try fields.number("wait", in: 0...600) ?? 30
@@ -57,6 +61,7 @@ struct StreamRead: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let handles = call.scope.handles
         let stream = try handles.find(params.stream, "stream")
+        if let wish = params.wish { try stream.become(wish.scanner, wish.look, named: wish.name) }
         switch try await stream.read(upTo: params.bytes, items: params.items, wait: .seconds(params.wait)) {
         case .piece(let piece, let end, let failure):
             if end { handles.remove(params.stream) }
@@ -68,23 +73,5 @@ struct StreamRead: Method {
         case .closed:
             throw RPCError.wrongState("the stream was closed", "closed")
         }
-    }
-}
-
-extension RPCError {
-    /// A stream that cannot do this now.
-    static func wrongState(_ message: String, _ state: String) -> RPCError {
-        RPCError(.wrongState, message, data: ["pointer": .string("/stream"), "state": .string(state)])
-    }
-}
-
-extension StreamMachine.Mode {
-    private enum Word: String, CaseIterable, Sendable { case push, pull }
-
-    /// Reads `mode` and `credit`.
-    init(_ fields: inout JSONFields) throws(JSONComplaint) {
-        let word = try fields.choice("mode", of: Word.self) ?? .pull
-        let credit = try fields.integer("credit", in: 0...StreamMachine.creditLimit) ?? 0
-        self = word == .push ? .push(credit: credit) : .pull
     }
 }

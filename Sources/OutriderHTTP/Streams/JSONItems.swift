@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// JSON values in UTF-8, one after the other: lines of JSON, values with nothing or white space between them, or text
+/// sequences (RFC 7464).
+///
+/// Where a value begins and ends is found by its brackets and quotes; then it is checked strictly. One that is wrong is an
+/// error in its place. What follows it is looked for right behind its last bracket, and behind the next line end where it
+/// has none.
+package struct JSONItems: ItemScanner {
+    private enum Inside { case nothing, container, string, word }
+
+    private var window = ByteWindow()
+    private let longest: Int
+    private var isOver = false
+    /// Bytes before the value that belong to none.
+    private var skipped = 0
+    /// Bytes of the window that were looked at, from the beginning of the value.
+    private var scanned = 0
+    private var inside = Inside.nothing
+    private var depth = 0
+    private var isQuoted = false
+    private var isEscaped = false
+    /// The rest of a line is skipped.
+    private var isLost = false
+    /// A byte order mark may stand here.
+    private var isFirst = true
+    /// How long the next value is.
+    private var found: Int?
+
+    /// - Parameter longest: bytes of a value at most; a longer one ends the stream with `limitExceeded`.
+    package init(longest: Int = LineItems.defaultLongest) { self.longest = longest }
+
+    package var held: Int { window.count }
+    package var isContinuous: Bool { false }
+
+    package mutating func begin(contentType: String?) { self = JSONItems(longest: longest) }
+
+    package mutating func feed(_ bytes: [UInt8]) { window.append(bytes) }
+
+    package mutating func end() { isOver = true }
+
+    package mutating func hasNext() -> Bool { find() || scanned > longest }
+
+    package mutating func next(within budget: ItemBudget) throws(HTTPFailure) -> StreamItem? {
+        guard find(), let count = found else {
+            if scanned > longest { throw LineItems.tooLong(longest) }
+            return nil
+        }
+        if count > longest { throw LineItems.tooLong(longest) }
+        let content = Self.content(Array(window.slice(count)))
+        if case .failed = content { isLost = inside == .word || inside == .nothing }
+        let item = StreamItem(content, bytes: skipped + count)
+        window.take(count)
+        skipped = 0
+        restart()
+        return item
+    }
+
+    /// A value that was checked, or what is wrong with it.
+    static func content(_ bytes: [UInt8]) -> StreamItem.Content {
+        do throws(JSONFailure) {
+            return .value(try JSONText(checking: bytes, limits: Serialization.limits))
+        } catch {
+            let text = "an item of the stream is not JSON: \(error.reason)"
+            return .failed(
+                HTTPFailure(.jsonSerializationFailed, text, sent: .sent, underlying: .init(.json, 0, error.reason)))
+        }
+    }
+
+    private mutating func restart() {
+        scanned = 0
+        inside = .nothing
+        depth = 0
+        isQuoted = false
+        isEscaped = false
+        found = nil
+    }
+
+    /// Looks for the end of the next value.
+    private mutating func find() -> Bool {
+        if found != nil { return true }
+        if isFirst, !skipMark() { return false }
+        if inside == .nothing { skipSpace(window.slice(window.count)) }
+        let rest = window.slice(window.count)
+        var index = rest.startIndex + scanned
+        while index < rest.endIndex, found == nil {
+            look(at: rest[index], index - rest.startIndex)
+            index += 1
+        }
+        scanned = index - rest.startIndex
+        // what the body ends within is told as what is wrong with it
+        if found == nil, isOver, inside != .nothing { found = window.count }
+        return found != nil
+    }
+
+    /// One byte of a value, and where in it.
+    private mutating func look(at byte: UInt8, _ place: Int) {
+        switch inside {
+        case .nothing:
+            switch byte {
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                inside = .container
+                depth = 1
+            case UInt8(ascii: "\""): inside = .string
+            // no value begins so: one byte that is wrong
+            case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: ":"): found = 1
+            default: inside = .word
+            }
+        case .word: if Self.endsWord(byte) { found = place }
+        case .string: if !continuesString(byte) { found = place + 1 }
+        case .container:
+            if isQuoted {
+                isQuoted = continuesString(byte)
+                return
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isQuoted = true
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                if depth == 0 { found = place + 1 }
+            default: return
+            }
+        }
+    }
+
+    private mutating func continuesString(_ byte: UInt8) -> Bool {
+        if isEscaped {
+            isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+            isEscaped = true
+        } else {
+            return byte != UInt8(ascii: "\"")
+        }
+        return true
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        // the last one begins each text of a sequence (RFC 7464 section 2.2)
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 || byte == 0x1E
+    }
+
+    private static func endsWord(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""): true
+        default: isSpace(byte)
+        }
+    }
+
+    /// False if more bytes must come first.
+    private mutating func skipMark() -> Bool {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let count = min(mark.count, window.count)
+        let isMark = window.slice(count).elementsEqual(mark[..<count])
+        if isMark, count < mark.count, !isOver { return false }
+        isFirst = false
+        if isMark, count == mark.count { skip(count) }
+        return true
+    }
+
+    private mutating func skip(_ count: Int) {
+        skipped += count
+        window.take(count)
+    }
+
+    /// What stands between values.
+    private mutating func skipSpace(_ bytes: ArraySlice<UInt8>) {
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            if isLost {
+                isLost = bytes[index] != 0x0A && bytes[index] != 0x0D && bytes[index] != 0x1E
+            } else if !Self.isSpace(bytes[index]) {
+                break
+            }
+            index += 1
+        }
+        skip(index - bytes.startIndex)
+    }
+}

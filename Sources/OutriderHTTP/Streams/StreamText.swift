@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// The charset of a body that comes piece by piece, and what its bytes say in it.
+///
+/// As in `TextDecoding`: the charset that is wanted wins, then a byte order mark, then the declared one, then UTF-8. What
+/// is not UTF-8 in UTF-8 becomes U+FFFD, as with all who show text as it comes (Unicode 15 section 3.9, maximal
+/// subparts); bytes that another charset does not have are an error.
+struct StreamText: Sendable {
+    private let wanted: String?
+    private var declared: String?
+    /// Nil until the first bytes are there.
+    private(set) var charset: Charset?
+
+    init(wanted: String?) { self.wanted = wanted }
+
+    mutating func begin(contentType: String?) {
+        declared = contentType.flatMap { MediaType(parsing: $0)?.charset }
+        charset = nil
+    }
+
+    /// Looks at the first bytes, and returns how many of them are a byte order mark; nil if more must come first. Throws
+    /// `stringSerializationFailed` for a charset that is not known.
+    mutating func begin(_ window: ByteWindow, isOver: Bool) throws(HTTPFailure) -> Int? {
+        let marks: [(bytes: [UInt8], charset: Charset)] = [
+            ([0xEF, 0xBB, 0xBF], .utf8), ([0xFF, 0xFE], .utf16le), ([0xFE, 0xFF], .utf16be),
+        ]
+        var mark: (bytes: [UInt8], charset: Charset)?
+        for candidate in marks {
+            let count = min(window.count, candidate.bytes.count)
+            guard window.slice(count).elementsEqual(candidate.bytes[..<count]) else { continue }
+            if count == candidate.bytes.count { mark = candidate } else if !isOver { return nil }
+        }
+        let chosen: Charset
+        if let label = wanted ?? (mark == nil ? declared : nil) {
+            guard let known = Charset(label: label) else {
+                throw HTTPFailure(
+                    .stringSerializationFailed, "the charset \(FieldRules.shown(label)) is not known", sent: .sent)
+            }
+            chosen = known
+        } else {
+            chosen = mark?.charset ?? .utf8
+        }
+        charset = chosen
+        return mark?.charset == chosen ? mark?.bytes.count ?? 0 : 0
+    }
+
+    /// How many bytes a unit has: line ends are whole units.
+    var width: Int { charset == .utf16le || charset == .utf16be ? 2 : 1 }
+
+    /// The unit that begins there.
+    func unit(_ bytes: ArraySlice<UInt8>, at index: Int) -> UInt16 {
+        switch charset {
+        case .utf16le: UInt16(bytes[index + 1]) << 8 | UInt16(bytes[index])
+        case .utf16be: UInt16(bytes[index]) << 8 | UInt16(bytes[index + 1])
+        default: UInt16(bytes[index])
+        }
+    }
+
+    /// Whether a cut must be looked for at the end of a line, because a byte does not say whether it begins a character.
+    var cutsAtLines: Bool { charset?.systemName != nil }
+
+    /// The most of these bytes that ends with a character; if more may come, what could still become one stays.
+    func whole(_ bytes: ArraySlice<UInt8>, isOver: Bool) -> Int {
+        switch charset {
+        case .utf16le, .utf16be:
+            let even = bytes.count & ~1
+            if isOver || even == 0 { return isOver ? bytes.count : 0 }
+            let isLead = unit(bytes, at: bytes.startIndex + even - 2) & 0xFC00 == 0xD800
+            return isLead ? even - 2 : even
+        case .utf8, .ascii: return isOver ? bytes.count : bytes.count - UTF8Cut.unfinished(bytes)
+        default: return bytes.count
+        }
+    }
+
+    /// What the bytes say, as an item: text, bytes where the text holds U+0000, or what is wrong with them.
+    func content(_ bytes: ArraySlice<UInt8>) -> StreamItem.Content {
+        guard let text = text(bytes) else {
+            let name = charset?.name ?? "utf-8"
+            return .failed(HTTPFailure(.stringSerializationFailed, "\(bytes.count) bytes are not \(name)", sent: .sent))
+        }
+        // half of the clients' parsers lose or cut such a string
+        if text.utf8.contains(0) { return .data(Array(bytes)) }
+        var writer = JSONWriter(capacity: bytes.count + 16)
+        writer.value(text)
+        return .text(JSONText(written: writer.bytes))
+    }
+
+    private func text(_ bytes: ArraySlice<UInt8>) -> String? {
+        switch charset {
+        case nil, .utf8, .ascii: String(decoding: bytes, as: UTF8.self)
+        case .some(let charset): TextDecoding.text(of: bytes, charset)
+        }
+    }
+}
+
+/// Where UTF-8 may be cut (RFC 3629 section 4).
+enum UTF8Cut {
+    /// How many bytes at the end are the beginning of a character that is not all there.
+    static func unfinished(_ bytes: ArraySlice<UInt8>) -> Int {
+        for count in 1...3 where count <= bytes.count {
+            let index = bytes.endIndex - count
+            let byte = bytes[index]
+            if byte & 0xC0 == 0x80 { continue }
+            guard let (length, second) = lead(byte), length > count else { return 0 }
+            return count == 1 || second.contains(bytes[index + 1]) ? count : 0
+        }
+        return 0
+    }
+
+    /// The length of what a byte begins, and what may come second.
+    static func lead(_ byte: UInt8) -> (length: Int, second: ClosedRange<UInt8>)? {
+        switch byte {
+        case 0xC2...0xDF: (2, 0x80...0xBF)
+        case 0xE0: (3, 0xA0...0xBF)
+        case 0xED: (3, 0x80...0x9F)
+        case 0xE1...0xEF: (3, 0x80...0xBF)
+        case 0xF0: (4, 0x90...0xBF)
+        case 0xF1...0xF3: (4, 0x80...0xBF)
+        case 0xF4: (4, 0x80...0x8F)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Turns the connection into the bytes of a stream: what follows the answer is the body, or becomes it.
+struct StreamAttach: Method {
+    static let name = "stream.attach"
+
+    enum Direction: String, Sendable, CaseIterable { case read, write }
+
+    struct Params: JSONDecodable {
+        var stream: String
+        var direction: Direction
+        /// Bytes that will be written; fewer or more are a failure.
+        var size: Int?
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let stream: String? = try fields.optional("stream")
+            direction = try fields.choice("direction") ?? .read
+            size = try fields.integer("size", in: 0...9_007_199_254_740_992)
+            try fields.finish()
+            self.stream = try JSONFields.need("stream", stream)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var size: Int?
+        var failure: HTTPFailure?
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("raw", true)
+                if let size { writer.member("size", size) }
+                if let failure { writer.member("error", FailureShape(failure)) }
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        guard call.id != nil else {
+            throw RPCError(.invalidRequest, "without an id nobody would know when the bytes begin")
+        }
+        guard let thing = call.scope.service.streams.find(params.stream, user: call.peer.info.uid) else {
+            throw RPCError(
+                .unknownHandle,
+                "stream names nothing here: \(params.stream.prefix(40)) was never given, is over, or is another user's",
+                data: ["pointer": .string("/stream")])
+        }
+        // before anything is waited for: what follows the call may be bytes
+        let pipe = try call.peer.seize()
+        switch (params.direction, thing) {
+        case (.read, let stream as ReadStream):
+            let beginning = try await stream.attach()
+            call.afterReply { stream.carry(on: pipe) }
+            return Result(size: beginning.size, failure: beginning.failure)
+        case (.write, let stream as UploadStream):
+            try stream.attach()
+            let size = params.size
+            call.afterReply {
+                // Ends with the connection, or with the stream.
+                Task { await stream.fill(from: pipe, size) }
+            }
+            return Result()
+        case (.read, _):
+            throw RPCError.wrongState("this stream feeds a body; attach to it with direction \"write\"", "write")
+        case (.write, _):
+            throw RPCError.wrongState("this stream is read; attach to it with direction \"read\"", "read")
+        }
+    }
+}

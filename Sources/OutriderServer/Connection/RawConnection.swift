@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderRPC
+import Synchronization
+
+/// A connection that has been seized: nothing passes until its call is answered, then bytes do, as they come.
+final class RawConnection: RawPipe {
+    /// With so many bytes waiting for their reader, no more is read from the client.
+    private static let inputMost = 256 << 10
+
+    private enum Phase { case seized, open, finished, gone }
+
+    private struct Contents {
+        var phase = Phase.seized
+        var input: [ByteBuffer] = []
+        var inputBytes = 0
+        var hasEnded = false
+        var isIgnored = false
+        var isPaused = false
+        var reader: CheckedContinuation<Void, Never>?
+        var moved: (@Sendable () -> Void)?
+        /// Bytes on their way to the loop.
+        var onTheWay = 0
+    }
+
+    private let loop: any EventLoop
+    private let wire: any Wire
+    private let tally: Counters
+    private let contents = Mutex(Contents())
+
+    init(_ wire: any Wire, loop: any EventLoop, tally: Counters) {
+        self.wire = wire
+        self.loop = loop
+        self.tally = tally
+    }
+
+    // MARK: output
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let isInLoop = loop.inEventLoop
+        let isOpen = contents.withLock { contents in
+            guard contents.phase == .open else { return false }
+            if !isInLoop { contents.onTheWay += bytes.count }
+            return true
+        }
+        guard isOpen else { return false }
+        let buffer = ByteBuffer(bytes: bytes)
+        tally.bytesSent.count(bytes.count)
+        if isInLoop {
+            send(buffer)
+        } else {
+            loop.execute {
+                self.send(buffer)
+                self.contents.withLock { $0.onTheWay -= buffer.readableBytes }
+                self.moved()
+            }
+        }
+        return true
+    }
+
+    private func send(_ buffer: ByteBuffer) {
+        wire.write(buffer)
+        wire.flush()
+    }
+
+    var hasRoom: Bool { contents.withLock { $0.onTheWay == 0 } && wire.isWritable }
+
+    var isGone: Bool { contents.withLock { $0.phase == .gone } }
+
+    func whenMoved(_ tell: @escaping @Sendable () -> Void) {
+        contents.withLock { $0.moved = tell }
+        tell()
+    }
+
+    /// There may be room again. On the loop.
+    func moved() { contents.withLock { $0.moved }?() }
+
+    func finish() {
+        let isFirst = contents.withLock { contents in
+            guard contents.phase == .open else { return false }
+            contents.phase = .finished
+            return true
+        }
+        if isFirst { onLoop { self.wire.finish() } }
+    }
+
+    func abort() { onLoop { self.wire.abort() } }
+
+    private func onLoop(_ work: @escaping @Sendable () -> Void) {
+        if loop.inEventLoop { work() } else { loop.execute(work) }
+    }
+
+    // MARK: input
+
+    func read() async -> RawInput {
+        while true {
+            let (input, resumes): (RawInput?, Bool) = contents.withLock { contents in
+                if contents.input.isEmpty {
+                    if contents.hasEnded { return (.end, false) }
+                    return (contents.phase == .gone || Task.isCancelled ? .gone : nil, false)
+                }
+                let buffer = contents.input.removeFirst()
+                contents.inputBytes -= buffer.readableBytes
+                let resumes = contents.isPaused && contents.inputBytes <= Self.inputMost / 2
+                if resumes { contents.isPaused = false }
+                return (.bytes(Array(buffer.readableBytesView)), resumes)
+            }
+            if resumes { onLoop { self.wire.setReading(true) } }
+            if let input { return input }
+            await arrival()
+        }
+    }
+
+    private func arrival() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = contents.withLock { contents in
+                    guard contents.input.isEmpty, !contents.hasEnded, contents.phase != .gone, !Task.isCancelled
+                    else { return false }
+                    contents.reader = continuation
+                    return true
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            contents.withLock { $0.reader.take() }?.resume()
+        }
+    }
+
+    func ignoreInput() {
+        let resumes = contents.withLock { contents in
+            contents.isIgnored = true
+            contents.input = []
+            contents.inputBytes = 0
+            defer { contents.isPaused = false }
+            return contents.isPaused
+        }
+        if resumes { onLoop { self.wire.setReading(true) } }
+    }
+
+    // MARK: what the connection says, on the loop
+
+    /// The reply is on its way: from here on it is all bytes.
+    func open() {
+        contents.withLock { contents in
+            if contents.phase == .seized { contents.phase = .open }
+        }
+    }
+
+    func received(_ buffer: ByteBuffer) {
+        let (reader, pauses) = contents.withLock { contents -> (CheckedContinuation<Void, Never>?, Bool) in
+            if contents.isIgnored || buffer.readableBytes == 0 { return (nil, false) }
+            contents.input.append(buffer)
+            contents.inputBytes += buffer.readableBytes
+            let pauses = contents.inputBytes >= Self.inputMost && !contents.isPaused
+            if pauses { contents.isPaused = true }
+            return (contents.reader.take(), pauses)
+        }
+        if pauses { wire.setReading(false) }
+        reader?.resume()
+    }
+
+    func inputEnded() {
+        contents.withLock { contents in
+            contents.hasEnded = true
+            return contents.reader.take()
+        }?.resume()
+    }
+
+    /// The client is gone, or the connection carries messages again.
+    func gone() {
+        let (reader, moved) = contents.withLock { contents in
+            contents.phase = .gone
+            defer { contents.moved = nil }
+            return (contents.reader.take(), contents.moved)
+        }
+        reader?.resume()
+        moved?()
+    }
+}

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The body of a response as it comes: for the blocking client, and what both clients share.
+
+This file is loaded when the first stream is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from binascii import a2b_base64
+from io import RawIOBase
+
+from ._exceptions import HandleError, OutriderError, ServerGone, from_error, from_failure
+from ._responses import Response
+from ._rpc import call_frame, decode, encode
+from ._transports import connect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _socket import socket as Socket
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
+    from typing import Any
+
+    # the methods of the same name hide it
+    Bytes = bytes
+
+PIECE = 262_144
+"""How many bytes are asked for at a time."""
+
+WAIT = 600
+"""Seconds for which one call waits for the next item, before the next call does."""
+
+
+class Reading:
+    """Pure: what is asked of the service for one stream, and what its answers mean."""
+
+    __slots__ = ("kind", "name", "over", "request", "response", "wishes")
+
+    def __init__(self, result: dict[str, Any], response: Any) -> None:
+        self.request: str = result["request"]
+        self.name: str = result["stream"]
+        self.response = response
+        self.kind = ""
+        self.wishes: dict[str, Any] = {}
+        self.over = False
+
+    def begin(self, kind: str, **wishes: Any) -> None:
+        """From now on it is read as that. The first to say so decides."""
+        wishes = {name: value for name, value in wishes.items() if value is not None}
+        if self.kind and (kind, wishes) != (self.kind, self.wishes):
+            raise RuntimeError(f"this stream is being read as {self.kind} already")
+        self.kind, self.wishes = kind, wishes
+
+    def params(self) -> dict[str, Any]:
+        """Of the next ``stream.read``."""
+        return {"stream": self.name, "as": self.kind, "bytes": PIECE, "wait": WAIT, **self.wishes}
+
+    def items(self, answer: dict[str, Any]) -> list[Any]:
+        """What an answer holds. Raises what it says is wrong, with an item or with all that would follow."""
+        self.over = answer["end"]
+        if "base64" in answer:
+            found: list[Any] = [a2b_base64(answer["base64"])]
+        elif "text" in answer:
+            found = [answer["text"]]
+        else:
+            found = [_value(one, self.kind) for one in answer["values"]]
+        return [one for one in found if one or self.kind not in ("bytes", "text")]
+
+    def failure(self, answer: dict[str, Any]) -> OutriderError | None:
+        """What is wrong: with an item, or with all that would follow."""
+        failure = answer.get("error")
+        return None if failure is None else from_failure(failure, self.response)
+
+    def attach(self) -> bytes:
+        """The line that turns a second connection into the bytes."""
+        return call_frame(1, "stream.attach", encode({"stream": self.name}))
+
+
+def _value(value: Any, kind: str) -> Any:
+    if kind in ("lines", "frames") and isinstance(value, dict):
+        data = a2b_base64(value["base64"])
+        return data if kind == "frames" else data.decode("utf-8", "replace")
+    return value
+
+
+def attached(line: bytes) -> None:
+    """Raises what the service says instead of the bytes."""
+    message = decode(line.decode())
+    if "error" in message:
+        raise from_error(message["error"])
+
+
+class Stream:
+    """The body of a response as it comes; made by :meth:`outrider.Client.stream`.
+
+    The head is there: :attr:`status`, :attr:`headers`, :meth:`raise_for_status`. What the body consists of is said
+    by the first of :meth:`bytes`, :meth:`text`, :meth:`lines`, :meth:`json` and :meth:`frames`; the service finds
+    it. An iteration raises what ends the body early: all that came before has been given then.
+
+    A program that does not read holds the server up, and nobody else. Leaving the ``with`` cancels the request.
+    """
+
+    def __init__(
+        self, result: dict[str, Any], invoke: Callable[..., dict[str, Any]], path: str | None, check: bool
+    ) -> None:
+        self.response = Response(result["response"], invoke)
+        self._reading = Reading(result, self.response)
+        self._invoke = invoke
+        self._path = path
+        self._pipe: Pipe | None = None
+        self._closed = False
+        if check:
+            try:
+                self.response.raise_for_error()
+            except OutriderError:
+                self.close()
+                raise
+
+    @property
+    def status(self) -> int | None:
+        """The status code; ``None`` when no head arrived."""
+        return self.response.status
+
+    @property
+    def headers(self) -> Any:
+        """The fields of the head."""
+        return self.response.headers
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is an acceptable head with a status below 400."""
+        return self.response.ok
+
+    def raise_for_status(self) -> None:
+        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and what else is wrong."""
+        self.response.raise_for_status()
+
+    # Reading
+
+    def bytes(self) -> Iterator[Bytes]:
+        """The bytes as they come, in pieces of any length; past JSON, where the service is on a socket."""
+        if self._path is not None and not self._reading.kind:
+            pipe = self.raw()
+            while piece := pipe.read(PIECE):
+                yield piece
+        else:
+            yield from self._items("bytes")
+
+    def text(self, charset: str | None = None) -> Iterator[str]:
+        """Text as it comes, never cut within a character; in the charset of the response unless one is given."""
+        return self._items("text", charset=charset)
+
+    def lines(self, charset: str | None = None, *, max_item: int | None = None) -> Iterator[str]:
+        """Lines without their ends. One of more than ``max_item`` bytes, 1 MiB unless given, raises."""
+        return self._items("lines", charset=charset, maxItem=max_item)
+
+    def json(self, *, lines: bool = False, max_item: int | None = None) -> Iterator[Any]:
+        """JSON values, one after the other; with ``lines`` each line is one.
+
+        One that is wrong raises :class:`~outrider.SerializationError`; a new iteration goes on behind it.
+        """
+        return self._items("ndjson" if lines else "json", maxItem=max_item)
+
+    def frames(self, prefix: str | None = None, *, max_item: int | None = None) -> Iterator[Bytes]:
+        """Bytes that have their length before them, as ``prefix`` says: see StreamOptions in the protocol."""
+        return self._items("frames", prefix=prefix, maxItem=max_item)
+
+    def __iter__(self) -> Iterator[str]:
+        return self.lines()
+
+    def _items(self, kind: str, **wishes: Any) -> Iterator[Any]:
+        reading = self._reading
+        reading.begin(kind, **wishes)
+        while not reading.over:
+            answer = self._invoke("stream.read", reading.params(), timeout=WAIT + 30)
+            yield from reading.items(answer)
+            failure = reading.failure(answer)
+            if failure is not None:
+                raise failure
+
+    def read(self) -> Bytes:
+        """All that is left, as bytes."""
+        return b"".join(self.bytes())
+
+    def raw(self) -> Pipe:
+        """The bytes as an open file, on a connection of their own: for whoever wants files, such as ``tarfile``.
+
+        Needs a service on a socket. Reading past the end raises if the body was cut short.
+        """
+        if self._pipe is None:
+            if self._path is None:
+                raise RuntimeError("raw bytes need a service on a socket, not on stdio")
+            self._reading.begin("raw")
+            self._pipe = Pipe(self._path, self._reading.attach(), self._ended)
+        return self._pipe
+
+    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> str:
+        """Writes all that is left to a file, which must not exist unless ``replace``. Gives its absolute path."""
+        target = os.path.abspath(os.fspath(path))
+        with open(target, "wb" if replace else "xb") as file:
+            for piece in self.bytes():
+                file.write(piece)
+        return target
+
+    def _ended(self) -> None:
+        """Raises why the body ended early, if it did."""
+        self._reading.over = True
+        Response(self._invoke("request.wait", {"request": self._reading.request}), self._invoke).raise_for_error()
+
+    # Ends
+
+    def close(self) -> None:
+        """Wants no more: the request is cancelled unless it has ended. Harmless when done twice."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._pipe is not None:
+            self._pipe.close()
+        for method, params in closing(self._reading):
+            try:
+                self._invoke(method, params)
+            except (HandleError, ServerGone):
+                pass
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Stream [{self.status}] {self.response.method} {self.response.url}>"
+
+
+def closing(reading: Reading) -> list[tuple[str, dict[str, Any]]]:
+    """The calls that leave nothing of a stream behind."""
+    calls: list[tuple[str, dict[str, Any]]] = [("request.forget", {"request": reading.request})]
+    if not reading.over:
+        calls.insert(0, ("stream.close", {"stream": reading.name}))
+    return calls
+
+
+class Pipe(RawIOBase):
+    """A body as a file that can be read, from a connection that carries nothing else."""
+
+    def __init__(self, path: str, frame: bytes, ended: Callable[[], None]) -> None:
+        self._ended: Callable[[], None] | None = ended
+        self._socket: Socket = connect(path)
+        self._rest = b""
+        try:
+            self._socket.sendall(frame)
+            while b"\n" not in self._rest:
+                piece = self._socket.recv(PIECE)
+                if not piece:
+                    raise ServerGone("the service ended the connection that was to carry a stream")
+                self._rest += piece
+            line, self._rest = self._rest.split(b"\n", 1)
+            attached(line)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def fileno(self) -> int:
+        """The socket's, for ``select``; some bytes may have been read from it already."""
+        return self._socket.fileno()
+
+    def readinto(self, buffer: Any) -> int:
+        """As of any file: how many bytes were there; none at the end. Raises if the body was cut short."""
+        view = memoryview(buffer).cast("B")
+        if self._rest:
+            size = min(len(view), len(self._rest))
+            view[:size], self._rest = self._rest[:size], self._rest[size:]
+            return size
+        if self._ended is None:
+            return 0
+        size = self._socket.recv_into(view)
+        if size == 0 and len(view):
+            ended, self._ended = self._ended, None
+            ended()
+        return size
+
+    def close(self) -> None:
+        """Ends the connection, and with it the request unless all was read."""
+        if not self.closed:
+            self._socket.close()
+        super().close()

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Bodies as they come, through both clients, against the real service."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import tarfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import outrider
+import pytest
+from outrider import AsyncClient, Client
+from peers import PATTERN, Peer, stop
+
+MakePeer = Callable[..., Peer]
+
+
+def chunked(*chunks: bytes, head: bytes = b"Content-Type: text/plain; charset=utf-8") -> bytes:
+    """An answer whose body comes in these chunks, and ends."""
+    body = b"".join([b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks])
+    return b"HTTP/1.1 200 OK\r\n%s\r\nTransfer-Encoding: chunked\r\n\r\n%s0\r\n\r\n" % (head, body)
+
+
+@pytest.fixture(params=["socket", "stdio"])
+def either(request: pytest.FixtureRequest, service: str, binary: str) -> Any:
+    """A client on a socket, where bytes come raw, and one on stdio, where they cannot."""
+    ways = {"socket": {"socket": service}, "stdio": {"command": [binary, "serve", "--stdio"]}}
+    with Client(**ways[request.param]) as made:
+        yield made
+
+
+def test_the_head_is_there_and_then_the_lines(either: Client, peer: MakePeer) -> None:
+    server = peer(chunked(b"one\r", b"\ntw", b"o\n\nthr\xc3", b"\xa9e"))
+    with either.stream(server.url) as s:
+        s.raise_for_status()
+        assert (s.status, s.ok, s.headers["content-type"]) == (200, True, "text/plain; charset=utf-8")
+        assert list(s.lines()) == ["one", "two", "", "thrée"]
+        assert list(s.lines()) == []
+    assert "stream" in repr(s).lower()
+
+
+def test_a_stream_iterates_over_its_lines(client: Client, peer: MakePeer) -> None:
+    with client.stream(peer(chunked(b"a\nb")).url) as s:
+        assert list(s) == ["a", "b"]
+
+
+def test_text_values_and_frames(either: Client, peer: MakePeer) -> None:
+    with either.stream(peer(chunked("grö".encode()[:3], "grö".encode()[3:])).url) as s:
+        assert "".join(s.text()) == "grö"
+    with either.stream(peer(chunked("grö".encode("latin-1"))).url) as s:
+        assert "".join(s.text("latin-1")) == "grö"
+    with either.stream(peer(chunked(b'{"a":1}{"b"', b":2}\n[3]")).url) as s:
+        assert list(s.json()) == [{"a": 1}, {"b": 2}, [3]]
+    with either.stream(peer(chunked(b"\2ab", b"\0\1c")).url) as s:
+        assert list(s.frames("varint")) == [b"ab", b"", b"c"]
+
+
+def test_a_value_that_is_wrong_raises_and_a_new_iteration_goes_on(client: Client, peer: MakePeer) -> None:
+    with client.stream(peer(chunked(b'{"a":1}\nso on\n{"b":2}\n')).url) as s:
+        found = []
+        with pytest.raises(outrider.SerializationError, match="not JSON"):
+            for value in s.json(lines=True):
+                found.append(value)
+        assert found == [{"a": 1}]
+        assert list(s.json(lines=True)) == [{"b": 2}]
+
+
+def test_bytes_and_files_of_them(either: Client, origin: str, tmp_path: Path) -> None:
+    expected = (PATTERN * (3_000_000 // len(PATTERN) + 1))[:3_000_000]
+    with either.stream(f"{origin}/bytes/3000000") as s:
+        assert s.read() == expected
+    with either.stream(f"{origin}/bytes/3000000") as s:
+        path = s.save(tmp_path / "body")
+    assert Path(path).read_bytes() == expected
+    with either.stream(f"{origin}/bytes/10") as s, pytest.raises(FileExistsError):
+        s.save(path)
+
+
+def test_a_stream_is_a_file(client: Client, peer: MakePeer) -> None:
+    """[R11]"""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name in "ab":
+            entry = tarfile.TarInfo(name)
+            entry.size = 100_000
+            tar.addfile(entry, io.BytesIO(name.encode() * 100_000))
+    body = packed.getvalue()
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with client.stream(peer(head + body).url) as s:
+        file = s.raw()
+        assert file.readable() and file.fileno() > 0
+        with tarfile.open(fileobj=file, mode="r|gz") as tar:
+            got = {entry.name: tar.extractfile(entry).read() for entry in tar}  # type: ignore[union-attr]
+    assert got == {"a": b"a" * 100_000, "b": b"b" * 100_000}
+    assert file.closed
+
+
+def test_a_body_that_is_cut_short_raises_after_what_came(either: Client, peer: MakePeer) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
+    for take in ("bytes", "lines"):
+        with either.stream(peer(head + b"one\ntwo").url) as s:
+            found: list[Any] = []
+            with pytest.raises(outrider.ConnectionLost):
+                for item in getattr(s, take)():
+                    found.append(item)
+            assert found == ([b"one\ntwo"] if take == "bytes" else ["one"])
+
+
+def test_what_is_refused_raises_at_once_and_its_body_is_there(either: Client, origin: str) -> None:
+    with pytest.raises(outrider.ValidationError) as caught:
+        either.stream(f"{origin}/status/404", validate=True)
+    assert caught.value.response.text == "404 Not Found\n"
+    with pytest.raises(outrider.ConnectError):
+        either.stream("http://127.0.0.1:1/")
+    with either.stream(f"{origin}/status/404") as s:
+        assert (s.status, s.ok) == (404, False)
+        with pytest.raises(outrider.StatusError):
+            s.raise_for_status()
+    with either.stream("http://127.0.0.1:1/", check=False) as s:
+        assert isinstance(s.response.error, outrider.ConnectError)
+
+
+def test_what_is_left_is_cancelled_and_nothing_stays(either: Client, origin: str) -> None:
+    for take in ("bytes", "lines", None):
+        with either.stream(f"{origin}/bytes/100000000") as s:
+            if take:
+                next(iter(getattr(s, take)(**({"max_item": 1 << 24} if take == "lines" else {}))))
+        s.close()
+    assert either.call("request.list")["requests"] == []
+
+
+def test_one_stream_is_read_as_one_thing(client: Client, peer: MakePeer) -> None:
+    with client.stream(peer(chunked(b"a\nb\n")).url) as s:
+        assert next(s.lines()) == "a"
+        with pytest.raises(RuntimeError, match="lines"):
+            next(s.text())
+
+
+def test_a_stream_refuses_what_has_no_meaning_for_it(client: Client) -> None:
+    with pytest.raises(TypeError, match="body_to"):
+        client.stream("http://127.0.0.1:1/", body_to="file")
+
+
+def test_a_timeout_is_for_each_silence(client: Client, peer: MakePeer) -> None:
+    """Not for the whole, which may take as long as it likes."""
+    # it waits for another request
+    server = peer(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this", b"")
+    with client.stream(server.url, timeout=0.3) as s, pytest.raises(outrider.RequestTimeout):
+        s.read()
+
+
+def test_two_threads_read_two_streams_of_one_client(client: Client, origin: str) -> None:
+    sizes: list[int] = []
+
+    def work() -> None:
+        with client.stream(f"{origin}/bytes/500000") as s:
+            sizes.append(sum(len(text) for text in s.text("latin-1")))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sizes == [500_000] * 4
+
+
+@pytest.mark.parametrize("way", ["socket", "stdio"])
+def test_the_awaiting_client_does_the_same(way: str, service: str, binary: str, origin: str, peer: MakePeer) -> None:
+    ways: dict[str, Any] = {"socket": {"socket": service}, "stdio": {"command": [binary, "serve", "--stdio"]}}
+    lines, cut = peer(chunked(b"one\n", b"two")), peer(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")
+
+    async def work() -> None:
+        async with AsyncClient(**ways[way]) as client:
+            async with client.stream(lines.url) as s:
+                s.raise_for_status()
+                assert (s.status, s.ok, "content-type" in s.headers) == (200, True, True)
+                assert [line async for line in s] == ["one", "two"]
+            async with client.stream(f"{origin}/bytes/3000000") as s:
+                assert len(await s.read()) == 3_000_000
+            async with client.stream(f"{origin}/json") as s:
+                assert [value async for value in s.json()] == [{"id": 1, "x": 0.1}]
+            async with client.stream(f"{origin}/bytes/100000000") as s:
+                async for _ in s.bytes():
+                    break
+            async with client.stream(cut.url) as s:
+                with pytest.raises(outrider.ConnectionLost):
+                    await s.read()
+            with pytest.raises(outrider.ConnectError):
+                async with client.stream("http://127.0.0.1:1/"):
+                    pass
+            assert (await client.call("request.list"))["requests"] == []
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_an_awaiting_stream_must_be_opened(service: str) -> None:
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client:
+            with pytest.raises(RuntimeError, match="async with"):
+                await client.stream("http://127.0.0.1:1/").read()
+
+    asyncio.run(work())
+
+
+def test_the_service_that_goes_ends_a_stream(binary: str, directory: str, origin: str) -> None:
+    from peers import serve
+
+    path = f"{directory}/gone.sock"
+    child = serve(binary, path)
+    with Client(socket=path) as client:
+        s = client.stream(f"{origin}/bytes/100000000")
+        pieces = s.bytes()
+        next(pieces)
+        stop(child)
+        with pytest.raises(outrider.OutriderError):
+            for _ in pieces:
+                pass
+        s.close()
