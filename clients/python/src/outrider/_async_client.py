@@ -208,6 +208,7 @@ class AsyncClient(Later):
                     print(line)
         """
         from ._async_streams import AsyncStream
+        from ._streams import build_stream
 
         built = build_stream(method, url, options, self._defaults)
 

@@ -26,7 +26,7 @@ UNTIMED_GUARD = 600.0
 FOREVER = 1e6
 """Seconds: what an infinite timeout becomes."""
 
-_EXACT = '"serialize":{"as":"base64"}'
+EXACT = '"serialize":{"as":"base64"}'
 """What is asked for by default: the body's bytes as they are. Text and JSON are then made of them here."""
 
 
@@ -74,7 +74,7 @@ def grouped(pairs: object, name: str) -> dict[str, Any]:
     return grouped
 
 
-def _seconds(value: object, name: str) -> float:
+def seconds_of(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"{name} must be a number of seconds, not {type(value).__name__}")
     if not value > 0:
@@ -140,10 +140,10 @@ def _put_parameters(spec: dict[str, Any], value: Any) -> None:
 
 def _put_timeout(spec: dict[str, Any], value: Any) -> None:
     if isinstance(value, (int, float)):
-        if _seconds(value, "timeout") != float("inf"):
+        if seconds_of(value, "timeout") != float("inf"):
             spec["timeout"] = value
     elif hasattr(value, "items"):
-        spec["timeout"] = {str(phase): _seconds(given, f"timeout[{phase!r}]") for phase, given in value.items()}
+        spec["timeout"] = {str(phase): seconds_of(given, f"timeout[{phase!r}]") for phase, given in value.items()}
     else:
         raise TypeError("timeout must be a number of seconds, or a mapping of phases to seconds")
 
@@ -276,7 +276,7 @@ class Defaults:
         self.timeout: Timeout | None = spec.get("timeout")
         self.guard = guard_for(timeout)
         self.check = check
-        self.plain = "," + _EXACT + "}"
+        self.plain = "," + EXACT + "}"
         if self.timeout is not None:
             self.plain = ',"timeout":' + encode(self.timeout, "timeout") + self.plain
         if self.auth is not None:
@@ -314,7 +314,7 @@ def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults)
     if not options and method == "GET":
         return Built(f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}', defaults.guard, defaults.check)
     spec, guard, check = spec_for(method, url, options, defaults)
-    ending = "}" if "serialize" in spec else "," + _EXACT + "}"
+    ending = "}" if "serialize" in spec else "," + EXACT + "}"
     return Built(encode(spec, "the request")[:-1] + ending, guard, check)
 
 
@@ -346,25 +346,6 @@ def spec_for(
         # each attempt has the whole timeout, and the service its own limits
         guard = FOREVER
     return spec, guard, bool(check)
-
-
-_NOT_OF_STREAMS = ("serialize", "handlers", "body_to", "max_inline", "detach", "start_immediately")
-
-
-def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
-    """The parameters of ``stream.open``, which answers when the head is there.
-
-    A timeout that is a number is that of each phase, for nobody knows how long a stream takes.
-    """
-    for name in _NOT_OF_STREAMS:
-        if options.get(name) is not None:
-            raise TypeError(f"a stream has no option {name}")
-    timeout = options.get("timeout", defaults.timeout)
-    if isinstance(timeout, (int, float)) and _seconds(timeout, "timeout") != float("inf"):
-        phases = ("resolve", "connect", "tls", "firstByte", "idle")
-        options = {**options, "timeout": dict.fromkeys(phases, timeout)}
-    built = build(method, url, options, defaults)
-    return Built(built.params[: -len(_EXACT) - 1] + '"wait":"response"}', FOREVER, built.check)
 
 
 def _finish_headers(spec: dict[str, Any], defaults: Defaults) -> None:

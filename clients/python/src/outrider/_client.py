@@ -182,7 +182,7 @@ class Client(Verbs, Later):
         There are ``s.bytes()``, ``s.text()``, ``s.lines()``, ``s.json()`` and ``s.frames()``, and ``s.raw()`` for
         those who want a file. A ``timeout`` in seconds is for the head, and for each silence in the body.
         """
-        from ._streams import Stream
+        from ._streams import Stream, build_stream
 
         built = build_stream(method, url, options, self._defaults)
         result = self._result("stream.open", built.params, built.guard)

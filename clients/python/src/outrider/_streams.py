@@ -11,6 +11,7 @@ import os
 from binascii import a2b_base64
 from io import RawIOBase
 
+from ._calls import EXACT, FOREVER, Built, build, seconds_of
 from ._exceptions import HandleError, OutriderError, ServerGone, from_error, from_failure
 from ._responses import Response
 from ._rpc import call_frame, decode, encode
@@ -19,9 +20,11 @@ from ._transports import connect
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket as Socket
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from types import TracebackType
     from typing import Any
+
+    from ._calls import Defaults
 
     # the methods of the same name hide it
     Bytes = bytes
@@ -31,6 +34,26 @@ PIECE = 262_144
 
 WAIT = 600
 """Seconds for which one call waits for the next item, before the next call does."""
+
+
+_NOT_OF_STREAMS = ("serialize", "handlers", "body_to", "max_inline", "detach", "start_immediately")
+
+
+def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
+    """The parameters of ``stream.open``, which answers when the head is there.
+
+    A timeout that is a number is that of each phase, for nobody knows how long a stream takes.
+    """
+    for name in _NOT_OF_STREAMS:
+        if options.get(name) is not None:
+            raise TypeError(f"a stream has no option {name}")
+    timeout = options.get("timeout")
+    timeout = defaults.timeout if timeout is None else timeout
+    if isinstance(timeout, (int, float)) and seconds_of(timeout, "timeout") != float("inf"):
+        phases = ("resolve", "connect", "tls", "firstByte", "idle")
+        options = {**options, "timeout": dict.fromkeys(phases, timeout)}
+    built = build(method, url, options, defaults)
+    return Built(built.params[: -len(EXACT) - 1] + '"wait":"response"}', FOREVER, built.check)
 
 
 class Reading:
