@@ -270,6 +270,17 @@ def test_a_body_of_another_size_than_was_said_is_broken(owner, taker, size):
     assert not [one for one in taker.taken if one.body]
 
 
+def test_a_client_that_breaks_off_has_not_finished_its_body(owner, taker):
+    """It is closed, not half-closed; whenever that comes."""
+    for _ in range(10):
+        stream = owner.call("upload.open")["result"]["stream"]
+        number = owner.start("upload.send", {"url": taker.url("/keep"), "body": {"stream": stream}})
+        with Raw(owner.path, stream, "write") as raw:
+            raw.reply()
+            raw.send(b"half of it")
+        assert owner.reply(number)["result"]["error"]["code"] == 1232
+
+
 def test_a_body_of_the_size_that_was_said_is_whole(owner, taker):
     stream = owner.call("upload.open")["result"]["stream"]
     number = owner.start("upload.send", {"url": taker.url("/keep"), "body": {"stream": stream}})

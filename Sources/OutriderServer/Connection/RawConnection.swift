@@ -162,11 +162,17 @@ final class RawConnection: RawPipe {
         reader?.resume()
     }
 
+    /// The client will send no more: either it said so, or it is gone, which the kernel tells at the same time but not in
+    /// the same breath. So the end counts when the selector has been asked again, and has said nothing worse.
     func inputEnded() {
-        contents.withLock { contents in
-            contents.hasEnded = true
-            return contents.reader.take()
-        }?.resume()
+        loop.scheduleTask(in: .milliseconds(5)) {
+            self.loop.scheduleTask(in: .milliseconds(5)) {
+                self.contents.withLock { contents in
+                    contents.hasEnded = contents.phase != .gone
+                    return contents.reader.take()
+                }?.resume()
+            }
+        }
     }
 
     /// The client is gone, or the connection carries messages again.
