@@ -390,13 +390,9 @@ def test_another_user_cannot_attach(tmp_path, feeder):
                 "s.sendall(sys.argv[2].encode()+b'\\n'); print(s.recv(1000).decode())"
             )
             ran = subprocess.run(
-                ["python3", "-c", program, str(path), attaching(stream)],
-                user=65534,
-                capture_output=True,
-                text=True,
-                timeout=30,
+                ["python3", "-c", program, str(path), attaching(stream)], user=65534, capture_output=True, timeout=30
             )
-            assert '"code":-32012' in ran.stdout, ran
+            assert b'"code":-32012' in ran.stdout, ran
     finally:
         process.terminate()
         process.wait(10)
