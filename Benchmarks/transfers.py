@@ -126,7 +126,7 @@ class Transfers(Bench):
                 lambda url=url: self.rate(lambda: self.ask("data.send", {"url": url, "bodyTo": "discard"})))
 
     def downloaded(self):
-        """Down to a file: a download, as far as that is there; else a body that the service keeps in a file."""
+        """Down to a file."""
         for name, url in self.down.items():
             def to_path(url=url):
                 self.removed()
@@ -139,16 +139,6 @@ class Transfers(Bench):
 
             self.compare(f"{self.size >> 20} MiB downloaded to a path, {name}", curl, to_path)
             self.removed()
-            self.compare(f"{self.size >> 20} MiB down to a private file, {name}", curl, lambda url=url: self.kept(url))
-            self.removed()
-
-    def kept(self, url):
-        def work():
-            response = self.ask("data.send", {"url": url, "bodyTo": "file"})
-            os.unlink(response["body"]["path"])
-            return response
-
-        return self.rate(work)
 
     def uploaded(self):
         """Up from a file, as it is and in a form."""
