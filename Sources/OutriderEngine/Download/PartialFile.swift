@@ -142,7 +142,7 @@ final class PartialFile: Sendable {
             return state.isJournaled
         }
         // an old journal must never meet new bytes, not even after the power was lost
-        home.remove(PartialName.journal(beside: name))
+        removeJournal()
         if wasJournaled { home.sync() }
         if ftruncate(descriptor, 0) != 0 { throw Self.failure("could not write \(path)", path) }
     }
@@ -239,13 +239,20 @@ final class PartialFile: Sendable {
         return isGone.withLock { isGone in !isGone && write(journal, isDurable: isDurable) }
     }
 
+    /// With what a service that was killed while it wrote one has left.
+    private func removeJournal() {
+        let journal = PartialName.journal(beside: name)
+        home.remove(journal)
+        home.remove(journal + "~")
+    }
+
     /// The file has its name, or is to be removed: nothing more is written down of it. False if that was said before.
     func close() -> Bool {
         let isFirst = isGone.withLock { isGone in
             defer { isGone = true }
             return !isGone
         }
-        if isFirst { home.remove(PartialName.journal(beside: name)) }
+        if isFirst { removeJournal() }
         return isFirst
     }
 
