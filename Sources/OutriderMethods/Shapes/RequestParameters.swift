@@ -63,20 +63,27 @@ struct RequestParameters: JSONDecodable {
         let url: String? = try fields.optional("url")
         hasURL = url != nil
         spec.url = url ?? ""
+        switch receiver {
+        case .said:
+            if let serialize: SerializeParameter = try fields.optional("serialize") { spec.serialize = serialize.spec }
+        case .stream: spec.destination = .discard
+        case .file: spec.destination = .file
+        }
         if let method: String = try fields.optional("method") { spec.method = method }
         if let headers: FieldsParameter = try fields.optional("headers") { spec.fields = headers.fields }
+        timeout = try fields.optional("timeout")
+        if fields.hasMore { try readMore(&fields) }
+    }
+
+    /// What most requests say nothing of.
+    private mutating func readMore(_ fields: inout JSONFields) throws(JSONComplaint) {
         if let query: ValuesParameter = try fields.optional("query") { spec.query = query.object }
         if let body: BodyParameter = try fields.optional("body") { spec.body = body.body }
         try readParameters(&fields)
         try readAuth(&fields)
         if let compress: CompressParameter = try fields.optional("compress") { spec.compression = compress.compression }
         spec.expectsContinue = try fields.optional("expectContinue") ?? false
-        timeout = try fields.optional("timeout")
-        switch receiver {
-        case .said: try readDestination(&fields)
-        case .stream: spec.destination = .discard
-        case .file: spec.destination = .file
-        }
+        if receiver == .said { try readDestination(&fields) }
         try readPlan(&fields)
         spec.wishes = try ResponseWishes.read(&fields, isStream: receiver == .stream)
         if let events: EventKinds = try fields.optional("events") { self.events = events }
@@ -97,7 +104,6 @@ struct RequestParameters: JSONDecodable {
     private mutating func readDestination(_ fields: inout JSONFields) throws(JSONComplaint) {
         if let destination: BodyDestination = try fields.choice("bodyTo") { spec.destination = destination }
         maxInline = try fields.integer("maxInline", in: 0...8_388_608)
-        if let serialize: SerializeParameter = try fields.optional("serialize") { spec.serialize = serialize.spec }
     }
 
     /// What is to happen around the sending; most say nothing of it.
