@@ -14,7 +14,7 @@ struct ProgressWishes: Sendable {
     init() {}
 
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
-        expectedSize = try fields.optional("expectedSize") { (size: Int64) in size < 0 ? "must be 0 or more" : nil }
+        expectedSize = try fields.integer("expectedSize", in: 0...9_007_199_254_740_992).map { Int64($0) }
         workDoneToken = try fields.optional("workDoneToken")
         // what stands in _meta is a library's doing, and never a reason to refuse a call
         if let token = fields.all["_meta"]?.object?["progressToken"] { progressToken = try? ProgressToken(json: token) }
@@ -34,6 +34,10 @@ enum ProgressToken: Sendable, Equatable, JSONDecodable, JSONEncodable {
         case .string: throw JSONComplaint("must have at most 256 characters")
         default:
             guard let number = json.integer else { throw JSONComplaint("must be a string or an integer") }
+            // beyond that, clients that know no integers would not know their token again
+            guard number.magnitude <= 9_007_199_254_740_992 else {
+                throw JSONComplaint("must be an integer of at most 2^53")
+            }
             self = .number(number)
         }
     }
