@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import subprocess
+import tempfile
 import time
 
 import contract
@@ -48,9 +49,14 @@ def listening(tmp_path):
         process.wait(10)
 
 
+# what the service writes there goes with it, and nothing is made outside
+DOWNLOADS = tempfile.TemporaryDirectory(prefix="outrider-downloads-")
+
+
 def at_origin(value, origin):
-    """The examples name a server that the tests replace by their own."""
-    return json.loads(json.dumps(value).replace("http://127.0.0.1:8080", origin))
+    """The examples name a server and a folder that the tests replace by their own."""
+    text = json.dumps(value).replace("http://127.0.0.1:8080", origin)
+    return json.loads(text.replace('"/srv/downloads', f'"{DOWNLOADS.name}'))
 
 
 # What there is
