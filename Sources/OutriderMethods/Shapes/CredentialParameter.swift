@@ -6,10 +6,10 @@ import OutriderJSON
 
 extension JSONFields {
     /// Reads `username`, `password` and `schemes`, which stand among other members; nil if there is no user.
-    mutating func credential() throws(JSONComplaint) -> UserCredential? {
+    mutating func credential(withSchemes: Bool = true) throws(JSONComplaint) -> UserCredential? {
         let username: String? = try optional("username")
         let password: String? = try optional("password")
-        let schemes = try optional("schemes", as: SchemesParameter.self)?.schemes
+        let schemes = withSchemes ? try optional("schemes", as: SchemesParameter.self)?.schemes : nil
         guard let username else { return nil }
         let credential = UserCredential(username, password ?? "", schemes: schemes)
         if let fault = credential.fault {
@@ -37,11 +37,8 @@ struct DigestParameter: JSONDecodable {
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        if fields.value("schemes") != nil {
-            throw JSONComplaint("schemes does not go with digest", at: JSONPointer(member: "schemes"))
-        }
         let password: String? = try fields.optional("password")
-        var credential = try fields.credential()
+        var credential = try fields.credential(withSchemes: false)
         try fields.finish()
         credential?.schemes = [.digest]
         self.credential = try JSONFields.need("username", credential)
