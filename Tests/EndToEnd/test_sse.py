@@ -75,6 +75,17 @@ def test_compact_events_say_only_what_is_new(wire, server):
                       {"data": "6", "retry": 0.007}]  # fmt: skip
 
 
+def test_several_events_may_come_in_one_message(wire, server):
+    url = server.at("/batch", [STREAM, b"".join(b"data: %d\n\n" % n for n in range(2000))])
+    source = Source(wire, url, reconnect=False, batch=True, compact=True)
+    values, messages = [], 0
+    while len(values) < 2000:
+        values += source.next("event.values")["values"]
+        messages += 1
+    assert values == [str(n) for n in range(2000)] and messages < 200
+    source.next("event.end")
+
+
 def test_an_event_in_a_message_of_its_own_is_told_in_full(wire, server):
     url = server.at("/full", [STREAM, b"data: 1\n\n"])
     assert Source(wire, url, reconnect=False, compact=True).next()["event"] == "message"
