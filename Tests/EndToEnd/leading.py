@@ -47,7 +47,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header(field.replace("_", "-"), value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if self.command != "HEAD":
+        # a 304 has a length and no body, RFC 9110 section 15.4.5
+        if self.command != "HEAD" and status != 304:
             self.wfile.write(body)
 
     def at_echo(self, seen, query):
