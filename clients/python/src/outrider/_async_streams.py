@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._exceptions import HandleError, ServerGone
 from ._responses import AsyncResponse
-from ._streams import PIECE, WAIT, Reading, attached, closing
+from ._streams import PIECE, WAIT, Head, Reading, attached, closing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Bytes = bytes
 
 
-class AsyncStream:
+class AsyncStream(Head):
     """The body of a response as it comes; made by :meth:`outrider.AsyncClient.stream`.
 
     ``async with client.stream(url) as s:`` awaits the head; then ``async for line in s.lines():``. The methods are
@@ -45,25 +45,6 @@ class AsyncStream:
             await self.close()
             self.response.raise_for_error()
         return self
-
-    @property
-    def status(self) -> int | None:
-        """The status code; ``None`` when no head arrived."""
-        return self.response.status
-
-    @property
-    def headers(self) -> Any:
-        """The fields of the head."""
-        return self.response.headers
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is an acceptable head with a status below 400."""
-        return self.response.ok
-
-    def raise_for_status(self) -> None:
-        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and what else is wrong."""
-        self.response.raise_for_status()
 
     # Reading
 

@@ -13,6 +13,7 @@ from io import RawIOBase
 
 from ._calls import EXACT, FOREVER, Built, build, seconds_of
 from ._exceptions import HandleError, OutriderError, ServerGone, from_error, from_failure
+from ._models import ResponseData
 from ._responses import Response
 from ._rpc import call_frame, decode, encode
 from ._transports import connect
@@ -115,7 +116,32 @@ def attached(line: bytes) -> None:
         raise from_error(message["error"])
 
 
-class Stream:
+class Head:
+    """What the streams of both clients say of the head."""
+
+    response: ResponseData
+
+    @property
+    def status(self) -> int | None:
+        """The status code; ``None`` when no head arrived."""
+        return self.response.status
+
+    @property
+    def headers(self) -> Any:
+        """The fields of the head."""
+        return self.response.headers
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is an acceptable head with a status below 400."""
+        return self.response.ok
+
+    def raise_for_status(self) -> None:
+        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and what else is wrong."""
+        self.response.raise_for_status()
+
+
+class Stream(Head):
     """The body of a response as it comes; made by :meth:`outrider.Client.stream`.
 
     The head is there: :attr:`status`, :attr:`headers`, :meth:`raise_for_status`. What the body consists of is said
@@ -140,25 +166,6 @@ class Stream:
             except OutriderError:
                 self.close()
                 raise
-
-    @property
-    def status(self) -> int | None:
-        """The status code; ``None`` when no head arrived."""
-        return self.response.status
-
-    @property
-    def headers(self) -> Any:
-        """The fields of the head."""
-        return self.response.headers
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is an acceptable head with a status below 400."""
-        return self.response.ok
-
-    def raise_for_status(self) -> None:
-        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and what else is wrong."""
-        self.response.raise_for_status()
 
     # Reading
 
