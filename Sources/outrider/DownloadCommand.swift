@@ -61,9 +61,7 @@ struct DownloadCommand: ParsableCommand {
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
-        if let timeout, !(timeout >= 0.001 && timeout <= 86400) {
-            throw ValidationError("--timeout must be from 0.001 to 86400 seconds")
-        }
+        if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
         if let segments, !(1...16).contains(segments) { throw ValidationError("--segments must be from 1 to 16") }
         if let limitRate, ByteRate(limitRate) == nil {
             throw ValidationError("--limit-rate must be a number of bytes, such as 500k or 2M")
@@ -77,8 +75,7 @@ struct DownloadCommand: ParsableCommand {
         do throws(CommandFailure) {
             try fetch()
         } catch {
-            if !silent { error.report() }
-            throw ExitCode(error.code)
+            throw silent ? CommandFailure(code: error.code, nil) : error
         }
     }
 

@@ -61,17 +61,14 @@ struct GetCommand: ParsableCommand {
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
-        if let timeout, !(timeout >= 0.001 && timeout <= 86400) {
-            throw ValidationError("--timeout must be from 0.001 to 86400 seconds")
-        }
+        if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
     }
 
     func run() throws {
         do throws(CommandFailure) {
             try fetch()
         } catch {
-            if !silent { error.report() }
-            throw ExitCode(error.code)
+            throw silent ? CommandFailure(code: error.code, nil) : error
         }
     }
 

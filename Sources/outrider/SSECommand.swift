@@ -50,15 +50,6 @@ struct SSECommand: ParsableCommand {
     }
 
     func run() throws {
-        do throws(CommandFailure) {
-            try follow()
-        } catch {
-            error.report()
-            throw ExitCode(error.code)
-        }
-    }
-
-    private func follow() throws(CommandFailure) {
         let params = try params()
         let sink = try BodyOutput(nil)
         var service = try service.connect(orPrivate: true)

@@ -12,6 +12,12 @@ struct RequestWords {
     var data: String?
     var timeout: Double?
 
+    /// What is wrong with the value of `--timeout`, if anything is: the bounds are those of the contract.
+    static func fault(timeout: Double?) -> String? {
+        guard let timeout, !(timeout >= 0.001 && timeout <= 86400) else { return nil }
+        return "--timeout must be from 0.001 to 86400 seconds"
+    }
+
     func params() throws(CommandFailure) -> JSONObject {
         var params: JSONObject = [
             "url": .string(url),
