@@ -10,6 +10,7 @@ import time
 import contract
 import pytest
 from hostile import Hostile
+from leading import Server
 from shell import LONG, outrider
 
 
@@ -22,6 +23,34 @@ def origin():
             yield "http://127.0.0.1:" + process.stdout.readline().strip()
         finally:
             process.terminate()
+
+
+@pytest.fixture(scope="module")
+def lasting_home():
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def lasting_away():
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def home(lasting_home):
+    """A server that leads elsewhere, fails, or answers, as asked; it remembers this test's requests only."""
+    lasting_home.forget()
+    return lasting_home
+
+
+@pytest.fixture
+def away(lasting_away):
+    """Another of its kind: another origin."""
+    lasting_away.forget()
+    return lasting_away
 
 
 @pytest.fixture(scope="module")

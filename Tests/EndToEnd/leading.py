@@ -104,9 +104,13 @@ class Server(http.server.ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.seen, self.counts, self.written, self.read = [], collections.Counter(), 0, 0
+        self.forget()
         self.leaving = threading.Event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def forget(self):
+        """What the tests before have asked."""
+        self.seen, self.counts, self.written, self.read = [], collections.Counter(), 0, 0
 
     def handle_error(self, request, client_address):
         pass

@@ -10,7 +10,6 @@ from answering import credentials
 from asking import get, result
 from capture import HELD, Capture
 from clientcode import Refused, ask
-from leading import Server
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -25,17 +24,9 @@ def line():
         yield line
 
 
-@pytest.fixture(scope="module")
-def server():
-    server = Server()
-    yield server
-    server.close()
-
-
-@pytest.fixture(autouse=True)
-def fresh(server):
-    server.seen.clear()
-    server.counts.clear()
+@pytest.fixture
+def server(home):
+    return home
 
 
 class Code:

@@ -9,7 +9,6 @@ import pytest
 from asking import get, result
 from capture import HELD, Capture
 from clientcode import ask
-from leading import Server
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -20,17 +19,9 @@ def line():
         yield line
 
 
-@pytest.fixture(scope="module")
-def server():
-    server = Server()
-    yield server
-    server.close()
-
-
-@pytest.fixture(autouse=True)
-def fresh(server):
-    server.seen.clear()
-    server.counts.clear()
+@pytest.fixture
+def server(home):
+    return home
 
 
 def create(line, **settings):

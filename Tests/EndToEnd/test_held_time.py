@@ -13,7 +13,6 @@ import pytest
 from answering import answer
 from asking import get, result
 from capture import HELD, Capture
-from leading import Server
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -26,11 +25,9 @@ def line():
         yield line
 
 
-@pytest.fixture(scope="module")
-def server():
-    server = Server()
-    yield server
-    server.close()
+@pytest.fixture
+def server(home):
+    return home
 
 
 def question(line, kind):

@@ -8,31 +8,8 @@ import urllib.parse
 import contract
 import pytest
 from asking import get, memory, result, until
-from leading import Server
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
-
-
-@pytest.fixture(scope="module")
-def home():
-    server = Server()
-    yield server
-    server.close()
-
-
-@pytest.fixture(scope="module")
-def away():
-    server = Server()
-    yield server
-    server.close()
-
-
-@pytest.fixture(autouse=True)
-def fresh(home, away):
-    for server in (home, away):
-        server.seen.clear()
-        server.counts.clear()
-        server.written = server.read = 0
 
 
 def to(server, location, status=302, kind="to"):

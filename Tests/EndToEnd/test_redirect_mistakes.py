@@ -9,29 +9,8 @@ import pytest
 from answering import ask
 from asking import get, result
 from capture import Capture
-from leading import Server
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
-
-
-@pytest.fixture(scope="module")
-def home():
-    server = Server()
-    yield server
-    server.close()
-
-
-@pytest.fixture(scope="module")
-def away():
-    server = Server()
-    yield server
-    server.close()
-
-
-@pytest.fixture(autouse=True)
-def fresh(home, away):
-    for server in (home, away):
-        server.seen.clear()
 
 
 def to(server, location, status=302):
