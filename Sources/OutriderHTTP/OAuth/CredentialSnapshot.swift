@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// A moment by both clocks; what is asked of it is answered by the one that is less favourable.
+package struct ClockPair: Sendable, Hashable {
+    /// Seconds since 1970, as the calendar was set at that moment.
+    package var wall: Double
+    /// Seconds since the machine started, with those in which it slept.
+    package var boot: Double
+
+    package init(wall: Double, boot: Double) {
+        self.wall = wall
+        self.boot = boot
+    }
+}
+
+/// An access token, and how long it lasts.
+package struct AccessToken: Sendable, Equatable {
+    package var token: Secret
+    /// `Bearer` as a rule (RFC 6749 section 7.1).
+    package var type: String
+    package var obtained: ClockPair
+    /// Nil if the server did not say.
+    package var expires: ClockPair?
+    /// What the server granted; nil for what was asked (RFC 6749 section 5.1).
+    package var scope: [String]?
+
+    package init(
+        _ token: Secret, type: String = "Bearer", obtained: ClockPair, expires: ClockPair? = nil,
+        scope: [String]? = nil
+    ) {
+        self.token = token
+        self.type = type
+        self.obtained = obtained
+        self.expires = expires
+        self.scope = scope
+    }
+
+    /// Seconds for which it lasts, by the clock that says less; nil if nobody knows. Clocks set back say nothing.
+    package func validity(at now: ClockPair) -> Double? {
+        guard let expires else { return nil }
+        return min(expires.wall - now.wall, expires.boot - now.boot)
+    }
+}
+
+/// What the service knows of a credential: never a refresh token, never a client secret.
+package struct CredentialSnapshot: Sendable, Equatable {
+    package enum State: Sendable, Equatable {
+        /// Nobody has logged in yet.
+        case empty
+        /// There are tokens; the access token may have expired.
+        case ready
+        /// Only a person can help.
+        case needsLogin(OAuthFailure)
+        /// There are new tokens, and no place to write them.
+        case unsaved
+    }
+
+    package var spec: CredentialSpec
+    package var state: State
+    /// Grows by one with each change of the tokens.
+    package var generation: UInt64
+    package var access: AccessToken?
+    package var hasRefreshToken: Bool
+    package var lastRefresh: ClockPair?
+
+    package init(_ spec: CredentialSpec, state: State = .empty, generation: UInt64 = 0) {
+        self.spec = spec
+        self.state = state
+        self.generation = generation
+        access = nil
+        hasRefreshToken = false
+        lastRefresh = nil
+    }
+}

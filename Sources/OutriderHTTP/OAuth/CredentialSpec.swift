@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// All that is known of a credential and is no secret: whose it is, how its tokens are got, and where they may go.
+package struct CredentialSpec: Sendable, Equatable {
+    /// How its tokens come.
+    package enum Grant: String, Sendable, CaseIterable {
+        /// RFC 6749 section 6: the client brings the first tokens.
+        case refresh
+        /// RFC 6749 section 4.4.
+        case clientCredentials
+        /// RFC 6749 section 4.1 with RFC 7636.
+        case authorizationCode
+        /// RFC 8628.
+        case device
+        /// RFC 7523 section 2.1.
+        case jwtBearer
+        /// The client's own code brings them.
+        case callback
+    }
+
+    /// What is done with the tokens when they cannot be refreshed for good.
+    package enum OnFailure: String, Sendable, CaseIterable { case keep, clear, reauthorize }
+
+    /// Where the tokens are kept.
+    package enum Persistence: String, Sendable, CaseIterable {
+        /// As long as the service runs, and for it alone.
+        case memory
+        /// In the user's store, for all programs.
+        case disk
+    }
+
+    /// Between 1 and 128 characters, unique for the user in the store, or in the service if kept in memory.
+    package var name: String
+    /// Compared character by character (RFC 8414 section 3.3).
+    package var issuer: String?
+    package var clientID: String
+    package var authentication: ClientAuthentication
+    package var endpoints: OAuthEndpoints
+    package var scope: [String]
+    /// RFC 8707: tokens for one resource never go to another.
+    package var resources: [HTTPURL]
+    package var grant: Grant
+    /// Where the access token may be sent; nowhere by itself if there are none.
+    package var origins: [HTTPURL]
+    package var window: RefreshWindow?
+    /// Seconds before expiry from which on a token is refreshed before it is used.
+    package var refreshBefore: Double
+    /// The statuses that say that the token is no longer good.
+    package var refreshStatuses: [Int]
+    /// New requests wait while a refresh that a refused token led to is under way, too.
+    package var holds: Bool
+    package var onFailure: OnFailure
+    package var persistence: Persistence
+
+    package init(name: String, clientID: String, endpoints: OAuthEndpoints, grant: Grant) {
+        self.name = name
+        self.clientID = clientID
+        self.endpoints = endpoints
+        self.grant = grant
+        issuer = nil
+        authentication = .none
+        scope = []
+        resources = []
+        origins = []
+        window = RefreshWindow()
+        refreshBefore = 300
+        refreshStatuses = [401]
+        holds = false
+        onFailure = .keep
+        persistence = .memory
+    }
+}
+
+/// How the client says to the token endpoint who it is (RFC 6749 section 2.3, RFC 7523 section 2.2).
+package enum ClientAuthentication: Sendable, Equatable {
+    case none, basic, body
+    case privateKeyJWT(file: String, algorithm: String, keyID: String?)
+}
+
+/// Where an authorization server is asked (RFC 8414 section 2).
+package struct OAuthEndpoints: Sendable, Equatable {
+    package var token: HTTPURL
+    package var authorization: HTTPURL?
+    package var device: HTTPURL?
+    package var revocation: HTTPURL?
+    package var introspection: HTTPURL?
+    package var keys: HTTPURL?
+
+    package init(token: HTTPURL) { self.token = token }
+}
+
+/// How many refreshes there may be in how many seconds.
+package struct RefreshWindow: Sendable, Equatable {
+    /// Seconds.
+    package var interval: Double
+    package var maximumAttempts: Int
+
+    package init(interval: Double = 30, maximumAttempts: Int = 5) {
+        self.interval = interval
+        self.maximumAttempts = maximumAttempts
+    }
+}
+
+/// The secrets of a credential. They leave the process that was given them only for the keeper's.
+package struct CredentialSecrets: Sendable, Equatable {
+    package var clientSecret: Secret?
+    package var refreshToken: Secret?
+    /// The assertion of RFC 7523 section 2.1, where the client makes it itself.
+    package var assertion: Secret?
+
+    package init(clientSecret: Secret? = nil, refreshToken: Secret? = nil, assertion: Secret? = nil) {
+        self.clientSecret = clientSecret
+        self.refreshToken = refreshToken
+        self.assertion = assertion
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What the token endpoint is asked for (RFC 6749 section 4). Refresh token and client secret are added by the keeper.
+package enum TokenRequest: Sendable, Equatable {
+    /// With the refresh token that the store has.
+    case refresh
+    case clientCredentials
+    /// RFC 6749 section 4.1.3, RFC 7636 section 4.5.
+    case authorizationCode(code: Secret, verifier: Secret, redirect: String, nonce: String?)
+    /// RFC 8628 section 3.4: one poll.
+    case deviceCode(Secret)
+    /// RFC 7523 section 2.1: with the assertion that the store has.
+    case jwtBearer
+}
