@@ -25,6 +25,10 @@ package protocol CredentialVault: AnyObject, Sendable {
         _ request: TokenRequest, for name: String, newerThan generation: UInt64?
     ) async throws(OAuthFailure) -> CredentialSnapshot
 
+    /// Asks for codes for a device (RFC 8628 section 3.1), for the scope of the credential unless another is given: the
+    /// answer's body, as it came with status 200, at most 64 KiB.
+    func authorizeDevice(_ name: String, scope: [String]?) async throws(OAuthFailure) -> [UInt8]
+
     /// Revokes the tokens where the server can (RFC 7009: the refresh token first), and forgets them; with `spec`
     /// forgets that the credential exists, too. What the server said is the failure; they are forgotten in any case.
     func erase(_ name: String, spec: Bool, revoke: Bool) async throws(OAuthFailure)

@@ -38,8 +38,8 @@ package struct CredentialSpec: Sendable, Equatable {
     package var authentication: ClientAuthentication
     package var endpoints: OAuthEndpoints
     package var scope: [String]
-    /// RFC 8707: tokens for one resource never go to another.
-    package var resources: [HTTPURL]
+    /// RFC 8707: tokens for one resource never go to another. Absolute URIs, sent and compared as they were written.
+    package var resources: [String]
     package var grant: Grant
     /// Where the access token may be sent; nowhere by itself if there are none.
     package var origins: [HTTPURL]

@@ -6,8 +6,9 @@ package enum TokenRequest: Sendable, Equatable {
     /// With the refresh token that the store has.
     case refresh
     case clientCredentials
-    /// RFC 6749 section 4.1.3, RFC 7636 section 4.5.
-    case authorizationCode(code: Secret, verifier: Secret, redirect: String, nonce: String?)
+    /// RFC 6749 section 4.1.3, RFC 7636 section 4.5. The ID token that comes with it, if `nonce` is given, must name that
+    /// nonce and be signed by one of `keys`, the issuer's JWK Set as it was written; else the tokens are not kept.
+    case authorizationCode(code: Secret, verifier: Secret, redirect: String, nonce: String?, keys: String?)
     /// RFC 8628 section 3.4: one poll.
     case deviceCode(Secret)
     /// RFC 7523 section 2.1: with the assertion that the store has.
