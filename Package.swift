@@ -81,6 +81,7 @@ let package = Package(
             dependencies: [
                 "OutriderJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings
         ),

@@ -105,3 +105,32 @@ package enum Base64 {
         }
     }
 }
+
+/// The alphabet for URLs and file names, without padding (RFC 4648 section 5).
+extension Base64 {
+    package static func encodeForURL(_ data: [UInt8]) -> String {
+        let bytes = encode(data).utf8.prefix { $0 != UInt8(ascii: "=") }.map { byte in
+            switch byte {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            default: byte
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Nil for anything else, padding included.
+    package static func decodeForURL(_ text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "-"): bytes.append(UInt8(ascii: "+"))
+            case UInt8(ascii: "_"): bytes.append(UInt8(ascii: "/"))
+            case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): return nil
+            default: bytes.append(byte)
+            }
+        }
+        return decode(String(decoding: bytes, as: UTF8.self))
+    }
+}

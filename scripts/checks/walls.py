@@ -14,7 +14,7 @@ MAY_IMPORT = {
     "OutriderJSON": {"CJansson"},
     "OutriderYAML": {"CYaml", "OutriderJSON"},
     "OutriderRPC": {"OutriderJSON"},
-    "OutriderHTTP": {"Crypto", "OutriderJSON"},
+    "OutriderHTTP": {"Crypto", "CryptoExtras", "OutriderJSON"},
     "OutriderTransport": {
         "CZlib",
         "OutriderHTTP",

@@ -255,17 +255,3 @@ enum HexText {
             decoding: bytes.flatMap { byte in [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }, as: UTF8.self)
     }
 }
-
-extension Base64 {
-    /// RFC 4648 section 5, without padding.
-    static func encodeForURL(_ data: [UInt8]) -> String {
-        let bytes = encode(data).utf8.prefix { $0 != UInt8(ascii: "=") }.map { byte in
-            switch byte {
-            case UInt8(ascii: "+"): UInt8(ascii: "-")
-            case UInt8(ascii: "/"): UInt8(ascii: "_")
-            default: byte
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import OutriderJSON
+
+/// What a client that has a private key proves itself with (RFC 7523 section 2.2): for one request, since a server takes
+/// each assertion once.
+package struct ClientProof: Sendable {
+    /// The private key as PEM text.
+    package var key: Secret
+    /// Seconds since 1970.
+    package var now: Double
+    /// `jti`, which no other assertion has.
+    package var identifier: String
+
+    package init(key: Secret, now: Double, identifier: String) {
+        self.key = key
+        self.now = now
+        self.identifier = identifier
+    }
+
+    /// Seconds for which it is good; servers' clocks differ.
+    private static let lifetime: Int64 = 120
+
+    /// Throws `config`: the key is none, or does not fit the algorithm, or nobody knows that one.
+    func assertion(
+        client: String, audience: String, algorithm: String, keyID: String?
+    ) throws(OAuthFailure) -> Secret {
+        let signer = try JSONWebSigner(algorithm: algorithm, pem: key)
+        var header: JSONObject = ["alg": .string(signer.algorithm.rawValue), "typ": .string("JWT")]
+        if let keyID { header["kid"] = .string(keyID) }
+        let issued = Int64(exactly: now.rounded(.down)) ?? 0
+        let claims: JSONObject = [
+            "iss": .string(client), "sub": .string(client), "aud": .string(audience), "jti": .string(identifier),
+            "iat": .integer(issued), "exp": .integer(issued &+ Self.lifetime),
+        ]
+        let text = [header, claims].map { (part: JSONObject) in
+            Base64.encodeForURL(JSONWriter.bytes(of: JSONValue.object(part)))
+        }.joined(separator: ".")
+        return Secret("\(text).\(Base64.encodeForURL(try signer.sign(text)))")
+    }
+}

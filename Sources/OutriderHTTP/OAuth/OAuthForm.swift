@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What is posted to an endpoint of an authorization server: header fields, and a form (RFC 6749 appendix B).
+///
+/// Holds secrets; only the process that sends it makes one.
+package struct OAuthForm: Sendable {
+    /// One name and its value, in the order in which they are sent.
+    package struct Field: Sendable, Equatable {
+        package var name: String
+        package var value: Secret
+
+        package init(_ name: String, _ value: Secret) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package private(set) var fields: [Field] = []
+    /// Accept, Content-Type, and Authorization where the client is authenticated by it.
+    package private(set) var headers: HTTPFields = [
+        .init("Accept", "application/json"), .init("Content-Type", FormEncoding.contentType),
+    ]
+
+    /// As it is sent.
+    package var body: [UInt8] {
+        var body: [UInt8] = []
+        for field in fields {
+            if !body.isEmpty { body.append(UInt8(ascii: "&")) }
+            PercentEncoding.form.append(field.name, to: &body)
+            body.append(UInt8(ascii: "="))
+            PercentEncoding.form.append(field.value.exposed, to: &body)
+        }
+        return body
+    }
+
+    private init() {}
+
+    private mutating func add(_ name: String, _ value: String) { fields.append(Field(name, Secret(value))) }
+
+    private mutating func add(_ name: String, _ value: Secret) { fields.append(Field(name, value)) }
+
+    private mutating func addResources(_ spec: CredentialSpec) {
+        for resource in spec.resources { add("resource", resource) }
+    }
+
+    private mutating func addScope(_ scope: [String]) {
+        if !scope.isEmpty { add("scope", scope.joined(separator: " ")) }
+    }
+}
+
+/// What is posted where.
+extension OAuthForm {
+    /// To the token endpoint (RFC 6749 section 4, RFC 8707 section 2.2).
+    ///
+    /// A refresh says nothing of the scope: without one, it stays as it was granted (RFC 6749 section 6).
+    ///
+    /// - Parameter proof: what a client with a private key signs with; nil for the others.
+    /// - Throws: `config` or `needsLogin`, where a secret is missing or cannot be used.
+    package init(
+        _ request: TokenRequest, _ spec: CredentialSpec, _ secrets: CredentialSecrets, proof: ClientProof? = nil
+    ) throws(OAuthFailure) {
+        switch request {
+        case .refresh:
+            guard let token = secrets.refreshToken else {
+                throw OAuthFailure(
+                    .needsLogin, "no_refresh_token",
+                    "\(FieldRules.shown(spec.name)) has no refresh token: log in with outrider login")
+            }
+            add("grant_type", "refresh_token")
+            add("refresh_token", token)
+        case .clientCredentials:
+            add("grant_type", "client_credentials")
+            addScope(spec.scope)
+        case .authorizationCode(let code, let verifier, let redirect, _, _):
+            add("grant_type", "authorization_code")
+            add("code", code)
+            add("redirect_uri", redirect)
+            add("code_verifier", verifier)
+        case .deviceCode(let code):
+            add("grant_type", Self.deviceGrant)
+            add("device_code", code)
+        case .jwtBearer:
+            guard let assertion = secrets.assertion else {
+                throw OAuthFailure(
+                    .config, "no_assertion",
+                    "\(FieldRules.shown(spec.name)) has no assertion: give it one with oauth.create")
+            }
+            add("grant_type", Self.assertionGrant)
+            add("assertion", assertion)
+            addScope(spec.scope)
+        }
+        addResources(spec)
+        try authenticate(spec, secrets, proof)
+    }
+
+    /// To the device authorization endpoint (RFC 8628 section 3.1).
+    package static func deviceAuthorization(
+        _ spec: CredentialSpec, _ secrets: CredentialSecrets, scope: [String]? = nil, proof: ClientProof? = nil
+    ) throws(OAuthFailure) -> OAuthForm {
+        var form = OAuthForm()
+        form.addScope(scope ?? spec.scope)
+        form.addResources(spec)
+        try form.authenticate(spec, secrets, proof)
+        return form
+    }
+
+    /// What a token is, where a server is told of it (RFC 7009 section 2.1).
+    package enum Kind: String, Sendable {
+        case access = "access_token"
+        case refresh = "refresh_token"
+    }
+
+    /// To the revocation endpoint (RFC 7009 section 2.1), and to that for introspection, which takes the same (RFC 7662
+    /// section 2.1).
+    package static func about(
+        _ token: Secret, _ kind: Kind, _ spec: CredentialSpec, _ secrets: CredentialSecrets,
+        proof: ClientProof? = nil
+    ) throws(OAuthFailure) -> OAuthForm {
+        var form = OAuthForm()
+        form.add("token", token)
+        form.add("token_type_hint", kind.rawValue)
+        try form.authenticate(spec, secrets, proof)
+        return form
+    }
+
+    private static let deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
+    private static let assertionGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+}
+
+/// Who asks.
+extension OAuthForm {
+    private mutating func authenticate(
+        _ spec: CredentialSpec, _ secrets: CredentialSecrets, _ proof: ClientProof?
+    ) throws(OAuthFailure) {
+        switch spec.authentication {
+        case .none: add("client_id", spec.clientID)
+        case .basic: headers.add("Authorization", Self.basic(spec.clientID, try Self.secret(spec, secrets)))
+        case .body:
+            add("client_id", spec.clientID)
+            add("client_secret", try Self.secret(spec, secrets))
+        case .privateKeyJWT(_, let algorithm, let keyID):
+            guard let proof else {
+                throw OAuthFailure(
+                    .config, "no_private_key", "the private key of \(FieldRules.shown(spec.name)) was not read")
+            }
+            // RFC 7523 section 2.2; the client names itself for servers that look before they verify
+            add("client_id", spec.clientID)
+            add("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+            add(
+                "client_assertion",
+                try proof.assertion(
+                    client: spec.clientID, audience: spec.endpoints.token.description, algorithm: algorithm,
+                    keyID: keyID))
+        }
+    }
+
+    private static func secret(
+        _ spec: CredentialSpec, _ secrets: CredentialSecrets
+    ) throws(OAuthFailure) -> Secret {
+        if let secret = secrets.clientSecret { return secret }
+        throw OAuthFailure(
+            .config, "no_client_secret",
+            "\(FieldRules.shown(spec.name)) has no client secret: give it one, or say clientAuth \"none\"")
+    }
+
+    /// Both parts are form-encoded before they are joined (RFC 6749 section 2.3.1), which many clients forget.
+    private static func basic(_ client: String, _ secret: Secret) -> String {
+        UserCredential(PercentEncoding.form.escape(client), PercentEncoding.form.escape(secret.exposed)).basicValue
+    }
+}
