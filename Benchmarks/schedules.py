@@ -6,9 +6,10 @@
     Benchmarks/schedules.py [--schedules N] [--minutes N] [--seed N] [--together N]
 
 A schedule is one request, to a server that answers, dies, redirects, or drips, and up to eight things that are done to
-it. Each must end exactly once, tell nothing after its end, and leave nothing behind: descriptors and memory of the
-service are compared at the end with what they were after the first thousand. $OUTRIDER is the binary; without it the
-release build, or the debug build. Prints one line, and fails with status 1 when a promise was broken.
+it: one that tells its events, one that tells nothing, or one whose call waits for it and may be cancelled. Each must
+end exactly once, tell nothing after its end, and leave nothing behind: descriptors and memory of the service are
+compared at the end with what they were after the first thousand. $OUTRIDER is the binary; without it the release
+build, or the debug build. Prints one line, and fails with status 1 when a promise was broken.
 """
 
 import argparse
@@ -99,6 +100,11 @@ class Service:
         self.process.stdin.flush()
         return future
 
+    def tell(self, method, params):
+        message = {"jsonrpc": "2.0", "method": method, "params": params}
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
     def use(self):
         """Bytes resident, and descriptors."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
@@ -136,6 +142,49 @@ async def schedule(service, url, chance):
     del service.ends[handle]
 
 
+async def quiet(service, url, chance):
+    """Nobody listens: such a request goes another way through the service."""
+    params = {"url": url + chance.choice(PATHS), "timeout": 20, "startImmediately": chance.random() < 0.8}
+    handle = (await service.call("data.start", params))["result"]["request"]
+    deeds = [chance.choice(DEEDS if chance.random() < 0.3 else DEEDS[:2]) for _ in range(chance.randint(0, 8))]
+    replies = []
+    for deed in [*deeds, "request.resume"]:
+        replies.append(service.call(deed, {"request": handle}))
+        if chance.random() < 0.3:
+            await asyncio.sleep(0)
+    for reply in replies:
+        if "error" in await asyncio.wait_for(reply, 30):
+            service.broken.append(f"{handle}: {reply.result()}")
+    reply = await service.call("request.wait", {"request": handle, "timeout": 30})
+    response = reply.get("result", {})
+    error = response.get("error", {}).get("code")
+    expected = (None, 1404, 1900) if "request.cancel" in deeds else (None, 1404)
+    if response.get("ok") is None or error not in expected:
+        service.broken.append(f"{params['url']} {deeds} ended with {reply}")
+    await service.call("request.forget", {"request": handle})
+
+
+async def waited(service, url, chance):
+    """A call that waits for its request, and may be cancelled, or its request may be."""
+    params = {"url": url + chance.choice(PATHS), "timeout": 20}
+    reply = service.call("data.send", params)
+    number, cancels = service.number, chance.random() < 0.4
+    if cancels:
+        for _ in range(chance.randint(0, 6)):
+            await asyncio.sleep(0)
+        service.tell("$/cancelRequest", {"id": number})
+    try:
+        answer = await asyncio.wait_for(asyncio.shield(reply), 30)
+    except asyncio.TimeoutError:
+        service.broken.append(f"{params['url']} was not answered")
+        return
+    error = answer.get("result", {}).get("error", {}).get("code")
+    if "error" in answer and not (cancels and answer["error"]["code"] == -32800):
+        service.broken.append(f"{params['url']} was answered {answer}")
+    elif error not in (None, 1404):
+        service.broken.append(f"{params['url']} ended with {answer}")
+
+
 async def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--schedules", type=int, default=10_000)
@@ -155,7 +204,7 @@ async def main():
         nonlocal left, early
         while left > 0 and not service.broken and time.monotonic() - began < options.minutes * 60:
             left -= 1
-            await schedule(service, url, chance)
+            await chance.choice((schedule, quiet, waited))(service, url, chance)
             if early is None and options.schedules - left >= min(1000, options.schedules // 10):
                 early = service.use()
 

@@ -22,8 +22,9 @@ package final class Engine: Sendable {
         self.fields = fields
         let executors = LoopExecutors(group)
         surroundings = Surroundings(
-            transport: transport, workspace: Workspace(in: settings.temporaryDirectory), counters: EngineCounters(),
-            executors: executors, paths: PathWatch(executors), mostAttempts: settings.mostAttempts)
+            transport: transport, loopTransport: transport as? any LoopTransport,
+            workspace: Workspace(in: settings.temporaryDirectory), counters: EngineCounters(), executors: executors,
+            paths: PathWatch(executors), mostAttempts: settings.mostAttempts)
     }
 
     package var counts: EngineCounts { surroundings.counters.counts }
@@ -56,12 +57,28 @@ package final class Engine: Sendable {
         return exchange
     }
 
+    /// The same at once, for what nobody listens to or asks for later; nil if something about its body must be looked up
+    /// before.
+    package func exchangeAtOnce(_ spec: RequestSpec, quota: BodyQuota, identity: ExchangeIdentity) -> Exchange? {
+        guard spec.compression == nil, spec.body.isAtHand else { return nil }
+        let request = Result { () throws(HTTPFailure) in try built(spec, BodySizes()) }
+        let exchange = Exchange(
+            spec, request, in: surroundings, quota: quota, keepsBody: false, observer: nil, advisor: nil, turns: nil,
+            outlet: nil, identity: identity, keeper: nil)
+        exchange.tellCreation()
+        return exchange
+    }
+
     /// What would be sent.
     package func attempt(for spec: RequestSpec) async throws(HTTPFailure) -> Attempt {
-        let sizes = try await BodySizes.of(spec.body)
+        var attempt = try built(spec, try await BodySizes.of(spec.body))
+        if let compression = spec.compression { try await compression.apply(to: &attempt) }
+        return attempt
+    }
+
+    private func built(_ spec: RequestSpec, _ sizes: BodySizes) throws(HTTPFailure) -> Attempt {
         var attempt = try AttemptBuilder.build(spec, defaults: fields, fileSize: sizes.file, partSizes: sizes.parts)
         attempt.connectionsPerHost = spec.shared?.plan.connectionsPerHost ?? settings.connectionsPerHost
-        if let compression = spec.compression { try await compression.apply(to: &attempt) }
         return attempt
     }
 

@@ -10,6 +10,9 @@ package final class LoopExecutor: TaskExecutor {
 
     package init(_ loop: any EventLoop) { self.loop = loop }
 
+    /// Runs the work on the loop, not before this returns.
+    func execute(_ work: @escaping @Sendable () -> Void) { loop.execute(work) }
+
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }

@@ -7,12 +7,15 @@ import NIOCore
 final class LoopExecutors: Sendable {
     private let group: any EventLoopGroup
     private let executors: [ObjectIdentifier: LoopExecutor]
+    /// The only one, if there is one loop.
+    private let single: LoopExecutor?
 
     init(_ group: any EventLoopGroup) {
         self.group = group
         var executors: [ObjectIdentifier: LoopExecutor] = [:]
         for loop in group.makeIterator() { executors[ObjectIdentifier(loop)] = LoopExecutor(loop) }
         self.executors = executors
+        single = executors.count == 1 ? executors.first?.value : nil
     }
 
     func later(seconds: Double, _ work: @escaping @Sendable () -> Void) -> Postponed {
@@ -21,6 +24,7 @@ final class LoopExecutors: Sendable {
 
     /// That of the loop we are on, or of any.
     var current: LoopExecutor {
+        if let single { return single }
         let loop = group.any()
         return executors[ObjectIdentifier(loop)] ?? LoopExecutor(loop)
     }

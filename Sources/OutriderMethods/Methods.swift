@@ -10,7 +10,7 @@ package enum Methods {
         table.add(Initialize.self)
         table.add(Shutdown.self)
 
-        table.add(DataSend.self)
+        table.add(begun: DataSend.self)
         table.add(DataStart.self)
 
         table.add(DiagnosticsBlob.self)

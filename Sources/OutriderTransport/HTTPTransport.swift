@@ -9,7 +9,7 @@ package import OutriderHTTP
 ///
 /// One for the whole daemon: whoever asks for the same origin with the same trust shares its connections. Calls made on
 /// an event loop of the group stay on it; others are carried by its first one.
-package final class HTTPTransport: Transport {
+package final class HTTPTransport: LoopTransport {
     package struct Settings: Sendable {
         package var pool = PoolMachine.Config()
 
@@ -39,11 +39,18 @@ package final class HTTPTransport: Transport {
         let runner = AttemptRunner(attempt, observer: observer, pool: pool, wiring: wiring)
         return try await withTaskCancellationHandler {
             await withUnsafeContinuation { (continuation: AttemptRunner.HeadContinuation) in
-                if loop.inEventLoop { runner.start(continuation) } else { loop.execute { runner.start(continuation) } }
+                let start = { @Sendable in runner.start { continuation.resume(returning: $0) } }
+                if loop.inEventLoop { start() } else { loop.execute(start) }
             }
         } onCancel: {
             loop.execute { runner.cancel() }
         }.get()
+    }
+
+    package var isHere: Bool { pool.loop.inEventLoop }
+
+    package func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt {
+        AttemptRunner(attempt, observer: observer, pool: pool, wiring: wiring)
     }
 
     /// How many connections are busy and idle, and how many attempts wait for one, right now.

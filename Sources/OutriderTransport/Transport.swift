@@ -14,6 +14,28 @@ package protocol Transport: Sendable {
     func send(_ attempt: Attempt, observer: any AttemptObserver) async throws(HTTPFailure) -> AttemptResponse
 }
 
+/// A transport that does without tasks, for callers on its event loop.
+package protocol LoopTransport: Transport {
+    /// Whether the caller is on that loop.
+    var isHere: Bool { get }
+
+    /// What `send` would send, not yet begun. On the loop only.
+    func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt
+}
+
+/// An attempt that no task waits for. All of it belongs to the transport's event loop.
+package protocol LoopAttempt: AnyObject {
+    /// Begins it, once. What comes of it is handed over once, perhaps before this returns; when that is an answer, its body
+    /// is pulled with `poll`.
+    func start(_ hand: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void)
+
+    /// The next piece of the body, nil after the last; or nothing if it must be waited for, and then it is handed over.
+    func poll(_ hand: @escaping (Result<ByteBuffer?, HTTPFailure>) -> Void) -> Result<ByteBuffer?, HTTPFailure>?
+
+    /// Ends it at any point, and closes its connection.
+    func cancel()
+}
+
 /// Hears how an attempt goes on, on the transport's event loop; must return quickly.
 package protocol AttemptObserver: Sendable {
     /// The attempt has a connection and its head is about to be written; held, it is written when it goes on.

@@ -53,6 +53,24 @@ struct BodySink: ~Copyable {
         if file == nil || memory.count >= SpillFile.pieceBytes { try await spill() }
     }
 
+    /// Takes it if there is nothing to wait for; false, and nothing is taken, if there is.
+    mutating func takeAtOnce(_ chunk: ByteBuffer) -> Bool {
+        let count = chunk.readableBytes
+        switch destination {
+        case .discard: break
+        case .inline where !isKept && size + count <= maxInline: append(chunk)
+        case .inline, .stored, .file: return false
+        }
+        size += count
+        return true
+    }
+
+    /// The body, if it need not be kept for others to ask for; nil if `finish` has the word.
+    mutating func finishAtOnce(keeping: Bool) -> ExchangeOutcome.Body? {
+        if destination == .discard || (size == 0 && !isKept) { return ExchangeOutcome.Body.none }
+        return isKept || keeping ? nil : .memory(memory, nil)
+    }
+
     /// The body, whole or as far as it came. With `keeping`, even a short one is charged for, because it stays.
     mutating func finish(keeping: Bool, contentType: String?) async throws(HTTPFailure) -> ExchangeOutcome.Body {
         if destination == .discard || (size == 0 && !isKept) { return .none }

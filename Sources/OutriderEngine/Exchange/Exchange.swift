@@ -28,6 +28,7 @@ package final class Exchange: Sendable {
     }
 
     struct Waiter {
+        var id: Int
         var milestone: Milestone
         var continuation: UnsafeContinuation<Bool, Never>
     }
@@ -44,6 +45,8 @@ package final class Exchange: Sendable {
         /// Nil where nobody may say who asks.
         var authenticator: Authenticator?
         var task: Task<Void, Never>?
+        /// Carries it as long as it needs no task.
+        var lane: ExchangeLane?
         var isStarted = false
         /// Whether its observer has heard of it.
         var isIntroduced = false
@@ -54,9 +57,9 @@ package final class Exchange: Sendable {
         /// How it ends is settled; its observer may still be hearing of it.
         var isEnding = false
         var outcome: ExchangeOutcome?
-        var waiters: [Int: Waiter] = [:]
+        var waiters: [Waiter] = []
         var nextWaiter = 0
-        var whenEnded: (@Sendable () -> Void)?
+        var whenEnded: [@Sendable () -> Void] = []
         var watchdog: Postponed?
         /// While it is suspended, or somebody is asked.
         var held = HeldTime()
@@ -160,11 +163,18 @@ package final class Exchange: Sendable {
 
     func run() {
         surroundings.counters.began()
-        let task = Task.immediate(executorPreference: surroundings.executors.current) {
+        if let lane = ExchangeLane(self) { return lane.start() }
+        carry {
             var runner = ExchangeRunner(self)
             await runner.run()
         }
+    }
+
+    /// Goes on as a task.
+    func carry(_ work: @escaping @Sendable () async -> Void) {
+        let task = Task.immediate(executorPreference: surroundings.executors.current) { await work() }
         let cancelled = state.withLock { state in
+            state.lane = nil
             if !state.isEnding { state.task = task }
             return state.cancellation != nil
         }
@@ -183,17 +193,23 @@ package final class Exchange: Sendable {
 
     /// Ends it early, unless it has ended.
     package func end(with failure: HTTPFailure) {
-        let (task, isNew, isCarried) = state.withLock { state -> (Task<Void, Never>?, Bool, Bool) in
-            guard !state.isEnding, state.cancellation == nil else { return (nil, false, false) }
+        struct Carrier {
+            var task: Task<Void, Never>?
+            var lane: ExchangeLane?
+            /// It has an attempt on the wire.
+            var isSending: Bool
+        }
+        let carrier = state.withLock { state -> Carrier? in
+            guard !state.isEnding, state.cancellation == nil else { return nil }
             state.cancellation = failure
             if failure.kind == .explicitlyCancelled { enter(.cancelled, &state) }
-            return (state.task, true, state.control != nil)
+            return Carrier(task: state.task, lane: state.lane, isSending: state.control != nil)
         }
-        if isNew {
-            tell(.requestCancelled) { .outcome(failure, attempt: attemptNumber) }
-            if isCarried { tell(.attemptCancelled) { .attempt(attemptNumber) } }
-        }
-        task?.cancel()
+        guard let carrier else { return }
+        tell(.requestCancelled) { .outcome(failure, attempt: attemptNumber) }
+        if carrier.isSending { tell(.attemptCancelled) { .attempt(attemptNumber) } }
+        carrier.task?.cancel()
+        carrier.lane?.cancel()
     }
 
     /// Gives the body back that nobody will ask for.
@@ -228,10 +244,10 @@ package final class Exchange: Sendable {
         }
     }
 
-    /// Runs the work once it has ended; at once if it has. One piece of work per exchange.
+    /// Runs the work once it has ended; at once if it has.
     package func whenEnded(_ work: @escaping @Sendable () -> Void) {
         let isOver = state.withLock { state in
-            if state.outcome == nil { state.whenEnded = work }
+            if state.outcome == nil { state.whenEnded.append(work) }
             return state.outcome != nil
         }
         if isOver { work() }
@@ -254,13 +270,15 @@ package final class Exchange: Sendable {
                     if state.outcome != nil { return true }
                     if milestone == .response, state.snapshot.head != nil { return true }
                     if Task.isCancelled { return false }
-                    state.waiters[id] = Waiter(milestone: milestone, continuation: continuation)
+                    state.waiters.append(Waiter(id: id, milestone: milestone, continuation: continuation))
                     return nil
                 }
                 if let answer { continuation.resume(returning: answer) }
             }
         } onCancel: {
-            let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
+            let waiter = state.withLock { state in
+                state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
+            }
             waiter?.continuation.resume(returning: false)
         }
     }

@@ -60,16 +60,24 @@ struct ExchangeRunner: ~Copyable {
             if isNew { await observer.heard(.state(.created, at: exchange.created)) }
             await observer.heard(.state(.resumed, at: .now))
         }
-        if exchange.cancellation == nil { exchange.tell(.requestResumed) { .attempt(0) } }
         var machine = makeMachine()
-        // what was cancelled before it began is not sent at all
-        var step = exchange.cancellation.map { machine.failed($0) } ?? machine.start()
+        let step = start(&machine)
+        await run(&machine, from: step)
+    }
+
+    /// The first step: what was cancelled before it began is not sent at all.
+    func start(_ machine: inout ExchangeMachine) -> ExchangeMachine.Step {
+        if let cancellation = exchange.cancellation { return machine.failed(cancellation) }
+        exchange.tell(.requestResumed) { .attempt(0) }
+        return machine.start()
+    }
+
+    /// Goes on from a step.
+    mutating func run(_ machine: inout ExchangeMachine, from first: ExchangeMachine.Step) async {
+        var step = first
         while true {
             if exchange.turns != nil, !step.isOnWire { exchange.giveTurn() }
-            if isCarried, !step.isOnWire {
-                isCarried = false
-                exchange.tell(.attemptCompleted) { .outcome(step.failure, attempt: machine.attempts) }
-            }
+            entered(step, machine.attempts)
             switch step {
             case .adapt: step = await adapt(&machine)
             case .send: step = await send(&machine)
@@ -87,7 +95,14 @@ struct ExchangeRunner: ~Copyable {
         }
     }
 
-    private mutating func makeMachine() -> ExchangeMachine {
+    /// The attempt is over as soon as nothing of it is on the wire.
+    mutating func entered(_ step: ExchangeMachine.Step, _ attempts: Int) {
+        guard isCarried, !step.isOnWire else { return }
+        isCarried = false
+        exchange.tell(.attemptCompleted) { .outcome(step.failure, attempt: attempts) }
+    }
+
+    mutating func makeMachine() -> ExchangeMachine {
         let steps = exchange.plan?.plan.steps ?? []
         let most = isLasting ? .max : exchange.surroundings.mostAttempts
         switch exchange.request {
@@ -113,13 +128,21 @@ struct ExchangeRunner: ~Copyable {
             if let authenticator { outgoing = try await signed(attempt, by: authenticator, machine.attempts) }
             tellSending(outgoing, machine.attempts)
             let answer = try await exchange.surroundings.transport.send(outgoing, observer: exchange)
-            exchange.tell(.attemptAnswered) {
-                .head(
-                    status: answer.status, version: answer.version, answer.fields, attempt: exchange.attemptNumber)
-            }
+            tellAnswer(answer)
             if let authenticator, try await isChallenged(answer, attempt, by: authenticator, machine.attempts) {
                 return machine.challenged()
             }
+            return await heard(answer, to: attempt, &machine)
+        } catch {
+            return failed(error, &machine)
+        }
+    }
+
+    /// The head of an answer has come, and it asks nobody who they are.
+    mutating func heard(
+        _ answer: AttemptResponse, to attempt: Attempt, _ machine: inout ExchangeMachine
+    ) async -> ExchangeMachine.Step {
+        do throws(HTTPFailure) {
             if RedirectPolicy.redirects(answer.status), try await follow(answer, attempt, machine.attempts) {
                 return machine.redirected()
             }
@@ -142,20 +165,30 @@ struct ExchangeRunner: ~Copyable {
             }
             return machine.answered()
         } catch {
-            if let lost = exchange.takeLost() { add(lost) }
-            if download != nil, answer != nil, !isTruncated { giveUp() }
-            if !isCarried { exchange.tell(.attemptFailedEarly) { .outcome(error, attempt: machine.attempts) } }
-            return machine.failed(error)
+            return failed(error, &machine)
         }
     }
 
-    private mutating func receive(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step {
+    /// The attempt ended without an answer that is of use.
+    mutating func failed(_ failure: HTTPFailure, _ machine: inout ExchangeMachine) -> ExchangeMachine.Step {
+        if let lost = exchange.takeLost() { add(lost) }
+        if download != nil, answer != nil, !isTruncated { giveUp() }
+        if !isCarried { exchange.tell(.attemptFailedEarly) { .outcome(failure, attempt: machine.attempts) } }
+        return machine.failed(failure)
+    }
+
+    /// - Parameter first: what has been taken from the body already, and nothing has been done with.
+    mutating func receive(
+        _ machine: inout ExchangeMachine, first: ByteBuffer? = nil
+    ) async -> ExchangeMachine.Step {
+        var first = first
         guard let body = answer?.body else { return machine.received() }
         if let download { return await receive(body, for: download, &machine) }
         do throws(HTTPFailure) {
             sink.expect(body.expectedBytes)
             if let outlet, let answer { try await outlet.begin(ExchangeHead(answer), expecting: body.expectedBytes) }
-            while let chunk = try await body.next() {
+            while true {
+                guard let chunk = if let taken = first.take() { taken } else { try await body.next() } else { break }
                 bodyProof?.take(chunk)
                 try await sink.take(chunk)
                 if let outlet { try await outlet.take(BodyChunk(chunk)) }
@@ -196,7 +229,7 @@ struct ExchangeRunner: ~Copyable {
         exchange.note(timelines)
     }
 
-    private mutating func add(_ timeline: Timeline) {
+    mutating func add(_ timeline: Timeline) {
         timelines.append(timeline)
         exchange.tell(.attemptMeasured) {
             .timeline(timeline, version: answer?.version, attempt: exchange.attemptNumber)
@@ -204,7 +237,7 @@ struct ExchangeRunner: ~Copyable {
     }
 
     /// The transport is about to get it.
-    private mutating func tellSending(_ attempt: Attempt, _ number: Int) {
+    mutating func tellSending(_ attempt: Attempt, _ number: Int) {
         let isFirst = !isCarried
         isCarried = true
         exchange.tell(.requestPrepared) { .request(attempt, attempt: number) }
@@ -214,6 +247,12 @@ struct ExchangeRunner: ~Copyable {
         }
         if attempt.body != .none, number > 1 || !isFirst {
             exchange.tell(.uploadRepeated) { .attempt(number) }
+        }
+    }
+
+    func tellAnswer(_ answer: AttemptResponse) {
+        exchange.tell(.attemptAnswered) {
+            .head(status: answer.status, version: answer.version, answer.fields, attempt: exchange.attemptNumber)
         }
     }
 
@@ -285,13 +324,17 @@ struct ExchangeRunner: ~Copyable {
         for report in exchange.lastProgress(isWhole: answer != nil && !isTruncated) {
             await observer?.heard(.progress(report))
         }
-        var outcome = ExchangeOutcome(
-            url: url, method: attempt?.method ?? exchange.method,
-            head: answer.map(ExchangeHead.init),
-            body: body, bodyBytes: size, isTruncated: isTruncated, failure: failure, attempts: attempts,
-            redirects: hops, timelines: timelines, total: (ContinuousClock.now - began).seconds)
+        var outcome = outcome(body, failure, attempts: attempts)
+        outcome.bodyBytes = size
         (outcome.resumeData, outcome.suggestedName) = (ending.resumeData, ending.suggestedName)
         await exchange.end(outcome, observer)
+    }
+
+    func outcome(_ body: ExchangeOutcome.Body, _ failure: HTTPFailure?, attempts: Int) -> ExchangeOutcome {
+        ExchangeOutcome(
+            url: url, method: attempt?.method ?? exchange.method, head: answer.map(ExchangeHead.init), body: body,
+            bodyBytes: sink.size, isTruncated: isTruncated, failure: failure, attempts: attempts, redirects: hops,
+            timelines: timelines, total: (ContinuousClock.now - began).seconds)
     }
 }
 

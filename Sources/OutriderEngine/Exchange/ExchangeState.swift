@@ -185,6 +185,24 @@ extension Exchange {
     /// Tells the last events, then everybody who waits. A cancelled exchange always ends as one.
     func end(_ outcome: ExchangeOutcome, _ observer: (any ExchangeObserver)?) async {
         var outcome = outcome
+        let phase = conclude(&outcome)
+        await outlet?.over(outcome)
+        if let observer {
+            await observer.heard(.state(phase, at: .now))
+            await observer.heard(.finish(outcome))
+        }
+        over(outcome, phase)
+    }
+
+    /// The same where nobody hears of it.
+    func endUnheard(_ outcome: ExchangeOutcome) {
+        var outcome = outcome
+        let phase = conclude(&outcome)
+        over(outcome, phase)
+    }
+
+    /// What is said of an outcome before anybody may ask for it.
+    private func conclude(_ outcome: inout ExchangeOutcome) -> RequestPhase {
         let cancellation = state.withLock { state in
             state.isEnding = true
             return state.cancellation
@@ -197,17 +215,17 @@ extension Exchange {
             received: outcome.timelines.reduce(0) { $0 &+ $1.bytesReceived })
         surroundings.tally.count(outcome)
         tell(.requestFinished) { .finish(MonitorDetail.Finish(outcome)) }
-        let phase = outcome.failure?.kind == .explicitlyCancelled ? RequestPhase.cancelled : .finished
-        await outlet?.over(outcome)
-        if let observer {
-            await observer.heard(.state(phase, at: .now))
-            await observer.heard(.finish(outcome))
-        }
+        return outcome.failure?.kind == .explicitlyCancelled ? .cancelled : .finished
+    }
+
+    /// From now on it has ended, for everybody who asks and who waits.
+    private func over(_ outcome: ExchangeOutcome, _ phase: RequestPhase) {
         let (waiters, work, watchdog, feeds) = state.withLock { state in
             enter(phase, &state)
             state.snapshot.failure = outcome.failure
             state.outcome = outcome
             state.task = nil
+            state.lane = nil
             state.observer = nil
             state.advisor = nil
             state.outlet = nil
@@ -221,13 +239,13 @@ extension Exchange {
             }
             state.resource?.alarm?.cancel()
             state.resource = nil
-            defer { (state.whenEnded, state.watchdog, state.feeds) = (nil, nil, []) }
+            defer { (state.whenEnded, state.watchdog, state.feeds) = ([], nil, []) }
             return (state.takeWaiters { _ in true }, state.whenEnded, state.watchdog, state.feeds)
         }
         for feed in feeds { feed.drop() }
         watchdog?.cancel()
         turns?.left(self)
-        work?()
+        for work in work { work() }
         for waiter in waiters { waiter.continuation.resume(returning: true) }
     }
 }
@@ -259,9 +277,9 @@ extension Exchange: AttemptObserver {
 extension Exchange.State {
     mutating func takeWaiters(_ isTaken: (Exchange.Milestone) -> Bool) -> [Exchange.Waiter] {
         if waiters.isEmpty { return [] }
-        let taken = waiters.filter { isTaken($0.value.milestone) }
-        for id in taken.keys { waiters[id] = nil }
-        return Array(taken.values)
+        let taken = waiters.filter { isTaken($0.milestone) }
+        waiters.removeAll { isTaken($0.milestone) }
+        return taken
     }
 }
 

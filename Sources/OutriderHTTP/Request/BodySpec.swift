@@ -36,6 +36,14 @@ package struct BodySpec: Sendable {
         if case .none = content { true } else { false }
     }
 
+    /// Whether nothing about it needs to be looked up before it is sent.
+    package var isAtHand: Bool {
+        switch content {
+        case .file, .multipart, .stream: false
+        default: true
+        }
+    }
+
     /// The key under which a caller gives this content, such as "text"; nil for none.
     package var kind: String? {
         switch content {

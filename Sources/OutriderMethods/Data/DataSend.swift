@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Sends a request, and answers with its response.
-struct DataSend: Method {
+struct DataSend: BegunMethod {
     static let name = "data.send"
 
     static func call(_ params: RequestParameters, _ call: Call<ClientScope>) async throws -> ResponseReply {
@@ -26,19 +26,27 @@ struct DataSend: Method {
             // what was detached belongs to nobody's call
             if !record.isDetached { exchange.cancel() }
         }
-        if record.showsHandle, !record.isDetached, let old = scope.recent.add(record.handle.name) {
-            scope.handles.forget(old, of: .request)
-        }
+        record.callEnded(scope)
         if Task.isCancelled {
             await record.events?.cutShort()
             // the next download to the same place may follow at once
             if exchange.isDownload, !record.isDetached { await Task { _ = await exchange.reached(.finish) }.value }
             if !record.isDetached { exchange.dropBody() }
-            throw RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
+            throw DataCall.cancelled
         }
         guard let outcome = exchange.takeOutcome() else {
-            throw RPCError(.internalError, "the request ended without an outcome")
+            throw DataCall.lost
         }
         return await record.reply(outcome, engine: scope.service.engine, terms: call.peer.terms)
+    }
+
+    static func begin(
+        _ params: RequestParameters, _ call: Call<ClientScope>, _ hand: @escaping DataCall.Hand
+    ) throws(RPCError) -> (any BegunCall)? {
+        guard let record = try RequestRecord.makeAtOnce(params, call) else { return nil }
+        let begun = DataCall(record, call, hand)
+        record.exchange.whenEnded { begun.ended() }
+        record.exchange.start()
+        return begun
     }
 }

@@ -95,7 +95,7 @@ struct RequestAssembly {
 
 extension RequestParameters {
     /// Whether it asks for more than the plain plan, as far as sessions, interceptors and the client's code go.
-    fileprivate var adds: Bool {
+    var adds: Bool {
         !interceptors.isEmpty || priority != nil || startsImmediately == false || codes?.redirect != nil
             || codes?.retry != nil || codes?.destination != nil || codes?.challenge != nil
     }

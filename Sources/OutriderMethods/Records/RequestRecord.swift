@@ -115,6 +115,25 @@ final class RequestRecord: Holdable {
         return record
     }
 
+    /// The same at once, for a call that waits for the end of a plain request; nil if it is not plain, or not at once.
+    static func makeAtOnce(
+        _ params: RequestParameters, _ call: Call<ClientScope>
+    ) throws(RPCError) -> RequestRecord? {
+        guard params.isPlain else { return nil }
+        let scope = call.scope
+        let spec = params.spec(with: scope.service.engine.settings)
+        let handle = Handle<RequestRecord>()
+        let exchange = scope.service.engine.exchangeAtOnce(
+            spec, quota: scope.quota,
+            identity: ExchangeIdentity(name: handle.name, tag: params.spec.tag, owner: scope.owner))
+        guard let exchange else { return nil }
+        let record = RequestRecord(
+            params, handle, exchange, owner: scope.handles, isOfCall: true, events: nil, session: nil, review: nil,
+            asker: nil)
+        if params.showsHandle { try scope.handles.keep(record, as: handle) }
+        return record
+    }
+
     /// Once it has ended, its result is kept for so long.
     private func forget(after seconds: Double, _ engine: Engine) {
         exchange.whenEnded { [weak self] in

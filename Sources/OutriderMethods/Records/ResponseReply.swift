@@ -32,8 +32,36 @@ extension RequestRecord {
     /// What an envelope may add to a Response: the longest id, or the names of an event.
     private static let envelope = 4 << 10
 
-    /// How the exchange ended, as this request's caller wants it, and within what its client can read.
+    /// How the exchange ended, as this request's caller wants it, and within what its client can read; nil if that takes
+    /// time.
+    func replyAtOnce(_ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms) -> ResponseReply? {
+        guard wishes == nil, serialize.isPlain, terms.maxMessageBytes == nil, outcome.bodyBytes <= Self.longBody else {
+            return nil
+        }
+        let body: ResponseBodyShape
+        var failure = outcome.failure
+        switch outcome.body {
+        case .memory(let bytes, _):
+            let made = ResponseBodyShape.make(bytes, outcome, serialize)
+            body = made.0
+            failure = failure ?? made.1
+        case .kept(let kept): (body, failure) = keptBody(kept, outcome, engine)
+        case .none: (body, failure) = noBody(outcome)
+        }
+        tellParsed(body, failure, of: outcome)
+        return .shape(shape(outcome, body, failure))
+    }
+
+    private func noBody(_ outcome: ExchangeOutcome) -> (ResponseBodyShape, HTTPFailure?) {
+        (
+            ResponseBodyShape.empty(outcome, isAsked: exchange.destination != .discard),
+            outcome.failure ?? ResponseBodyShape.emptyFailure(outcome, exchange.destination, serialize)
+        )
+    }
+
+    /// The same, however long it takes.
     func reply(_ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms) async -> ResponseReply {
+        if let reply = replyAtOnce(outcome, engine: engine, terms: terms) { return reply }
         if wishes != nil || !serialize.isPlain { return await concluded(outcome, engine: engine, terms: terms) }
         let serialize = serialize
         let body: ResponseBodyShape
@@ -49,9 +77,7 @@ extension RequestRecord {
             body = made.0
             failure = failure ?? made.1
         case .kept(let kept): (body, failure) = keptBody(kept, outcome, engine)
-        case .none:
-            body = ResponseBodyShape.empty(outcome, isAsked: exchange.destination != .discard)
-            failure = failure ?? ResponseBodyShape.emptyFailure(outcome, exchange.destination, serialize)
+        case .none: (body, failure) = noBody(outcome)
         }
         tellParsed(body, failure, of: outcome)
         return await fitted(shape(outcome, body, failure), engine: engine, terms: terms)

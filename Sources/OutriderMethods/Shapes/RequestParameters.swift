@@ -147,6 +147,13 @@ struct RequestParameters: JSONDecodable {
         spec.authorization = auth.authorization
     }
 
+    /// Whether it is sent and received, and nothing more: no session, nobody who is asked or told, nothing that outlives it.
+    var isPlain: Bool {
+        spec.shared == nil && spec.wishes == nil && spec.download == nil && spec.parameters?.encoder == nil
+            && spec.serialize.isPlain && session == nil && codes == nil && !adds && events.isEmpty && progress.isEmpty
+            && !isDetached && receiver == .said
+    }
+
     /// With the defaults of the session, and then of the service, for all that was not said.
     func spec(with settings: EngineSettings, _ timeout: TimeoutParameter? = nil) -> RequestSpec {
         var spec = spec

@@ -16,6 +16,21 @@ package protocol Method<Scope>: SendableMetatype {
     static func call(_ params: Params, _ call: Call<Scope>) async throws -> Result
 }
 
+/// A method whose call can do without a task, which costs more than all else that many a small call needs.
+package protocol BegunMethod<Scope>: Method where Params: Sendable {
+    /// Begins the call, and hands over what it comes to, once, perhaps before this returns. Nil, and nothing has happened, if
+    /// this call needs a task: then `call` follows.
+    static func begin(
+        _ params: Params, _ call: Call<Scope>, _ hand: @escaping @Sendable (Swift.Result<Result, RPCError>) -> Void
+    ) throws(RPCError) -> (any BegunCall)?
+}
+
+/// A call that no task waits for.
+package protocol BegunCall: AnyObject, Sendable {
+    /// Nobody wants its result any more: it ends soon, and hands over an error. More than once is harmless.
+    func cancel()
+}
+
 /// Everything that belongs to one connection: opened with it, closed with it.
 package protocol ConnectionScope: AnyObject, Sendable {
     /// The client will send nothing more, but reads on (half-close): what no call waits for is cancelled now.

@@ -8,25 +8,57 @@ package import OutriderJSON
 package struct MethodTable<Scope: ConnectionScope>: Sendable {
     package typealias Entry = @Sendable (JSONValue, Call<Scope>) async throws -> JSONText
 
+    /// How a call begins that may do without a task.
+    package enum Beginning {
+        case begun(any BegunCall)
+        /// It has read its parameters, and needs a task for the rest.
+        case task(@Sendable () async throws -> JSONText)
+    }
+
+    package typealias Hand = @Sendable (Result<JSONText, RPCError>) -> Void
+    package typealias Beginner = @Sendable (JSONValue, Call<Scope>, @escaping Hand) throws -> Beginning
+
     private var entries: [String: Entry] = [:]
+    private var beginners: [String: Beginner] = [:]
 
     package init() {}
 
     /// The last one added under a name wins; the tests refuse duplicates.
     package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope {
         entries[M.name] = { params, call in
-            let decoded: M.Params
-            do throws(JSONComplaint) {
-                decoded = try M.Params(json: params)
-            } catch {
-                throw RPCError(error)
-            }
-            let result = try await M.call(decoded, call)
+            let result = try await M.call(try Self.decoded(M.self, params), call)
             return JSONText(written: JSONWriter.bytes(of: result))
         }
     }
 
+    /// The same for one whose calls may do without a task.
+    package mutating func add<M: BegunMethod>(begun method: M.Type) where M.Scope == Scope {
+        add(method)
+        beginners[M.name] = { params, call, hand in try Self.begin(M.self, params, call, hand) }
+    }
+
+    private static func begin<M: BegunMethod>(
+        _ method: M.Type, _ params: JSONValue, _ call: Call<Scope>, _ hand: @escaping Hand
+    ) throws -> Beginning where M.Scope == Scope {
+        let decoded = try Self.decoded(M.self, params)
+        let begun = try M.begin(decoded, call) { result in
+            hand(result.map { JSONText(written: JSONWriter.bytes(of: $0)) })
+        }
+        if let begun { return .begun(begun) }
+        return .task { JSONText(written: JSONWriter.bytes(of: try await M.call(decoded, call))) }
+    }
+
+    private static func decoded<M: Method>(_ method: M.Type, _ params: JSONValue) throws(RPCError) -> M.Params {
+        do throws(JSONComplaint) {
+            return try M.Params(json: params)
+        } catch {
+            throw RPCError(error)
+        }
+    }
+
     package subscript(name: String) -> Entry? { entries[name] }
+
+    package func beginner(_ name: String) -> Beginner? { beginners[name] }
 
     package var names: [String] { entries.keys.sorted() }
 }

@@ -30,10 +30,10 @@ extension Connection {
             answered(id, answer)
             noReply(place)
         case .cancel(let id, let silently):
-            let task = state.withLock { state in
-                state.calls.cancel(id, silently: silently).flatMap { state.tasks[$0] }
+            let call = state.withLock { state in
+                state.calls.cancel(id, silently: silently).flatMap { state.running[$0] }
             }
-            task?.cancel()
+            call?.cancel()
             noReply(place)
         case .broken(let id, let error):
             perform(
@@ -80,23 +80,41 @@ extension Connection {
             return finished(ticket, id, .failure(Self.unknown(method, dispatch.names)), nil)
         }
         let later = Later()
+        let work: @Sendable () async throws -> JSONText
+        do {
+            let begun = try dispatch.begin(method, params, id: id, peer: self, later: later) { outcome in
+                self.finished(ticket, id, outcome, later, method)
+            }
+            switch begun {
+            case .lane(let call): return keep(.lane(call), ticket)
+            case .task(let rest): work = rest
+            case nil: work = { try await dispatch.invoke(method, params, id: id, peer: self, later: later) }
+            }
+        } catch {
+            return finished(ticket, id, .failure(Self.explained(error, method, service)), later, method)
+        }
         // Runs here and now until the method waits for the first time; an answer that needs no waiting is queued before
         // the next frame is looked at. The task belongs to the connection, which cancels it.
         let task = Task.immediate(executorPreference: executor) {
             let outcome: Result<JSONText, any Error>
             do {
-                outcome = .success(try await dispatch.invoke(method, params, id: id, peer: self, later: later))
+                outcome = .success(try await work())
             } catch {
                 outcome = .failure(error)
             }
             self.finished(ticket, id, outcome.mapError { Self.explained($0, method, self.service) }, later, method)
         }
+        keep(.task(task), ticket)
+    }
+
+    /// Unless it is over already.
+    private func keep(_ call: RunningCall, _ ticket: CallTicket) {
         let cancelled = state.withLock { state in
             guard state.calls.isRunning(ticket) else { return false }
-            state.tasks[ticket] = task
+            state.running[ticket] = call
             return state.calls.isCancelled(ticket) || state.phase == .closed
         }
-        if cancelled { task.cancel() }
+        if cancelled { call.cancel() }
     }
 
     private func finished(
@@ -106,7 +124,7 @@ extension Connection {
         service.tally.callsRunning.count(-1)
         var isRaw = false
         let (effects, raw) = state.withLock { state in
-            state.tasks[ticket] = nil
+            state.running[ticket] = nil
             let effects: Effects
             switch state.calls.finished(ticket) {
             case .silent(let place): effects = state.fill(place, nil)

@@ -170,7 +170,7 @@ final class Connection: Peer, Sendable {
     /// The client is gone, or is given up: everything it had is cancelled. On the loop; the second time does nothing.
     func gone() {
         struct Leftovers {
-            var tasks: [Task<Void, Never>]
+            var running: [RunningCall]
             var questions: [Int64]
             var waiters: [CheckedContinuation<Void, any Error>]
             var raw: RawConnection?
@@ -180,16 +180,16 @@ final class Connection: Peer, Sendable {
             state.phase = .closed
             let (_, questions) = state.calls.close()
             defer {
-                state.tasks = [:]
+                state.running = [:]
                 state.waiters = [:]
             }
             return Leftovers(
-                tasks: Array(state.tasks.values), questions: questions, waiters: Array(state.waiters.values),
+                running: Array(state.running.values), questions: questions, waiters: Array(state.waiters.values),
                 raw: state.raw)
         }
         guard let leftovers else { return }
         padding.withLock { $0.take() }?.cancel()
-        for task in leftovers.tasks { task.cancel() }
+        for call in leftovers.running { call.cancel() }
         leftovers.raw?.gone()
         feedBox.withLock { $0 = nil }
         lose(leftovers.questions)
@@ -201,8 +201,8 @@ final class Connection: Peer, Sendable {
 
     /// Cancels every running call; each is still answered.
     func cancelAll() {
-        let tasks = state.withLock { Array($0.tasks.values) }
-        for task in tasks { task.cancel() }
+        let running = state.withLock { Array($0.running.values) }
+        for call in running { call.cancel() }
     }
 
     private func lose(_ questions: [Int64]) {

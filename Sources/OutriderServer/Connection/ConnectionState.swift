@@ -19,6 +19,19 @@ struct Effects {
     var admitted: [CheckedContinuation<Void, any Error>] = []
 }
 
+/// What carries a call, and can be told to end it.
+enum RunningCall {
+    case task(Task<Void, Never>)
+    case lane(any BegunCall)
+
+    func cancel() {
+        switch self {
+        case .task(let task): task.cancel()
+        case .lane(let call): call.cancel()
+        }
+    }
+}
+
 /// Everything that changes while a connection lives, guarded by its lock. Decides; does nothing.
 struct ConnectionState: ~Copyable {
     enum Phase {
@@ -42,7 +55,7 @@ struct ConnectionState: ~Copyable {
     var calls: CallMachine
     var outbox: OutboxMachine
     var batches = BatchMachine()
-    var tasks: [CallTicket: Task<Void, Never>] = [:]
+    var running: [CallTicket: RunningCall] = [:]
     var questions: [Int64: PendingQuestion] = [:]
     var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     var nextWaiter = 0

@@ -36,8 +36,19 @@ package protocol Dispatch: Sendable {
     func invoke(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later
     ) async throws -> JSONText
+    /// Begins a call of a method that may do without a task; nil for all other methods.
+    func begin(
+        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later,
+        _ hand: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
+    ) throws -> Begun?
     func inputEnded()
     func close()
+}
+
+/// How a call has begun.
+package enum Begun {
+    case lane(any BegunCall)
+    case task(@Sendable () async throws -> JSONText)
 }
 
 /// The one place where the type of the scope is known.
@@ -59,6 +70,17 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
     ) async throws -> JSONText {
         guard let entry = table[method] else { throw RPCError(.methodNotFound, "Method not found: \(method)") }
         return try await entry(params, Call(id: id, scope: scope, peer: peer, later: later))
+    }
+
+    func begin(
+        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later,
+        _ hand: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
+    ) throws -> Begun? {
+        guard let begin = table.beginner(method) else { return nil }
+        switch try begin(params, Call(id: id, scope: scope, peer: peer, later: later), hand) {
+        case .begun(let call): return .lane(call)
+        case .task(let work): return .task(work)
+        }
     }
 
     func inputEnded() { scope.inputEnded() }

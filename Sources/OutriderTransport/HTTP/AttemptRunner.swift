@@ -10,9 +10,9 @@ import Synchronization
 ///     queued ──▶ opening ──▶ sending ──▶ answering ──▶ done
 ///       └──── a connection is lent ──▲       (the body is pulled)
 ///
-/// Every end goes through `end`, which resumes whoever waits, once.
+/// Every end goes through `end`, which tells whoever waits, once.
 // proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
-final class AttemptRunner: @unchecked Sendable {
+final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     typealias HeadContinuation = UnsafeContinuation<Result<AttemptResponse, HTTPFailure>, Never>
 
     private enum Stage { case created, queued, opening, sending, answering, done }
@@ -24,7 +24,7 @@ final class AttemptRunner: @unchecked Sendable {
     private let wiring: Wiring
     private(set) var clock: AttemptClock
     private var stage = Stage.created
-    private var waiting: HeadContinuation?
+    private var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
     private var ticket: PoolMachine.WaiterID?
     private var opening: ConnectionOpening?
     private var connection: HTTP1Connection?
@@ -55,9 +55,9 @@ final class AttemptRunner: @unchecked Sendable {
 
     // MARK: what the caller wants
 
-    func start(_ continuation: HeadContinuation) {
+    func start(_ hand: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
         pool.loop.assertInEventLoop()
-        waiting = continuation
+        waiting = hand
         // it may have been cancelled already
         guard stage == .created else { return resume(.failure(.cancelled(sent))) }
         stage = .queued
@@ -90,12 +90,13 @@ final class AttemptRunner: @unchecked Sendable {
         }
     }
 
-    /// The same, for whoever waits.
-    func pull(_ continuation: BodyQueue.Continuation) {
-        if let ready = tryNext() { return continuation.resume(returning: ready) }
-        body.wait(continuation)
+    /// The same, handed over if it must be waited for.
+    func poll(_ hand: @escaping BodyQueue.Hand) -> Result<ByteBuffer?, HTTPFailure>? {
+        if let ready = tryNext() { return ready }
+        body.wait(hand)
         moved()
         readMore()
+        return nil
     }
 
     /// Nobody wants the rest.
@@ -133,9 +134,10 @@ final class AttemptRunner: @unchecked Sendable {
         opening?.cancel()
         opening = nil
         letGo(close: true)
-        body.fail(failure)
+        let hand = body.fail(failure)
         if last != .created, holdsPlace { pool.ended(of: key) }
         resume(.failure(failure))
+        hand?(.failure(failure))
     }
 
     private func letGo(close: Bool) {
@@ -154,7 +156,7 @@ final class AttemptRunner: @unchecked Sendable {
     private func resume(_ result: Result<AttemptResponse, HTTPFailure>) {
         guard let waiting else { return }
         self.waiting = nil
-        waiting.resume(returning: result)
+        waiting(result)
     }
 }
 
@@ -323,13 +325,13 @@ extension AttemptRunner: ConnectionUser {
 
     /// Hands what came to whoever waits for it.
     private func deliver() {
-        guard let continuation = body.takeWaiting() else { return }
+        guard let hand = body.takeWaiting() else { return }
         guard let ready = tryNext() else {
             moved()
-            return body.wait(continuation)
+            return body.wait(hand)
         }
         clock.pause()
-        continuation.resume(returning: ready)
+        hand(ready)
     }
 
     func broke(_ close: HTTP1Machine.Close, _ error: (any Error)?) {

@@ -7,7 +7,7 @@ import OutriderHTTP
 /// The body of an answer between the wire and its reader: what has come and is not wanted yet, undone from its coding
 /// when it is wanted.
 struct BodyQueue {
-    typealias Continuation = UnsafeContinuation<Result<ByteBuffer?, HTTPFailure>, Never>
+    typealias Hand = (Result<ByteBuffer?, HTTPFailure>) -> Void
 
     /// With so many bytes waiting, no more is read from the network.
     static let roomBytes = 64 << 10
@@ -34,7 +34,7 @@ struct BodyQueue {
     private var queuedBytes = 0
     private var tail = Tail.open
     private var decoder: ContentDecoder?
-    private var waiting: Continuation?
+    private var waiting: Hand?
     private var framing = BodyFraming.none
     private var bytesIn: Int64 = 0
     private var bytesOut: Int64 = 0
@@ -92,11 +92,11 @@ struct BodyQueue {
         tail = .ended
     }
 
-    /// What came before is handed out first; whoever waits gets the failure now.
-    mutating func fail(_ failure: HTTPFailure) {
-        if case .ended = tail { return }
+    /// What came before is handed out first; whoever waits, and is returned, gets the failure now.
+    mutating func fail(_ failure: HTTPFailure) -> Hand? {
+        if case .ended = tail { return nil }
         tail = .failed(failure)
-        if let waiting = takeWaiting() { waiting.resume(returning: .failure(failure)) }
+        return takeWaiting()
     }
 
     mutating func next() -> Next {
@@ -124,9 +124,9 @@ struct BodyQueue {
         }
     }
 
-    mutating func wait(_ continuation: Continuation) { waiting = continuation }
+    mutating func wait(_ hand: @escaping Hand) { waiting = hand }
 
-    mutating func takeWaiting() -> Continuation? {
+    mutating func takeWaiting() -> Hand? {
         defer { waiting = nil }
         return waiting
     }

@@ -24,8 +24,13 @@ final class ResponseBody: AttemptResponseBody {
         let isOnLoop = loop.inEventLoop
         if isOnLoop, !Task.isCancelled, let ready = runner.tryNext() { return try ready.get() }
         return try await withTaskCancellationHandler {
-            await withUnsafeContinuation { (continuation: BodyQueue.Continuation) in
-                if isOnLoop { runner.pull(continuation) } else { loop.execute { runner.pull(continuation) } }
+            await withUnsafeContinuation { (continuation: Continuation) in
+                let pull = { @Sendable in
+                    if let ready = runner.poll({ continuation.resume(returning: $0) }) {
+                        continuation.resume(returning: ready)
+                    }
+                }
+                if isOnLoop { pull() } else { loop.execute(pull) }
             }
         } onCancel: {
             loop.execute { runner.cancel() }
@@ -33,6 +38,8 @@ final class ResponseBody: AttemptResponseBody {
     }
 
     var wireBytes: (got: Int64, of: Int64?)? { runner.wireBytes }
+
+    private typealias Continuation = UnsafeContinuation<Result<ByteBuffer?, HTTPFailure>, Never>
 
     var trailers: HTTPFields { runner.trailers }
 
