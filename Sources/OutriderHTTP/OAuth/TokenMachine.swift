@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Decides for all users of one credential who gets its token, who waits, and when it is refreshed: at most one refresh at
+/// a time, whoever wants it.
+///
+///             a token that is due, or was refused
+///     idle ───────────────────────────────────────▶ refreshing ─▶ idle
+///      ▲                                                 │
+///      └── a new request, a new token ◀── failed ◀───────┘
+///
+/// Who came before the refresh had to begin gets the old token, unless the rules hold requests; who waits for it gets the
+/// new one. A refused token is refreshed once: those that were refused with an older one are repeated at once.
+///
+/// Not responsible for: refreshing, time limits of those who wait, and what other processes do.
+package struct TokenMachine: Sendable {
+    /// What a token is wanted for.
+    package enum Purpose: Sendable, Equatable {
+        /// For a request that is about to be sent.
+        case request
+        /// By a program that sends its requests itself, and wants it to last so many seconds.
+        case broker(minValidity: Double)
+    }
+
+    /// What to do for somebody; those who are to wait are named in `Release` later.
+    package enum Step: Sendable, Equatable {
+        /// Here it is, and of which generation.
+        case apply(AccessToken, UInt64)
+        /// Send the request again.
+        case retry
+        /// The answer says nothing about the token.
+        case leave
+        case fail(TokenFault)
+        case wait
+        /// Wait, and begin a refresh.
+        case refresh
+    }
+
+    /// What becomes of those who waited.
+    package struct Release: Sendable, Equatable {
+        package var steps: [Int: Step] = [:]
+        /// A refresh is to begin again.
+        package var refreshes = false
+    }
+
+    /// How often each of what Alamofire calls the authenticator was asked.
+    package struct Counts: Sendable, Equatable {
+        package var apply = 0
+        package var refresh = 0
+        package var didRequestFail = 0
+        package var isRequestAuthenticatedWith = 0
+
+        package init() {}
+    }
+
+    private enum State: Equatable {
+        case idle, refreshing
+        case failed(TokenFault)
+    }
+
+    private enum Waiter { case adapt(Purpose), retry, demand }
+
+    package var rules: TokenRules
+    package private(set) var access: AccessToken?
+    package private(set) var generation: UInt64 = 0
+    package private(set) var counts = Counts()
+    /// Why nobody is to be asked any more before there are new tokens.
+    package private(set) var barrier: OAuthFailure?
+    /// Whether a token can be had where there is none.
+    private var isObtainable = false
+    private var state = State.idle
+    private var waiting: [Int: Waiter] = [:]
+    /// When the refreshes of the window began, by the clock that counts sleep.
+    private var attempts: [Double] = []
+    private var failures = 0
+    /// Until when nobody is asked, by the clock that counts sleep, and what is said meanwhile.
+    private var pause: (until: Double, fault: TokenFault)?
+    /// The latest refresh.
+    package private(set) var flight = 0
+    private var spread = 1.0
+
+    package init(_ rules: TokenRules) { self.rules = rules }
+
+    package var isRefreshing: Bool { state == .refreshing }
+    package var waiters: Int { waiting.count }
+
+    // MARK: tokens from elsewhere
+
+    /// There are other tokens, or none: from outside, or by a refresh. Whoever waited for that gets them.
+    ///
+    /// - Parameters:
+    ///   - isObtainable: a token can be had where there is none, without a person.
+    ///   - barrier: why nobody is to be asked for one.
+    ///   - chance: from 0 to 1, for the jitter.
+    package mutating func took(
+        _ access: AccessToken?, generation: UInt64, isObtainable: Bool, barrier: OAuthFailure? = nil,
+        at now: ClockPair, chance: Double
+    ) -> Release {
+        self.access = access
+        self.generation = generation
+        self.isObtainable = isObtainable
+        self.barrier = barrier
+        spread = 0.9 + 0.2 * min(max(chance, 0), 1)
+        state = .idle
+        failures = 0
+        pause = nil
+        let waited = waiting
+        waiting = [:]
+        var release = Release()
+        for (id, waiter) in waited.sorted(by: { $0.key < $1.key }) {
+            let step: Step =
+                switch waiter {
+                case .adapt(let purpose): adapt(id, for: purpose, at: now)
+                case .retry: barrier == nil ? .retry : park(id, waiter) ?? .fail(fault)
+                case .demand: access.map { .apply($0, generation) } ?? .fail(fault)
+                }
+            if step == .refresh { release.refreshes = true }
+            if step != .wait, step != .refresh { release.steps[id] = step }
+        }
+        return release
+    }
+
+    /// A refresh came to nothing. The old token stays, and serves those for whom it is good enough.
+    ///
+    /// - Parameter flight: which one; of one that nobody waits for any more, nothing follows.
+    package mutating func refreshFailed(
+        _ failure: OAuthFailure, flight: Int, at now: ClockPair, chance: Double
+    ) -> Release {
+        guard state == .refreshing, flight == self.flight else { return Release() }
+        let spread = 0.9 + 0.2 * min(max(chance, 0), 1)
+        switch failure.kind {
+        case .needsLogin, .config: barrier = failure
+        case .temporary, .unknownOutcome, .store:
+            failures = min(failures + 1, 1 << 20)
+            let seconds = rules.pause(afterFailures: failures, retryAfter: failure.retryAfter, spread: spread)
+            pause = seconds > 0 ? (now.boot + seconds, .refreshFailed(failure)) : nil
+        }
+        return fail(.refreshFailed(failure), at: now)
+    }
+
+    /// Whoever waited does so no longer.
+    package mutating func cancel(_ id: Int) { waiting[id] = nil }
+
+    // MARK: those who want a token
+
+    /// Somebody wants the token.
+    package mutating func adapt(_ id: Int, for purpose: Purpose = .request, at now: ClockPair) -> Step {
+        if state == .refreshing, isHeld { return wait(id, .adapt(purpose)) }
+        if barrier != nil { return adaptBehindBarrier(id, purpose, at: now) }
+        guard let access else {
+            guard isObtainable else { return .fail(.missingCredential) }
+            return demand(id, .adapt(purpose), at: now)
+        }
+        if requiresRefresh(access, purpose, at: now) { return demand(id, .adapt(purpose), at: now) }
+        if case .failed = state { state = .idle }
+        return apply(access, for: purpose)
+    }
+
+    /// A request failed, or was answered with a status that may speak of its token.
+    ///
+    /// - Parameters:
+    ///   - isRefused: whether it failed because of that; nil where there was no answer.
+    ///   - used: the token that it was sent with.
+    package mutating func retry(_ id: Int, isRefused: Bool?, used: AccessToken, at now: ClockPair) -> Step {
+        guard let isRefused else { return .leave }
+        counts.didRequestFail &+= 1
+        guard isRefused else { return .leave }
+        guard let access else { return .fail(.missingCredential) }
+        counts.isRequestAuthenticatedWith &+= 1
+        guard used.token == access.token else { return .retry }
+        if barrier != nil { return park(id, .retry) ?? .fail(fault) }
+        if case .failed(let fault) = state { return .fail(fault) }
+        return demand(id, .retry, at: now)
+    }
+
+    /// Somebody wants a new token, whatever the old one is worth.
+    package mutating func demand(_ id: Int, at now: ClockPair) -> Step {
+        if access == nil, !isObtainable, state != .refreshing { return .fail(fault) }
+        barrier = nil
+        pause = nil
+        return demand(id, .demand, at: now)
+    }
+
+    // MARK: inside
+
+    private var fault: TokenFault { barrier.map { .refreshFailed($0) } ?? .missingCredential }
+
+    /// Whether new requests wait for the refresh: by the rules, or since others do.
+    private var isHeld: Bool {
+        rules.holds
+            || waiting.values.contains { waiter in
+                if case .adapt = waiter { true } else { false }
+            }
+    }
+
+    private func requiresRefresh(_ access: AccessToken, _ purpose: Purpose, at now: ClockPair) -> Bool {
+        guard let left = access.validity(at: now) else { return false }
+        if left <= rules.margin(lifetime: access.lifetime, spread: spread) { return true }
+        if case .broker(let minimum) = purpose { return left < minimum }
+        return false
+    }
+
+    private mutating func apply(_ access: AccessToken, for purpose: Purpose) -> Step {
+        if purpose == .request { counts.apply &+= 1 }
+        return .apply(access, generation)
+    }
+
+    private mutating func wait(_ id: Int, _ waiter: Waiter) -> Step {
+        waiting[id] = waiter
+        return .wait
+    }
+
+    /// With a token that still lasts nobody needs to wait for a person.
+    private mutating func adaptBehindBarrier(_ id: Int, _ purpose: Purpose, at now: ClockPair) -> Step {
+        if let access, isUsable(access, at: now) { return apply(access, for: purpose) }
+        return park(id, .adapt(purpose))
+            ?? .fail(access == nil && rules.onFailure == .clear ? .missingCredential : fault)
+    }
+
+    /// Waits for somebody to log in, where the rules want that.
+    private mutating func park(_ id: Int, _ waiter: Waiter) -> Step? {
+        rules.onFailure == .reauthorize ? wait(id, waiter) : nil
+    }
+
+    private func isUsable(_ access: AccessToken, at now: ClockPair) -> Bool {
+        access.validity(at: now).map { $0 > 0 } ?? true
+    }
+
+    /// Joins the refresh, or begins one.
+    private mutating func demand(_ id: Int, _ waiter: Waiter, at now: ClockPair) -> Step {
+        if state == .refreshing { return wait(id, waiter) }
+        if let pause, now.boot < pause.until {
+            state = .failed(pause.fault)
+            return settled(waiter, by: pause.fault, at: now)
+        }
+        if let window = rules.window {
+            attempts.removeAll { $0 <= now.boot - window.interval }
+            if attempts.count >= window.maximumAttempts {
+                state = .failed(.excessiveRefresh)
+                return settled(waiter, by: .excessiveRefresh, at: now)
+            }
+            attempts.append(now.boot)
+        }
+        counts.refresh &+= 1
+        flight &+= 1
+        state = .refreshing
+        waiting[id] = waiter
+        return .refresh
+    }
+
+    private mutating func fail(_ fault: TokenFault, at now: ClockPair) -> Release {
+        state = .failed(fault)
+        let waited = waiting
+        waiting = [:]
+        var release = Release()
+        for (id, waiter) in waited {
+            if barrier != nil, case .wait? = parkUnlessDemanded(id, waiter, at: now) { continue }
+            release.steps[id] = settled(waiter, by: fault, at: now)
+        }
+        return release
+    }
+
+    private mutating func parkUnlessDemanded(_ id: Int, _ waiter: Waiter, at now: ClockPair) -> Step? {
+        switch waiter {
+        case .demand: nil
+        case .adapt: access.map { isUsable($0, at: now) } == true ? nil : park(id, waiter)
+        case .retry: park(id, waiter)
+        }
+    }
+
+    /// What follows for one of those who wanted a refresh, where there is none.
+    private mutating func settled(_ waiter: Waiter, by fault: TokenFault, at now: ClockPair) -> Step {
+        guard case .adapt(let purpose) = waiter, let access, isUsable(access, at: now) else { return .fail(fault) }
+        return apply(access, for: purpose)
+    }
+}
