@@ -26,7 +26,8 @@ struct JSONWebSigner {
         guard let algorithm = JSONWebAlgorithm(rawValue: name) else {
             let known = JSONWebAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
             throw OAuthFailure(
-                .config, "unknown_algorithm", "\(FieldRules.shown(name)) is no algorithm for a private key: use \(known)")
+                .config, "unknown_algorithm",
+                "\(FieldRules.shown(name)) is no algorithm for a private key: use \(known)")
         }
         self.algorithm = algorithm
         do {
@@ -37,7 +38,8 @@ struct JSONWebSigner {
                 case .es256: .p256(try .init(pemRepresentation: pem.exposed))
                 }
         } catch {
-            let wanted = algorithm == .es256 ? "a private key of the curve P-256" : "an RSA private key of 2048 bits or more"
+            let wanted =
+                algorithm == .es256 ? "a private key of the curve P-256" : "an RSA private key of 2048 bits or more"
             throw OAuthFailure(.config, "unusable_key", "\(name) needs \(wanted), as PEM without a passphrase")
         }
     }

@@ -19,7 +19,7 @@ package struct OAuthForm: Sendable {
     package private(set) var fields: [Field] = []
     /// Accept, Content-Type, and Authorization where the client is authenticated by it.
     package private(set) var headers: HTTPFields = [
-        .init("Accept", "application/json"), .init("Content-Type", FormEncoding.contentType),
+        .init("Accept", "application/json"), .init("Content-Type", "application/x-www-form-urlencoded"),
     ]
 
     /// As it is sent.
