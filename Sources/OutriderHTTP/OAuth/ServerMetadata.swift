@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// What an authorization server says of itself (RFC 8414 section 2, OpenID Connect Discovery section 3), once it has been
+/// held against the rules: its issuer is who was asked, and no secret would be sent in the clear.
+package struct ServerMetadata: Sendable, Equatable {
+    /// As it was asked for, character by character (RFC 8414 section 3.3).
+    package let issuer: String
+    package let endpoints: OAuthEndpoints
+    /// It names itself in its answers (RFC 9207 section 3).
+    package let namesIssuer: Bool
+    /// All that it says.
+    package let document: JSONObject
+
+    /// Bytes.
+    package static let longest = 256 << 10
+
+    /// Throws `config` that names the member which is wrong.
+    package init(_ bytes: [UInt8], issuer: String) throws(OAuthFailure) {
+        guard bytes.count <= Self.longest else {
+            throw Self.fault(issuer, "is longer than \(Self.longest) bytes")
+        }
+        guard case .object(let members)? = try? JSONParser.parse(bytes, limits: .small) else {
+            throw Self.fault(issuer, "is no JSON object")
+        }
+        guard let said = members["issuer"]?.string else { throw Self.fault(issuer, "names no issuer") }
+        guard said.utf8.elementsEqual(issuer.utf8) else {
+            throw OAuthFailure(
+                .config, "issuer_mismatch",
+                "the metadata came from \(FieldRules.shown(said)), expected \(FieldRules.shown(issuer))")
+        }
+        for name in Self.lists { try Self.checkList(name, members, issuer) }
+        namesIssuer = try Self.flag("authorization_response_iss_parameter_supported", members, issuer)
+        guard let token = try Self.endpoint("token_endpoint", members, issuer) else {
+            throw Self.fault(issuer, "names no token_endpoint")
+        }
+        var endpoints = OAuthEndpoints(token: token)
+        endpoints.authorization = try Self.endpoint("authorization_endpoint", members, issuer)
+        endpoints.device = try Self.endpoint("device_authorization_endpoint", members, issuer)
+        endpoints.revocation = try Self.endpoint("revocation_endpoint", members, issuer)
+        endpoints.introspection = try Self.endpoint("introspection_endpoint", members, issuer)
+        endpoints.keys = try Self.endpoint("jwks_uri", members, issuer)
+        self.issuer = issuer
+        self.endpoints = endpoints
+        document = members
+    }
+
+    private static let lists = [
+        "code_challenge_methods_supported", "grant_types_supported", "id_token_signing_alg_values_supported",
+        "response_modes_supported", "response_types_supported", "scopes_supported",
+        "token_endpoint_auth_methods_supported",
+    ]
+
+    private static func checkList(_ name: String, _ members: JSONObject, _ issuer: String) throws(OAuthFailure) {
+        guard let value = members[name], value != .null else { return }
+        guard let list = value.array, list.allSatisfy({ $0.string != nil }) else {
+            throw fault(issuer, "has \(name) that is no list of strings")
+        }
+    }
+
+    private static func flag(_ name: String, _ members: JSONObject, _ issuer: String) throws(OAuthFailure) -> Bool {
+        switch members[name] {
+        case nil, .null: return false
+        case .bool(let flag): return flag
+        default: throw fault(issuer, "has \(name) that is neither true nor false")
+        }
+    }
+
+    private static func endpoint(
+        _ name: String, _ members: JSONObject, _ issuer: String
+    ) throws(OAuthFailure) -> HTTPURL? {
+        guard let value = members[name], value != .null else { return nil }
+        guard let text = value.string else { throw fault(issuer, "has a \(name) that is no string") }
+        do throws(HTTPFailure) {
+            let url = try HTTPURL(parsing: text)
+            if url.fragment != nil { throw HTTPFailure(.invalidURL, "the url has a fragment") }
+            if url.isFitForAuthorization { return url }
+        } catch {
+            throw fault(issuer, "has an unusable \(name): \(error.message)")
+        }
+        throw fault(issuer, "has a \(name) that is not https: \(FieldRules.shown(text))")
+    }
+
+    private static func fault(_ issuer: String, _ what: String) -> OAuthFailure {
+        OAuthFailure(.config, "invalid_metadata", "the metadata of \(FieldRules.shown(issuer)) \(what)")
+    }
+}
+
+/// Where metadata are looked for.
+extension ServerMetadata {
+    /// In order: where RFC 8414 section 3.1 has them, where OpenID Connect Discovery section 4 has them, and where some
+    /// servers with a path in their issuer have those.
+    ///
+    /// Throws `config` for what cannot be an issuer: it is an https URL without query or fragment (RFC 8414 section 2), or
+    /// an http one of this machine.
+    package static func places(of issuer: String) throws(OAuthFailure) -> [HTTPURL] {
+        do throws(HTTPFailure) {
+            let url = try HTTPURL(parsing: issuer)
+            guard url.isFitForAuthorization else {
+                throw HTTPFailure(.invalidURL, "it must begin with https://")
+            }
+            if url.fragment != nil || url.target.utf8.contains(UInt8(ascii: "?")) {
+                throw HTTPFailure(.invalidURL, "it must have neither query nor fragment")
+            }
+            let path = url.target.hasSuffix("/") ? String(url.target.dropLast()) : url.target
+            var targets = [
+                "/.well-known/oauth-authorization-server\(path)", "\(path)/.well-known/openid-configuration",
+            ]
+            if !path.isEmpty { targets.append("/.well-known/openid-configuration\(path)") }
+            return targets.map { target in
+                var place = url
+                place.target = target
+                return place
+            }
+        } catch {
+            throw OAuthFailure(
+                .config, "invalid_issuer", "\(FieldRules.shown(issuer)) cannot be an issuer: \(error.message)")
+        }
+    }
+}
+
+extension HTTPURL {
+    /// Whether secrets may be sent there, and people: under TLS, or without leaving this machine.
+    package var isFitForAuthorization: Bool {
+        guard socketPath == nil else { return false }
+        return scheme == .https || (scheme == .http && isLocal)
+    }
+}
+
+extension JSONLimits {
+    /// For documents of authorization servers.
+    package static var small: JSONLimits {
+        var limits = JSONLimits()
+        limits.depth = 16
+        limits.tokens = 20_000
+        limits.members = 1000
+        limits.hasLongIntegers = true
+        return limits
+    }
+}
+
+extension JSONValue {
+    /// A number of seconds, which some servers write as a string; nil for anything else.
+    package var seconds: Double? {
+        let number = number ?? string.flatMap { Double($0) }
+        return number.flatMap { $0.isFinite ? $0 : nil }
+    }
+}
