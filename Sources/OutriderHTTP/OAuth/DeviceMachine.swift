@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import OutriderJSON
+
+/// What a server answers to a device that wants to log in (RFC 8628 section 3.2).
+package struct DeviceAuthorization: Sendable, Equatable {
+    package var deviceCode: Secret
+    /// What a person types in.
+    package var userCode: String
+    /// Where he does so; https, or this machine.
+    package var verification: String
+    /// The same with the code in it.
+    package var completeVerification: String?
+    /// Seconds from the answer on, 1 to 86,400.
+    package var lifetime: Double
+    /// Seconds between polls, 1 to 60; 5 if the server does not say.
+    package var interval: Double
+
+    /// Throws `config` that names the member which is wrong.
+    package init(answer: [UInt8]) throws(OAuthFailure) {
+        guard case .object(let members)? = try? JSONParser.parse(answer, limits: .small) else {
+            throw Self.fault("is no JSON object")
+        }
+        deviceCode = Secret(try Self.text("device_code", members, most: 4096))
+        userCode = try Self.text("user_code", members, most: 64)
+        // some servers spell it so
+        let name = members["verification_uri"] == nil ? "verification_url" : "verification_uri"
+        verification = try Self.place(name, members)
+        completeVerification =
+            members["verification_uri_complete"] == nil ? nil : try Self.place("verification_uri_complete", members)
+        lifetime = min(max(1, members["expires_in"]?.seconds ?? 600), 86_400)
+        interval = min(max(1, members["interval"]?.seconds ?? 5), 60)
+    }
+
+    private static func text(_ name: String, _ members: JSONObject, most: Int) throws(OAuthFailure) -> String {
+        guard let text = members[name]?.string, (1...most).contains(text.utf8.count),
+            text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+        else { throw fault("has no usable \(name)") }
+        return text
+    }
+
+    private static func place(_ name: String, _ members: JSONObject) throws(OAuthFailure) -> String {
+        let text = try text(name, members, most: 2048)
+        guard let url = try? HTTPURL(parsing: text), url.isFitForAuthorization else {
+            throw fault("has a \(name) that is no https URL")
+        }
+        return text
+    }
+
+    private static func fault(_ what: String) -> OAuthFailure {
+        OAuthFailure(.config, "malformed_answer", "the answer of the device authorization endpoint \(what)")
+    }
+}
+
+/// When a device asks whether somebody has approved it (RFC 8628 section 3.5).
+package struct DeviceMachine: Sendable {
+    package enum Action: Sendable, Equatable {
+        /// Ask at that time, and not before.
+        case poll(at: Double)
+        /// It is over then, and asking is of no use before.
+        case expire(at: Double)
+        case end(OAuthFailure)
+    }
+
+    private let end: Double
+    private var interval: Double
+
+    /// - Parameter now: seconds of a clock that does not stand still while the machine sleeps.
+    package init(_ answer: DeviceAuthorization, now: Double) {
+        end = now + answer.lifetime
+        interval = answer.interval
+    }
+
+    package func begin(now: Double) -> Action { next(now, after: interval) }
+
+    /// A poll did not bring tokens.
+    package mutating func failed(_ failure: OAuthFailure, now: Double) -> Action {
+        switch failure.reason {
+        case "authorization_pending": return next(now, after: interval)
+        case "slow_down":
+            interval += 5
+            return next(now, after: interval)
+        default:
+            guard failure.kind == .temporary || failure.kind == .unknownOutcome else { return .end(failure) }
+            // a server that does not answer is asked less often from then on
+            interval = min(interval * 2, max(60, interval))
+            return next(now, after: max(interval, min(failure.retryAfter ?? 0, 300)))
+        }
+    }
+
+    private func next(_ now: Double, after seconds: Double) -> Action {
+        now + seconds < end ? .poll(at: now + seconds) : .expire(at: end)
+    }
+
+    package static let expired = OAuthFailure(
+        .needsLogin, "expired_token", "nobody approved the device in time: log in again")
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import OutriderJSON
+
+/// One attempt to log in by an authorization code (RFC 6749 section 4.1): what was asked, to which the answer must fit.
+///
+/// State, verifier, nonce, issuer and redirect URI belong together, and are used once.
+package struct LoginAttempt: Sendable {
+    /// What somebody who asks may add to what the standards ask for.
+    package struct Wishes: Sendable {
+        /// In place of the credential's own.
+        package var scope: [String]?
+        /// Further parameters, such as `prompt` or `login_hint`; none of those that are ours.
+        package var parameters: [(name: String, value: String)] = []
+
+        package init() {}
+    }
+
+    /// What was asked for.
+    package let scope: [String]
+    /// Where the answer goes, as it was told to the server.
+    package let redirect: String
+    package let state: Secret
+    /// Nil where no ID token is asked for.
+    package let nonce: String?
+    /// Where a browser has to go.
+    package let url: String
+
+    private let issuer: String?
+    private let mustNameIssuer: Bool
+    private let pkce: PKCE
+
+    /// How many random bytes it takes.
+    package static let randomBytes = 64
+
+    /// - Parameters:
+    ///   - mustNameIssuer: the server says that it names itself in its answers (RFC 9207 section 3).
+    ///   - random: `randomBytes` of them, that nobody can guess.
+    /// - Throws: `config`, where the credential or a wish does not fit.
+    package init(
+        _ spec: CredentialSpec, redirect: String, wishes: Wishes, mustNameIssuer: Bool, random: [UInt8]
+    ) throws(OAuthFailure) {
+        guard var url = spec.endpoints.authorization else {
+            throw OAuthFailure(
+                .config, "no_authorization_endpoint",
+                "\(FieldRules.shown(spec.name)) has no authorizationUrl: create it with one, or with an issuer")
+        }
+        if let name = wishes.parameters.map(\.name).first(where: Self.ours.contains) {
+            throw OAuthFailure(.config, "reserved_parameter", "the parameter \(name) is set by outrider itself")
+        }
+        self.redirect = redirect
+        issuer = spec.issuer
+        self.mustNameIssuer = mustNameIssuer
+        scope = wishes.scope ?? spec.scope
+        pkce = PKCE(random: Array(random.prefix(32)))
+        state = Secret(Base64.encodeForURL(Array(random.dropFirst(32).prefix(16))))
+        nonce = scope.contains("openid") ? Base64.encodeForURL(Array(random.dropFirst(48).prefix(16))) : nil
+
+        var pairs = [
+            (name: "response_type", value: "code"), (name: "client_id", value: spec.clientID),
+            (name: "redirect_uri", value: redirect), (name: "state", value: state.exposed),
+            (name: "code_challenge", value: pkce.challenge), (name: "code_challenge_method", value: PKCE.method),
+        ]
+        if !scope.isEmpty { pairs.append((name: "scope", value: scope.joined(separator: " "))) }
+        if let nonce { pairs.append((name: "nonce", value: nonce)) }
+        pairs += spec.resources.map { (name: "resource", value: $0) }
+        url.append(query: FormText.query(pairs + wishes.parameters))
+        self.url = url.description
+    }
+
+    private static let ours: Set<String> = [
+        "client_id", "client_secret", "code_challenge", "code_challenge_method", "nonce", "redirect_uri", "request",
+        "request_uri", "resource", "response_mode", "response_type", "scope", "state",
+    ]
+
+    /// The answer, as the browser was sent back with it: a URL, or what stands behind its path. Only what this attempt's
+    /// server can have said is believed; whose fault it was is judged after that.
+    ///
+    /// - Parameter keys: the issuer's JWK Set, if there was a nonce.
+    /// - Throws: why there is no code. `needsLogin` with the server's own `error` (RFC 6749 section 4.1.2.1), or with
+    ///   `state_mismatch`, `issuer_mismatch` or `malformed_answer`.
+    package func take(_ answer: String, keys: String?) throws(OAuthFailure) -> TokenRequest {
+        let form = Self.parameters(answer)
+        for name in ["state", "iss", "error", "code"] where form.all(name).count > 1 {
+            throw Self.failure("malformed_answer", "the answer says \(name) twice")
+        }
+        guard let given = form.all("state").first, Secret(given) == state else {
+            throw Self.failure("state_mismatch", "state did not match; someone else may have opened the address")
+        }
+        try checkIssuer(form.all("iss").first)
+        if let error = form.all("error").first { throw Self.refusal(error, form.all("error_description").first) }
+        guard let code = form.all("code").first, Self.isCode(code) else {
+            throw Self.failure("malformed_answer", "the answer holds neither a code nor an error")
+        }
+        return .authorizationCode(
+            code: Secret(code), verifier: pkce.verifier, redirect: redirect, nonce: nonce, keys: keys)
+    }
+
+    /// Servers are told apart by their issuers, so that none gets a code that another one gave (RFC 9207 section 2.4).
+    private func checkIssuer(_ given: String?) throws(OAuthFailure) {
+        guard let issuer else { return }
+        guard let given else {
+            if !mustNameIssuer { return }
+            throw Self.failure("issuer_mismatch", "the answer does not say which server it is from, as \(issuer) does")
+        }
+        if given != issuer {
+            throw Self.failure(
+                "issuer_mismatch", "the answer came from \(FieldRules.shown(given)), expected \(issuer)")
+        }
+    }
+
+    /// Those of the query and those of the fragment.
+    private static func parameters(_ answer: String) -> FormText {
+        let answer = String(decoding: answer.utf8.prefix(longest), as: UTF8.self)
+        let parts = answer.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = parts[0].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).dropFirst()
+        return FormText((query + parts.dropFirst()).joined(separator: "&"))
+    }
+
+    private static let longest = 1 << 16
+
+    private static func isCode(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 8192 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+
+    private static func refusal(_ error: String, _ description: String?) -> OAuthFailure {
+        let said = OAuthText.clean(description ?? "", most: 200)
+        return failure(
+            OAuthText.code(error),
+            "the server refused the login: \(OAuthText.code(error))\(said.isEmpty ? "" : " (\(said))")")
+    }
+
+    private static func failure(_ reason: String, _ message: String) -> OAuthFailure {
+        OAuthFailure(.needsLogin, reason, message)
+    }
+}
+
+/// Texts of servers, before people see them.
+package enum OAuthText {
+    /// An error code of RFC 6749 section 5.2, or what stands for one that is none.
+    package static func code(_ text: String) -> String {
+        let isCode = (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(FieldRules.isTokenByte)
+        return isCode ? text : "unknown_error"
+    }
+
+    /// Without what is no visible ASCII, and no longer than that.
+    package static func clean(_ text: String, most: Int) -> String {
+        String(decoding: text.utf8.lazy.filter { (0x20...0x7E).contains($0) }.prefix(most), as: UTF8.self)
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What a browser is answered that comes back from an authorization server to this machine (RFC 8252 section 7.3).
+///
+/// Any page in any browser can ask: only a GET of the one path, with the one Host, means anything, and only once. All the
+/// rest is 404 and changes nothing.
+package struct LoopbackMachine: Sendable {
+    /// What becomes of one request.
+    package struct Answer: Sendable, Equatable {
+        /// The whole response; the connection ends after it.
+        package var bytes: [UInt8]
+        /// What stood behind the question mark, if this was the answer that is waited for.
+        package var query: String?
+    }
+
+    /// A head may have so many bytes; codes may be long.
+    package static let longestHead = 16 << 10
+
+    private let path: String
+    private let hosts: [String]
+    private var isOver = false
+
+    /// - Parameters:
+    ///   - path: begins with a slash.
+    ///   - host: as the redirect URI has it, without the port.
+    package init(path: String, host: String, port: Int) {
+        self.path = path
+        // a browser leaves out the port that goes without saying
+        hosts = ["\(host):\(port)"] + (port == 80 ? [host] : [])
+    }
+
+    /// A request up to the empty line, or as much of it as there may be.
+    package mutating func take(head: [UInt8]) -> Answer {
+        guard !isOver, let query = query(head) else { return Answer(bytes: Self.nothing, query: nil) }
+        isOver = true
+        return Answer(bytes: Self.page(succeeded: FormText(query).all("code").count == 1), query: query)
+    }
+
+    /// Nil for what is none of our business.
+    private func query(_ head: [UInt8]) -> String? {
+        let text = String(decoding: head, as: UTF8.self)
+        let lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)
+        guard let first = lines.first, text.hasSuffix("\r\n\r\n") else { return nil }
+        let words = first.split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 3, words[0] == "GET", words[2] == "HTTP/1.1" else { return nil }
+        let fields = lines.dropFirst().compactMap { HTTPFields.Field(line: String($0)) }
+        let named = fields.filter { HTTPFields.same($0.name, "host") }
+        guard named.count == 1, hosts.contains(named[0].value.lowercased()) else { return nil }
+        let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        guard target[0] == path else { return nil }
+        return target.count == 2 ? String(target[1]) : ""
+    }
+
+    // MARK: pages
+
+    private static let nothing = response("404 Not Found", "text/plain; charset=utf-8", "Nothing is here.\n")
+
+    private static func page(succeeded: Bool) -> [UInt8] {
+        let (title, text) =
+            succeeded
+            ? ("Almost there", "Outrider has the answer. You can close this window and go back to your program.")
+            : ("Not logged in", "The login did not succeed. Your program knows why; you can close this window.")
+        return response(
+            "200 OK", "text/html; charset=utf-8",
+            """
+            <!doctype html><html lang="en"><meta charset="utf-8"><title>\(title)</title>
+            <body><h1>\(title)</h1><p>\(text)</p></body></html>
+
+            """)
+    }
+
+    private static func response(_ status: String, _ type: String, _ body: String) -> [UInt8] {
+        Array(
+            """
+            HTTP/1.1 \(status)\r
+            Content-Type: \(type)\r
+            Content-Length: \(body.utf8.count)\r
+            Cache-Control: no-store\r
+            Content-Security-Policy: default-src 'none'\r
+            Referrer-Policy: no-referrer\r
+            X-Content-Type-Options: nosniff\r
+            Connection: close\r
+            \r
+            \(body)
+            """.utf8)
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Testing
+
+@testable import OutriderHTTP
+
+/// Logging in by an authorization code: what is asked, and which answers are believed.
+@Suite struct LoginAttemptTests {
+    private static let random = (0..<UInt8(LoginAttempt.randomBytes)).map { $0 &* 37 &+ 11 }
+
+    private static func attempt(
+        issuer: String? = nil, mustNameIssuer: Bool = false, wishes: LoginAttempt.Wishes = .init(),
+        change: (inout CredentialSpec) -> Void = { _ in }
+    ) throws -> LoginAttempt {
+        var spec = try OAuthFormTests.spec()
+        spec.endpoints.authorization = try HTTPURL(parsing: "https://as.example/authorize?tenant=1")
+        spec.issuer = issuer
+        change(&spec)
+        return try LoginAttempt(
+            spec, redirect: "http://127.0.0.1:9/cb", wishes: wishes, mustNameIssuer: mustNameIssuer, random: random)
+    }
+
+    private static func asked(_ attempt: LoginAttempt) throws -> FormText {
+        FormText(try #require(attempt.url.split(separator: "?").last))
+    }
+
+    @Test func `the URL asks for a code with a challenge, and keeps what the endpoint says`() throws {
+        var wishes = LoginAttempt.Wishes()
+        wishes.parameters = [("prompt", "consent"), ("login_hint", "a b@c")]
+        let attempt = try Self.attempt(wishes: wishes) { $0.resources = ["https://api.example", "urn:x"] }
+        #expect(attempt.url.hasPrefix("https://as.example/authorize?tenant=1&response_type=code&"))
+        let asked = try Self.asked(attempt)
+        #expect(asked.all("client_id") == ["cli"])
+        #expect(asked.all("redirect_uri") == ["http://127.0.0.1:9/cb"])
+        #expect(asked.all("scope") == ["read write"])
+        #expect(asked.all("state") == [attempt.state.exposed])
+        #expect(attempt.state.exposed.utf8.count == 22)
+        #expect(asked.all("code_challenge").first?.utf8.count == 43)
+        #expect(asked.all("code_challenge_method") == ["S256"])
+        #expect(asked.all("resource") == ["https://api.example", "urn:x"])
+        #expect(asked.all("prompt") == ["consent"])
+        #expect(asked.all("login_hint") == ["a b@c"])
+        #expect(asked.all("nonce") == [])
+    }
+
+    @Test func `openid brings a nonce`() throws {
+        let attempt = try Self.attempt { $0.scope = ["openid"] }
+        let nonce = try #require(attempt.nonce)
+        #expect(try Self.asked(attempt).all("nonce") == [nonce])
+        #expect(nonce != attempt.state.exposed)
+    }
+
+    @Test func `what is ours cannot be asked for by others`() throws {
+        var wishes = LoginAttempt.Wishes()
+        wishes.parameters = [("redirect_uri", "https://evil.example")]
+        let failure = #expect(throws: OAuthFailure.self) { try Self.attempt(wishes: wishes) }
+        #expect(failure?.reason == "reserved_parameter")
+        let other = #expect(throws: OAuthFailure.self) { try Self.attempt { $0.endpoints.authorization = nil } }
+        #expect(other?.reason == "no_authorization_endpoint")
+    }
+
+    @Test("a code is taken from query and fragment, and from what stands there alone", arguments: ["?", "#"])
+    func code(mark: String) throws {
+        let attempt = try Self.attempt()
+        let request = try attempt.take(
+            "http://127.0.0.1:9/cb\(mark)code=c%2F1&state=\(attempt.state.exposed)&session_state=x", keys: nil)
+        guard case .authorizationCode(let code, _, let redirect, let nonce, _) = request else {
+            Issue.record("\(request)")
+            return
+        }
+        #expect(code.exposed == "c/1")
+        #expect(redirect == "http://127.0.0.1:9/cb")
+        #expect(nonce == nil)
+    }
+
+    /// S stands for the state that was asked with.
+    @Test(
+        "an answer that does not fit is refused, and says why",
+        arguments: [
+            ("?code=c", "state_mismatch"),
+            ("", "state_mismatch"),
+            ("?code=c&state=evil", "state_mismatch"),
+            ("?code=c&state=", "state_mismatch"),
+            ("?code=c&state=S0", "state_mismatch"),
+            ("?error=access_denied", "state_mismatch"),
+            ("?error=access_denied&state=S", "access_denied"),
+            ("#error=access_denied&state=S", "access_denied"),
+            ("?error=a%22b&state=S", "unknown_error"),
+            ("?state=S", "malformed_answer"),
+            ("?state=S&code=", "malformed_answer"),
+            ("?state=S&code=a%0Ab", "malformed_answer"),
+            ("?state=S&state=S&code=c", "malformed_answer"),
+            ("?state=S&code=c&code=d", "malformed_answer"),
+            ("?state=S&code=c#code=c", "malformed_answer"),
+            ("?state=S&code=c&iss=https://as.example&iss=https://as.example", "malformed_answer"),
+            ("?state=S&code=c&iss=https://evil.example", "issuer_mismatch"),
+            ("?state=S&code=c&iss=https://as.example/", "issuer_mismatch"),
+            ("?state=S&error=access_denied&iss=https://evil.example", "issuer_mismatch"),
+            ("?state=S&code=c", "issuer_mismatch"),
+        ])
+    func refused(answer: String, reason: String) throws {
+        let attempt = try Self.attempt(issuer: "https://as.example", mustNameIssuer: answer == "?state=S&code=c")
+        let written = answer.replacing("state=S", with: "state=\(attempt.state.exposed)")
+        let failure = #expect(throws: OAuthFailure.self) {
+            try attempt.take("http://127.0.0.1:9/cb\(written)", keys: nil)
+        }
+        #expect(failure?.reason == reason, "\(answer)")
+        #expect(failure?.kind == .needsLogin)
+    }
+
+    @Test func `a server that names itself is believed, and one that need not may be silent`() throws {
+        let attempt = try Self.attempt(issuer: "https://as.example", mustNameIssuer: true)
+        let state = attempt.state.exposed
+        #expect(throws: Never.self) {
+            _ = try attempt.take("?code=c&state=\(state)&iss=https%3A%2F%2Fas.example", keys: nil)
+        }
+        #expect(throws: Never.self) {
+            _ = try Self.attempt(issuer: "https://as.example").take("?code=c&state=\(state)", keys: nil)
+        }
+    }
+
+    @Test func `what a server says of a refusal is shown, but for what is no text`() throws {
+        let attempt = try Self.attempt()
+        let said = "no%0d%0a%1b%5b31mway" + String(repeating: "y", count: 500)
+        let failure = #expect(throws: OAuthFailure.self) {
+            try attempt.take("?error=access_denied&error_description=\(said)&state=\(attempt.state.exposed)", keys: nil)
+        }
+        #expect(failure?.message.contains("access_denied (no[31mwayy") == true)
+        #expect((failure?.message.utf8.count ?? .max) < 300)
+    }
+
+    @Test func `no noise makes a code of what is none`() throws {
+        let attempt = try Self.attempt()
+        let samples = ["http://127.0.0.1:9/cb?code=c&state=\(attempt.state.exposed)", "?error=x&state=y#code=z"]
+        for answer in Mutations(of: samples, count: 3000, seed: 9, spice: "?#&=%+") {
+            guard let request = try? attempt.take(answer, keys: nil) else { continue }
+            #expect(answer.contains("state=\(attempt.state.exposed)"), "\(request)")
+        }
+    }
+}

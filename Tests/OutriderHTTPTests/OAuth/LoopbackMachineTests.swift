@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import Testing
+
+/// What a browser is answered that comes back after a login.
+@Suite struct LoopbackMachineTests {
+    private static func machine(port: Int = 4321) -> LoopbackMachine {
+        LoopbackMachine(path: "/a1b2", host: "127.0.0.1", port: port)
+    }
+
+    private static func head(_ line: String, _ fields: [String] = ["Host: 127.0.0.1:4321"]) -> [UInt8] {
+        Array(([line] + fields + ["", ""]).joined(separator: "\r\n").utf8)
+    }
+
+    @Test func `the one request that is waited for is answered with a page, once`() {
+        var machine = Self.machine()
+        let answer = machine.take(head: Self.head("GET /a1b2?code=SECRET&state=s HTTP/1.1"))
+        #expect(answer.query == "code=SECRET&state=s")
+        let text = String(decoding: answer.bytes, as: UTF8.self)
+        #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(text.contains("\r\nReferrer-Policy: no-referrer\r\n"))
+        #expect(text.contains("\r\nConnection: close\r\n"))
+        #expect(text.contains("\r\nCache-Control: no-store\r\n"))
+        #expect(!text.contains("SECRET"))
+        let again = machine.take(head: Self.head("GET /a1b2?code=SECRET&state=s HTTP/1.1"))
+        #expect(again.query == nil)
+        #expect(again.bytes.starts(with: "HTTP/1.1 404 ".utf8))
+    }
+
+    @Test func `a refusal has another page`() {
+        var (machine, other) = (Self.machine(), Self.machine())
+        let refused = machine.take(head: Self.head("GET /a1b2?error=access_denied&state=s HTTP/1.1"))
+        #expect(refused.query == "error=access_denied&state=s")
+        #expect(String(decoding: refused.bytes, as: UTF8.self).contains("Not logged in"))
+        #expect(other.take(head: Self.head("GET /a1b2 HTTP/1.1")).query == "")
+    }
+
+    @Test(
+        "anything else is 404 and changes nothing",
+        arguments: [
+            ("GET / HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("GET /favicon.ico HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("GET /a1b2/?code=c HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("GET /A1B2?code=c HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("GET /a1b2%3Fcode=c HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("GET http://127.0.0.1:4321/a1b2?code=c HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("HEAD /a1b2?code=c HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("POST /a1b2?code=c HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("OPTIONS /a1b2?code=c HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("get /a1b2?code=c HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("GET /a1b2?code=c HTTP/1.0", ["Host: 127.0.0.1:4321"]),
+            ("GET  /a1b2?code=c HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("GET /a1b2?code=c", ["Host: 127.0.0.1:4321"]),
+            ("", ["Host: 127.0.0.1:4321"]),
+            ("GET /a1b2?code=c HTTP/1.1", []),
+            ("GET /a1b2?code=c HTTP/1.1", ["Host: evil.example:4321"]),
+            ("GET /a1b2?code=c HTTP/1.1", ["Host: localhost:4321"]),
+            ("GET /a1b2?code=c HTTP/1.1", ["Host: 127.0.0.1"]),
+            ("GET /a1b2?code=c HTTP/1.1", ["Host: 127.0.0.1:4321", "Host: evil.example"]),
+            ("GET /a1b2?code=c HTTP/1.1", ["X-Host: 127.0.0.1:4321"]),
+        ])
+    func nothing(line: String, fields: [String]) {
+        var machine = Self.machine()
+        let answer = machine.take(head: Self.head(line, fields))
+        #expect(answer.query == nil)
+        #expect(answer.bytes.starts(with: "HTTP/1.1 404 ".utf8))
+        #expect(machine.take(head: Self.head("GET /a1b2?code=c HTTP/1.1")).query == "code=c")
+    }
+
+    @Test func `a head that does not end is none`() {
+        var machine = Self.machine()
+        #expect(machine.take(head: Array("GET /a1b2?code=c HTTP/1.1\r\nHost: 127.0.0.1:4321\r\n".utf8)).query == nil)
+        #expect(machine.take(head: []).query == nil)
+    }
+
+    @Test func `on port 80 the browser does not name the port`() {
+        var machine = Self.machine(port: 80)
+        #expect(machine.take(head: Self.head("GET /a1b2?code=c HTTP/1.1", ["Host: 127.0.0.1"])).query == "code=c")
+    }
+
+    @Test func `no noise passes for the answer`() {
+        let good = String(decoding: Self.head("GET /a1b2?code=c HTTP/1.1"), as: UTF8.self)
+        for text in Mutations(of: [good], count: 3000, seed: 4, spice: " \r\n:?/") {
+            var machine = Self.machine()
+            let answer = machine.take(head: Array(text.utf8))
+            if answer.query != nil { #expect(text.hasPrefix("GET /a1b2") && text.lowercased().contains("host:")) }
+        }
+    }
+}
