@@ -16,6 +16,8 @@ package struct ExchangeMoment: Sendable {
     package var request: Attempt
     /// Of the answer, if one arrived.
     package var head: ExchangeHead?
+    /// When the last sending began.
+    package var sent = ContinuousClock.now
 }
 
 /// How the engine asks a client's code, one question at a time. An exchange without one asks nobody, at no cost.

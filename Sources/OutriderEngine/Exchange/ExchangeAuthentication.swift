@@ -31,6 +31,7 @@ extension ExchangeRunner {
         _ attempt: Attempt, by authenticator: Authenticator, _ number: Int
     ) async throws(HTTPFailure) -> Attempt {
         sentAs = nil
+        sentAt = .now
         bodyProof = nil
         guard !attempt.fields.contains("Authorization") else { return attempt }
         if number != signedAttempt {
@@ -102,7 +103,7 @@ extension ExchangeRunner {
         guard let name = authenticator.callback, let advisor = exchange.advisor else { return nil }
         let moment = ExchangeMoment(
             exchange: exchange, attempt: number, retries: exchange.snapshot.retries, redirects: hops, request: attempt,
-            head: ExchangeHead(answer))
+            head: ExchangeHead(answer), sent: sentAt)
         exchange.hold()
         defer { exchange.release() }
         return await advisor.challenge(name, question, moment)

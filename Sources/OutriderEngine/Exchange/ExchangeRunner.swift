@@ -30,6 +30,8 @@ struct ExchangeRunner: ~Copyable {
     var nextSignature: Signature?
     /// How the last one was.
     var sentAs: SentSignature?
+    /// When that began.
+    var sentAt = ContinuousClock.now
     /// The attempt that has told its authenticator so.
     var signedAttempt = 0
     /// What the server says of the body that is coming.

@@ -136,7 +136,9 @@ package struct AuthenticationMachine: Sendable {
         let origin = pending.url.securityOrigin
         own.removeAll { $0.origin == origin }
         own.append(Own(credential: credential, origin: origin, isKept: isKept))
-        return sign(pending, &spaces, clientNonce) ?? .leave
+        guard let step = sign(pending, &spaces, clientNonce) else { return .leave }
+        if isKept, case .sign(let signature) = step { spaces.tries(signature, at: pending.url) }
+        return step
     }
 
     /// The server did not refuse what was sent.

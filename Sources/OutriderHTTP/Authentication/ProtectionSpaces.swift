@@ -66,12 +66,16 @@ package struct ProtectionSpaces: Sendable {
 
     /// Spaces that are remembered; beyond that, the one that was not used for longest is forgotten.
     package static let mostLearned = 256
+    /// Credentials that have not proved right yet; beyond that, the oldest goes.
+    package static let mostTried = 16
     /// Credentials that are kept; beyond that, the oldest of those that were found out goes.
     package static let mostKept = 256
 
     /// Those that were given, then those that were kept.
     package private(set) var entries: [Entry]
     private let given: Int
+    /// Those that are to be kept once they prove right: all may try them.
+    private var tried: [Entry] = []
     /// The last one was used last.
     private var learned: [Learned] = []
 
@@ -80,7 +84,7 @@ package struct ProtectionSpaces: Sendable {
         given = entries.count
     }
 
-    package var isEmpty: Bool { entries.isEmpty && learned.isEmpty }
+    package var isEmpty: Bool { entries.isEmpty && tried.isEmpty && learned.isEmpty }
 
     // MARK: before anybody asks
 
@@ -128,7 +132,7 @@ package struct ProtectionSpaces: Sendable {
     ///
     /// - Parameter realm: nil for any.
     package func candidates(_ url: HTTPURL, realm: String?, source: ChallengeSource) -> [UserCredential] {
-        let fitting = entries.filter { entry in
+        let fitting = (entries + tried).filter { entry in
             entry.isFor(url, source) && (realm == nil || entry.realm == nil || entry.realm == realm)
         }
         let ranked = fitting.enumerated().sorted { one, other in
@@ -174,6 +178,7 @@ package struct ProtectionSpaces: Sendable {
     /// The server accepted the signature of a request to that URL.
     package mutating func proved(_ signature: Signature, at url: HTTPURL) {
         let index = learned.lastIndex { $0.space == signature.space && $0.credential == signature.credential }
+        if tried.contains(where: { $0.isLike(signature) }) { keep(signature, at: url) }
         switch (signature.proof, index) {
         case (.basic, let index?) where learned[index].digest == nil:
             let folder = url.folder
@@ -192,7 +197,10 @@ package struct ProtectionSpaces: Sendable {
     }
 
     /// The server did not believe it: it is not sent again unasked.
-    package mutating func refused(_ signature: Signature) { forget(signature.space, signature.credential) }
+    package mutating func refused(_ signature: Signature) {
+        tried.removeAll { $0.isLike(signature) }
+        forget(signature.space, signature.credential)
+    }
 
     /// `nextnonce`: the nonce of the space from now on (RFC 7616 section 3.5). The first one that is told for a nonce counts,
     /// since many requests may be told each its own.
@@ -208,12 +216,17 @@ package struct ProtectionSpaces: Sendable {
         }
     }
 
+    /// A credential that is to be kept once it proves right: until then others may use it as well, and need not ask.
+    package mutating func tries(_ signature: Signature, at url: HTTPURL) {
+        tried.removeAll { $0.isLike(signature) }
+        if tried.count >= Self.mostTried { tried.removeFirst() }
+        tried.append(Entry(signature, at: url))
+    }
+
     /// Keeps a credential that proved right, for all of its origin's realm.
     package mutating func keep(_ signature: Signature, at url: HTTPURL) {
-        var root = url
-        root.target = "/"
-        let space = signature.space
-        let entry = Entry(signature.credential, for: root, realm: space.realm, source: space.source)
+        tried.removeAll { $0.isLike(signature) }
+        let entry = Entry(signature, at: url)
         // another password for the same is the newer one
         entries =
             entries.prefix(given)
@@ -231,6 +244,20 @@ package struct ProtectionSpaces: Sendable {
 
     private mutating func forget(_ space: ProtectionSpace, _ credential: UserCredential) {
         learned.removeAll { $0.space == space && $0.credential == credential }
+    }
+}
+
+extension ProtectionSpaces.Entry {
+    /// For all of the realm.
+    fileprivate init(_ signature: Signature, at url: HTTPURL) {
+        var root = url
+        root.target = "/"
+        self.init(signature.credential, for: root, realm: signature.space.realm, source: signature.space.source)
+    }
+
+    fileprivate func isLike(_ signature: Signature) -> Bool {
+        source == signature.space.source && origin == signature.space.origin && realm == signature.space.realm
+            && credential == signature.credential
     }
 }
 

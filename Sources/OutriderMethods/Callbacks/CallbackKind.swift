@@ -53,4 +53,7 @@ enum CallbackKind: String, Sendable, CaseIterable {
 extension RPCError {
     /// What went wrong with a question, as the layer below a failure.
     var underlying: HTTPFailure.Underlying { HTTPFailure.Underlying(.callback, code, message) }
+
+    /// Whether a question went wrong for a reason of whom it was asked for: no time left, or cancelled.
+    var isOfAsker: Bool { code == Code.callbackTimedOut.rawValue || code == Code.cancelled.rawValue }
 }

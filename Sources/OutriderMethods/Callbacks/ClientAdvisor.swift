@@ -17,6 +17,8 @@ final class ClientAdvisor: ExchangeAdvisor {
         var isAskedOnce = false
         /// What is to be encoded; nil for an adapter.
         var parameters: JSONValue?
+        /// Where it is asked for credentials once for many requests.
+        var desk: ChallengeDesk?
     }
 
     /// The code of one request, by the keys under which the engine asks for it.
@@ -112,8 +114,21 @@ final class ClientAdvisor: ExchangeAdvisor {
         _ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment
     ) async -> GivenCredential? {
         let content = CallbackQuestion.Content.challenge(question, moment.request, moment.head)
-        let answer: ChallengeAnswer?? = try? await askIfPossible(.challenge, code(name), moment, content)
-        return answer??.given
+        var code = code(name)
+        guard let desk = code.desk, let offer = question.offers.first else { return nil }
+        let space = ProtectionSpace(question.source, of: question.url, realm: offer.realm)
+        return await desk.credential(
+            for: space, sentAt: moment.sent, within: code.spec.timeout, asker.asker.engine
+        ) { seconds in
+            code.spec.timeout = seconds
+            do throws(RPCError) {
+                let answer: ChallengeAnswer = try await self.answer(.challenge, code, moment, content)
+                return .some(answer.given)
+            } catch {
+                // whoever waits as well may have more time, or not be cancelled
+                return error.isOfAsker ? nil : .some(nil)
+            }
+        }
     }
 
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {

@@ -85,7 +85,8 @@ struct RequestAssembly {
             spec.download = DownloadSpec(wishes)
         }
         if let challenge = codes.challenge {
-            plan.challenge = book.add(ClientAdvisor.Code(spec: challenge, asker: asker))
+            let desk = call.scope.desks.desk(of: challenge.name, session: session?.title)
+            plan.challenge = book.add(ClientAdvisor.Code(spec: challenge, asker: asker, desk: desk))
         }
         guard let retry = codes.retry else { return }
         let key = book.add(ClientAdvisor.Code(spec: retry, asker: asker))

@@ -18,6 +18,8 @@ package final class ClientScope: ConnectionScope {
     let sessions = NameTable()
     /// What this client is to decide, for `events.next` without a request.
     let inbox = EventQueue()
+    /// Where its code is asked for credentials.
+    let desks = ChallengeDesks()
     let routers: RouterTable
     /// Who it is, for those who watch.
     let owner: MonitorOwner

@@ -59,7 +59,8 @@ struct SessionParameters: Sendable {
         if let limits { settings.spec.limits = limits.limits }
         if let credentials { settings.credentials = credentials.map(\.entry) }
         if let challenge {
-            settings.challengeCode = ClientAdvisor.Code(spec: challenge.spec, asker: Asker(call))
+            settings.challengeCode = ClientAdvisor.Code(
+                spec: challenge.spec, asker: Asker(call), desk: ChallengeDesk())
         }
         guard let interceptors else { return }
         let interceptor = try interceptors.resolved(call)

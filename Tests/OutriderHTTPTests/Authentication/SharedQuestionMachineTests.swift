@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import Testing
+
+/// Asking once for many.
+@Suite struct SharedQuestionMachineTests {
+    private typealias Machine = SharedQuestionMachine<String>
+
+    private static func space(_ realm: String = "a") throws -> ProtectionSpace {
+        ProtectionSpace(.origin, of: try HTTPURL(parsing: "http://127.0.0.1/"), realm: realm)
+    }
+
+    private static func shown(_ step: Machine.Step) -> String {
+        switch step {
+        case .ask: "ask"
+        case .wait: "wait"
+        case .take(let answer): answer
+        }
+    }
+
+    @Test func `the first one asks, the others wait, and all of them are told [M15]`() throws {
+        var machine = Machine()
+        let space = try Self.space()
+        let steps = (1...3).map { Self.shown(machine.wants($0, space, sentAt: 0, now: 1)) }
+        #expect(steps == ["ask", "wait", "wait"])
+        #expect(machine.answered(space, "ada", now: 2) == [2, 3])
+    }
+
+    @Test func `each realm and each origin has a question of its own [M15]`() throws {
+        var machine = Machine()
+        let other = ProtectionSpace(.origin, of: try HTTPURL(parsing: "http://127.0.0.1:81/"), realm: "a")
+        let spaces = [try Self.space(), try Self.space("b"), other]
+        let steps = spaces.enumerated().map { Self.shown(machine.wants($0.offset, $0.element, sentAt: 0, now: 1)) }
+        #expect(steps == ["ask", "ask", "ask"])
+    }
+
+    @Test func `who was sent before an answer came takes it, who was sent later asks [M15]`() throws {
+        var machine = Machine()
+        let space = try Self.space()
+        _ = machine.wants(1, space, sentAt: 0, now: 1)
+        _ = machine.answered(space, "ada", now: 2)
+        #expect(Self.shown(machine.wants(2, space, sentAt: 1.9, now: 3)) == "ada")
+        #expect(Self.shown(machine.wants(3, space, sentAt: 2.1, now: 3)) == "ask")
+    }
+
+    @Test func `a password that was refused is asked for again by all of them together [M15]`() throws {
+        var machine = Machine()
+        let space = try Self.space()
+        _ = machine.wants(1, space, sentAt: 0, now: 1)
+        _ = machine.wants(2, space, sentAt: 0, now: 1)
+        _ = machine.answered(space, "wrong", now: 2)
+        #expect(Self.shown(machine.wants(1, space, sentAt: 2, now: 3)) == "ask")
+        #expect(machine.answered(space, "right", now: 4) == [])
+        #expect(Self.shown(machine.wants(2, space, sentAt: 2, now: 5)) == "right")
+    }
+
+    @Test func `when the one that asks gives up, the next one asks [M15]`() throws {
+        var machine = Machine()
+        let space = try Self.space()
+        for id in 1...4 { _ = machine.wants(id, space, sentAt: 0, now: 1) }
+        #expect(machine.gaveUp(2, space) == nil)
+        #expect(machine.gaveUp(1, space) == 3)
+        #expect(machine.answered(space, "ada", now: 2) == [4])
+        #expect(machine.gaveUp(9, space) == nil)
+    }
+
+    @Test func `answers are forgotten after a while, and there are never many`() throws {
+        var machine = Machine()
+        let space = try Self.space()
+        _ = machine.wants(1, space, sentAt: 0, now: 0)
+        _ = machine.answered(space, "ada", now: 1)
+        #expect(Self.shown(machine.wants(2, space, sentAt: 0, now: Machine.patience + 2)) == "ask")
+        _ = machine.gaveUp(2, space)
+        for number in 0...Machine.mostKnown {
+            let one = try Self.space("realm \(number)")
+            _ = machine.wants(number, one, sentAt: 0, now: 1000)
+            _ = machine.answered(one, "ada", now: 1000 + Double(number) / 1000)
+        }
+        #expect(Self.shown(machine.wants(7, try Self.space("realm 0"), sentAt: 0, now: 1001)) == "ask")
+        #expect(Self.shown(machine.wants(8, try Self.space("realm 1"), sentAt: 0, now: 1001)) == "ada")
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func `in any order of events one asks at a time and nobody waits for nothing [M15]`(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        var machine = Machine()
+        let space = try Self.space()
+        var asking: Int?
+        var waiting: Set<Int> = []
+        for id in 0..<20_000 {
+            let now = Double(id)
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0...1:
+                switch machine.wants(id, space, sentAt: now - Double.random(in: 0...9, using: &random), now: now) {
+                case .ask:
+                    #expect(asking == nil)
+                    asking = id
+                case .wait:
+                    #expect(asking != nil)
+                    waiting.insert(id)
+                case .take: #expect(asking == nil)
+                }
+            case 2:
+                guard asking != nil else { continue }
+                #expect(Set(machine.answered(space, "\(id)", now: now)) == waiting)
+                (asking, waiting) = (nil, [])
+            case 3:
+                guard let id = asking else { continue }
+                asking = machine.gaveUp(id, space)
+                #expect((asking == nil) == waiting.isEmpty)
+                if let asking { #expect(waiting.remove(asking) != nil) }
+            default:
+                guard let id = waiting.randomElement(using: &random) else { continue }
+                waiting.remove(id)
+                #expect(machine.gaveUp(id, space) == nil)
+            }
+        }
+    }
+}
