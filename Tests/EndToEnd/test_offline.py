@@ -7,6 +7,7 @@ import time
 import contract
 import pytest
 from asking import get, result
+from monitoring import pulled, subscribe, topics
 from offline import island
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -61,6 +62,13 @@ def test_a_network_that_does_not_come_leaves_the_failure_as_it_was(alone):
     for offline in ({"wait": 0.1}, {"wait": 0}, False):
         response = get(alone.wire, alone.url, interceptors=[{"offline": offline}])
         assert response["error"]["code"] == 1412 and response["attempts"] == 1
+
+
+def test_waiting_for_a_network_is_told_once(alone):
+    """However often it is looked for. [X8] [W2]"""
+    subscription = subscribe(alone.wire, "request.offline", "request.finished", pull=True)
+    get(alone.wire, alone.url, interceptors=[{"offline": {"wait": 0.1}}])
+    assert topics(pulled(alone.wire, subscription)) == ["request.offline", "request.finished"]
 
 
 def test_waiting_for_a_network_can_be_cancelled(alone):

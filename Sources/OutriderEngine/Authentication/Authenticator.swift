@@ -43,10 +43,12 @@ final class Authenticator: Sendable {
 
     func challenged(
         _ offers: [Challenge], by source: ChallengeSource, at url: HTTPURL, sent: Signature?
-    ) -> AuthenticationMachine.Step {
+    ) -> (AuthenticationMachine.Step, isRefusal: Bool) {
         let nonce = Self.clientNonce()
         return both { machine, spaces in
-            machine.challenged(offers, by: source, at: url, sent: sent, &spaces, clientNonce: nonce)
+            let before = machine.failures
+            let step = machine.challenged(offers, by: source, at: url, sent: sent, &spaces, clientNonce: nonce)
+            return (step, machine.failures > before)
         }
     }
 

@@ -78,6 +78,7 @@ extension DownloadRun {
                 try file.publish(to: place)
                 return place.path
             }
+            exchange.tell(.downloadMoved) { .file(path: path, size: Int64(size)) }
             let body =
                 isTemporary
                 ? KeptBody(file: path, size: size, quota: quota, contentType: contentType)
@@ -97,6 +98,7 @@ extension DownloadRun {
         if isKept(after: failure, file) {
             await background { _ = file.save() }
             ending.resumeData = file.journal.resumeData
+            exchange.tell(.downloadKept) { .partial(path: file.path, file.held.count, of: total) }
             return
         }
         let (stage, isMoveFault) = (state.withLock { $0.stage }, failure.kind.isAboutPlace)

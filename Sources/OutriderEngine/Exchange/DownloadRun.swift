@@ -117,6 +117,7 @@ final class DownloadRun: Sendable {
             state.isResumable = opened.hasSome
             state.total = opened.hasSome ? opened.file.journal.version.total : nil
         }
+        exchange.tell(.downloadOpened) { .partial(path: opened.file.path, opened.file.held.count, of: total) }
     }
 
     /// What to ask for, where some is there and can be gone on with; nil for the whole.

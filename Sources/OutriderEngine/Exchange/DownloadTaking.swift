@@ -30,6 +30,10 @@ extension DownloadRun {
 
     /// Clears the file for something new, or sees to it that there is room for the rest.
     private func begin(_ file: PartialFile, _ fresh: ResourceVersion?, url: String) async throws(HTTPFailure) {
+        let before = file.held.count
+        if fresh != nil, before > 0 {
+            exchange.tell(.downloadRestarted) { .partial(path: file.path, before, of: total) }
+        }
         let algorithms = Set(state.withLock { $0.checksums }.map(\.algorithm))
         try await offLoop { () throws(HTTPFailure) in
             if let fresh {
@@ -46,6 +50,9 @@ extension DownloadRun {
             state.received = file.held.count
         }
         exchange.continues(at: file.held.count)
+        if file.held.count > 0 {
+            exchange.tell(.downloadResumed) { .partial(path: file.path, file.held.count, of: total) }
+        }
         guard let total else { return }
         try await offLoop { () throws(HTTPFailure) in try file.checkRoom(for: max(0, total &- file.held.count)) }
     }
@@ -173,8 +180,21 @@ extension DownloadRun {
         }
         let declared = wishes.checksDigests ? Checksum.declared(body.trailers, isWhole: false) : []
         let checksums = state.withLock { $0.checksums } + declared
-        if !checksums.isEmpty { try await offLoop { () throws(HTTPFailure) in try file.check(checksums) } }
+        if !checksums.isEmpty { try await verify(file, checksums) }
         _ = advanced(by: 0)
+    }
+}
+
+extension DownloadRun {
+    private func verify(_ file: PartialFile, _ checksums: [Checksum]) async throws(HTTPFailure) {
+        let number = exchange.attemptNumber
+        do throws(HTTPFailure) {
+            try await offLoop { () throws(HTTPFailure) in try file.check(checksums) }
+        } catch {
+            exchange.tell(.downloadVerified) { .outcome(error, attempt: number) }
+            throw error
+        }
+        exchange.tell(.downloadVerified) { .outcome(nil, attempt: number) }
     }
 }
 

@@ -260,6 +260,7 @@ extension ExchangeRunner {
     /// again.
     private mutating func untilOnline(_ wait: Double) async -> RetryVerdict {
         guard let url = attempt?.url else { return .doNotRetry }
+        if offlineSince == nil { exchange.tell(.requestOffline) { .attempt(exchange.attemptNumber) } }
         let since = offlineSince ?? .now
         offlineSince = since
         let left = wait - (ContinuousClock.now - since).seconds

@@ -53,6 +53,7 @@ extension ExchangeRunner {
         outgoing.login = Login(chosen.credential, chosen.scheme)
         sentAs = SentSignature(signature: chosen, answer: answer)
         exchange.sends(outgoing)
+        exchange.tell(.credentialUsed) { .credential(chosen, attempt: number) }
         return outgoing
     }
 
@@ -62,18 +63,33 @@ extension ExchangeRunner {
         return hash
     }
 
+    /// Somebody wants to know who asks, whether or not there is anything to say.
+    func tellChallenge(_ answer: AttemptResponse, by source: ChallengeSource) {
+        guard let url = attempt?.url else { return }
+        exchange.tell(.challengeReceived) {
+            let challenges = ChallengeScanner.challenges(in: answer.fields.all(source.challengeField))
+            let offers = AuthenticationOffer.ranked(challenges, from: url)
+            return .challenge(offers, url: url.description, attempt: exchange.attemptNumber)
+        }
+    }
+
     /// Whether the answer asks who is asking, and the request is to be sent once more to say so.
     mutating func isChallenged(
         _ answer: AttemptResponse, _ attempt: Attempt, by authenticator: Authenticator, _ number: Int
     ) async throws(HTTPFailure) -> Bool {
         guard !attempt.fields.contains("Authorization") else { return false }
         guard answer.status == 401 else {
-            try await accepted(answer, attempt, authenticator)
+            try await accepted(answer, attempt, authenticator, number)
             return false
         }
         let offers = ChallengeScanner.challenges(in: answer.fields.all(ChallengeSource.origin.challengeField))
-        var step = authenticator.challenged(offers, by: .origin, at: attempt.url, sent: sentAs?.signature)
+        var (step, isRefusal) = authenticator.challenged(
+            offers, by: .origin, at: attempt.url, sent: sentAs?.signature)
+        if isRefusal, let sentAs { exchange.tell(.credentialRefused) { .credential(sentAs.signature, attempt: number) } }
         if case .ask(let question) = step {
+            exchange.tell(.challengeAsked) {
+                .challenge(question.offers, url: question.url.description, attempt: number)
+            }
             step = authenticator.answered(await credential(for: question, answer, attempt, authenticator, number))
         }
         guard case .sign(let signature) = step else { return false }
@@ -134,7 +150,7 @@ extension ExchangeRunner {
 
     /// Throws `serverAuthenticationFailed`; the answer is kept, without its body.
     private mutating func accepted(
-        _ answer: AttemptResponse, _ attempt: Attempt, _ authenticator: Authenticator
+        _ answer: AttemptResponse, _ attempt: Attempt, _ authenticator: Authenticator, _ number: Int
     ) async throws(HTTPFailure) {
         guard let sentAs else { return }
         let info = AuthenticationInfo(answer.fields.all(ChallengeSource.origin.infoField))
@@ -149,6 +165,7 @@ extension ExchangeRunner {
             }
         }
         authenticator.accepted(sentAs.signature, at: attempt.url, info)
+        exchange.tell(.credentialAccepted) { .credential(sentAs.signature, attempt: number) }
     }
 }
 

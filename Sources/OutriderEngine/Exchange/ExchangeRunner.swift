@@ -256,6 +256,7 @@ struct ExchangeRunner: ~Copyable {
         exchange.tell(.attemptAnswered) {
             .head(status: answer.status, version: answer.version, answer.fields, attempt: exchange.attemptNumber)
         }
+        if let source = ChallengeSource(status: answer.status) { tellChallenge(answer, by: source) }
     }
 
     /// Where it is now: the request's URL, unless something led elsewhere.

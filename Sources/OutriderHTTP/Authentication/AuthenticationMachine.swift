@@ -90,6 +90,9 @@ package struct AuthenticationMachine: Sendable {
         for index in own.indices where own[index].origin == nil { own[index].origin = origin }
     }
 
+    /// Credentials that were refused in this exchange so far.
+    package var failures: Int { refusals.count }
+
     /// Whether the request has something to say that it has not been asked for yet.
     package func mayBeAsked(at url: HTTPURL, _ spaces: ProtectionSpaces) -> Bool {
         asks || credential(at: url) != nil || !spaces.candidates(url, realm: nil, source: .origin).isEmpty
@@ -212,7 +215,7 @@ package struct AuthenticationMachine: Sendable {
         self.pending = pending
         return .ask(
             AuthenticationQuestion(
-                source: pending.source, url: pending.url, offers: offers, failures: refusals.count,
+                source: pending.source, url: pending.url, offers: offers, failures: failures,
                 username: pending.sent?.credential.username))
     }
 

@@ -27,6 +27,14 @@ package enum MonitorDetail: Sendable {
     case parsed(String, size: Int, handler: String?, HTTPFailure?)
     case handle(String, size: Int?)
     case callback(Question)
+    /// What a server would accept, the strongest first.
+    case challenge([AuthenticationOffer], url: String, attempt: Int)
+    case credential(Signature, attempt: Int)
+    /// A file that is being written, and how much of it is there.
+    case partial(path: String, Int64, of: Int64?)
+    case file(path: String, size: Int64)
+    /// A stream, bytes of it or of an item in it, and what is wrong with that.
+    case item(stream: String, size: Int, HTTPFailure?)
 
     /// How a request ended.
     package struct Finish: Sendable {

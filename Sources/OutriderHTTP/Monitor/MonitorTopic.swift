@@ -3,16 +3,20 @@
 
 /// Something that happens on the way of a request and that others may watch. `schema/topics.json` describes each.
 ///
-/// The order is that of a request's life; each has one bit of a `TopicSet`.
+/// The order is that of a request's life; each has one bit of a `TopicSet`, of which there are 64.
 package enum MonitorTopic: UInt8, Sendable, CaseIterable {
     case requestCreated, requestUnbuilt
     case uploadPrepared, uploadFailed, uploadOpened, uploadRepeated
     case requestResumed, requestSuspended, requestCancelled
     case requestAdapted, requestAdaptationFailed, requestQueued, requestPrepared
+    case credentialUsed
     case attemptCreated, attemptFailedEarly, attemptResumed, attemptSuspended, attemptCancelled
     case attemptQueued, attemptConnecting, attemptConnected
     case attemptBodySent, attemptInformed, attemptAnswered, attemptReceived, attemptMeasured, attemptCompleted
-    case requestRedirected, requestValidated, requestRetrying, requestFinished, requestParsed
+    case challengeReceived, challengeAsked, credentialRefused, credentialAccepted
+    case downloadOpened, downloadResumed, downloadRestarted, downloadVerified, downloadMoved, downloadKept
+    case streamOpened, streamItem, streamPaused, streamResumed, streamEnded
+    case requestRedirected, requestValidated, requestOffline, requestRetrying, requestFinished, requestParsed
     case requestDetached, requestAdopted, requestForgotten
     case responseStored, responseReleased
     case callbackAsked, callbackAnswered, callbackFailed
@@ -39,7 +43,7 @@ package enum MonitorTopic: UInt8, Sendable, CaseIterable {
         switch self {
         case .requestFinished, .requestRetrying, .callbackFailed, .sessionCreated, .sessionClosed: .info
         case .attemptResumed, .attemptSuspended, .attemptCancelled, .attemptBodySent, .attemptReceived,
-            .attemptConnecting:
+            .attemptConnecting, .streamItem, .streamPaused, .streamResumed:
             .trace
         default: .debug
         }

@@ -85,22 +85,9 @@ struct CallbackQuestion: JSONEncodable, Sendable {
             writer.member("suggestedFilename", file.suggestedName)
         case .challenge(let question, let attempt, let head):
             Self.encode(attempt, head, to: &writer)
-            writer.member("offers", question.offers.map(OfferShape.init))
+            writer.member("offers", question.offers.map { OfferShape(offer: $0) })
             writer.member("failures", question.failures)
             writer.member("username", question.username)
-        }
-    }
-
-    /// One way of saying who asks.
-    private struct OfferShape: JSONEncodable {
-        var offer: AuthenticationOffer
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("scheme", offer.scheme.rawValue)
-                writer.member("realm", offer.realm)
-                writer.member("algorithm", offer.digest?.algorithm.rawValue)
-            }
         }
     }
 

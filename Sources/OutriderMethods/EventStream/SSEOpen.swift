@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
@@ -87,7 +88,7 @@ struct SSEOpen: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> StreamOpen.Result {
-        let hub = StreamHub(call.peer)
+        let hub = StreamHub(call.peer, monitor: call.scope.service.engine.monitor)
         let outlet = StreamOutlet(hub)
         let memory = EventStreamMemory(lastEventID: params.lastEventID ?? "")
         let source = EventSource(hub, outlet, params.policy, memory)

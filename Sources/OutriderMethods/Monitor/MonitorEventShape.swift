@@ -104,6 +104,27 @@ struct MonitorDetailShape: JSONEncodable {
             writer.member("handle", handle)
             writer.member("size", size)
         case .callback(let question): Self.encode(question, to: &writer)
+        case .challenge(let offers, let url, let attempt):
+            Self.number(attempt, to: &writer)
+            writer.member("url", mask.url(url))
+            writer.member("offers", offers.map { OfferShape(offer: $0, mask: mask) })
+        case .credential(let signature, let attempt):
+            Self.number(attempt, to: &writer)
+            writer.member("scheme", signature.scheme.rawValue)
+            writer.member("realm", mask.name(signature.space.realm))
+            writer.member("username", mask.name(signature.credential.username))
+            writer.member("unasked", signature.isEarly)
+        case .partial(let path, let count, let total):
+            writer.member("path", mask.name(path))
+            writer.member("completed", count)
+            writer.member("total", total)
+        case .file(let path, let size):
+            writer.member("path", mask.name(path))
+            writer.member("size", size)
+        case .item(let stream, let size, let failure):
+            writer.member("handle", stream)
+            writer.member("size", size)
+            encode(failure, to: &writer)
         }
     }
 

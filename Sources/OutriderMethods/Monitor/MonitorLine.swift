@@ -66,6 +66,14 @@ struct MonitorLine: LogLine {
             "\(question.method) \(question.name)\(Self.nth(question.attempt))"
                 + (question.seconds.map { " in \(Self.text($0)) s" } ?? "")
                 + (question.problem.map { ": \($0)" } ?? "")
+        case .challenge(let offers, let url, let attempt):
+            offers.map(\.scheme.rawValue).joined(separator: " or ") + " for \(self.url(url))\(Self.nth(attempt))"
+        case .credential(let signature, let attempt):
+            signature.scheme.rawValue + (signature.isEarly ? " unasked" : "") + Self.nth(attempt)
+        case .partial(_, let count, let total): "\(count)\(total.map { " of \($0)" } ?? "") bytes"
+        case .file(_, let size): "\(size) bytes"
+        case .item(let stream, let size, let failure):
+            "\(stream), \(size) bytes" + (failure.map { ", \(words($0))" } ?? "")
         }
     }
 

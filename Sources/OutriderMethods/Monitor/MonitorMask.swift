@@ -28,6 +28,9 @@ enum MonitorMask: Sendable {
             })
     }
 
+    /// What a user, a realm or a file is called.
+    func name(_ text: String) -> String { self == .log ? SecretFields.mask : text }
+
     /// In the log without what a client's own code said, and without what programs may want to know beside the code.
     func failure(_ failure: HTTPFailure) -> HTTPFailure {
         guard self == .log else { return failure }

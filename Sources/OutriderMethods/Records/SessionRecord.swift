@@ -33,11 +33,16 @@ final class SessionRecord: Holdable {
     let session: Session
     let keeper: CredentialKeeper
     private let contents: Mutex<SessionSettings>
+    private let service: Service
+    /// Whoever made it.
+    private let owner: MonitorOwner
 
-    init(_ settings: SessionSettings, name: String?, isShared: Bool, _ engine: Engine) {
+    init(_ settings: SessionSettings, name: String?, isShared: Bool, _ scope: ClientScope) {
         label = name
         self.isShared = isShared
-        session = Session(settings.spec.limits, engine)
+        service = scope.service
+        owner = scope.owner
+        session = Session(settings.spec.limits, service.engine)
         keeper = CredentialKeeper(settings.credentials)
         contents = Mutex(settings)
     }
@@ -59,13 +64,15 @@ final class SessionRecord: Holdable {
     /// Its requests are cancelled by the client's end, if it is theirs; it only lives as long as they may need it.
     var isAwaited: Bool { true }
 
-    func close() { session.close(HTTPFailure(.sessionDeinitialized, "the session ended with the client that made it")) }
-}
+    func close() {
+        session.close(HTTPFailure(.sessionDeinitialized, "the session ended with the client that made it"))
+        tell(.sessionClosed, owner)
+    }
 
-extension SessionRecord {
-    func tell(_ topic: MonitorTopic, _ scope: ClientScope) {
-        let subject = MonitorSubject(session: title, owner: scope.owner, isShared: isShared)
-        scope.service.monitors.tell(topic, subject) { .handle(handle.name, size: nil) }
+    /// What becomes of it by whose doing.
+    func tell(_ topic: MonitorTopic, _ owner: MonitorOwner) {
+        let subject = MonitorSubject(session: title, owner: owner, isShared: isShared)
+        service.monitors.tell(topic, subject) { .handle(handle.name, size: nil) }
     }
 }
 

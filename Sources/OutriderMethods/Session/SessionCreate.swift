@@ -41,7 +41,7 @@ struct SessionCreate: Method {
         var settings = SessionSettings()
         try params.session.apply(to: &settings, isShared: params.isShared, call)
         let record = SessionRecord(
-            settings, name: params.label, isShared: params.isShared, scope.service.engine)
+            settings, name: params.label, isShared: params.isShared, scope)
         let directory = params.isShared ? scope.service.sessions : scope.sessions
         if let name = params.label, !directory.add(record, as: name) {
             throw RPCError(
@@ -55,7 +55,7 @@ struct SessionCreate: Method {
             if let name = params.label { directory.remove(record, as: name) }
             throw error
         }
-        record.tell(.sessionCreated, scope)
+        record.tell(.sessionCreated, scope.owner)
         return Result(session: record.handle)
     }
 }

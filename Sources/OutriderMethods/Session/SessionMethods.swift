@@ -67,7 +67,7 @@ struct SessionUpdate: Method {
         var settings = record.settings
         try params.changes.apply(to: &settings, isShared: record.isShared, call)
         record.update(settings, replacesCredentials: params.changes.hasCredentials)
-        record.tell(.sessionUpdated, call.scope)
+        record.tell(.sessionUpdated, call.scope.owner)
         return SessionInfoShape(record, call.scope)
     }
 }
@@ -173,7 +173,7 @@ struct SessionClose: Method {
         if params.cancels {
             record.session.close(HTTPFailure(.sessionInvalidated, "the session was closed"))
         }
-        record.tell(.sessionClosed, scope)
+        record.tell(.sessionClosed, scope.owner)
         return JSONNothing()
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
 import OutriderHTTP
 import OutriderRPC
 import Synchronization
@@ -101,6 +102,7 @@ extension ReadStream {
             contents.withLock { $0.pipe = nil }
             handles.remove(handle)
             pipe.finish()
+            tellEnd()
             return .over
         }
         return pipe.hasRoom ? .hungry : .full

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
@@ -23,6 +24,8 @@ package final class ReadStream: Holdable {
         /// Somebody is giving it bytes; and others came meanwhile, who leave theirs to him.
         var isCarrying = false
         var carriesAgain = false
+        /// Its end was told to those who watch.
+        var isToldOver = false
         /// An event is on its way into the queue.
         var isSending = false
         var closers: [CheckedContinuation<Void, Never>] = []
@@ -100,8 +103,28 @@ package final class ReadStream: Holdable {
                 }
             return (outcome, before == nil ? contents.machine.failure : nil)
         }
+        if case .piece(let piece, let isEnd, _)? = outcome {
+            tell(piece)
+            if isEnd { tellEnd() }
+        }
         if let ended { hub.left(self, ended) } else { hub.moved() }
         return outcome
+    }
+
+    // MARK: what is told to those who watch
+
+    private func tell(_ piece: StreamMachine.Piece) {
+        guard !piece.items.isEmpty else { return }
+        hub.tell(.streamItem) { .item(stream: handle.name, size: piece.bytes, piece.failure) }
+    }
+
+    /// It is over, for whatever reason: told once.
+    func tellEnd() {
+        let (isFirst, size, failure) = contents.withLock { contents in
+            defer { contents.isToldOver = true }
+            return (!contents.isToldOver, contents.machine.came, contents.machine.failure)
+        }
+        if isFirst { hub.tell(.streamEnded) { .item(stream: handle.name, size: size, failure) } }
     }
 
     /// Reads it as something else than bytes, from the first read on. Throws `wrongState` when it is too late.
@@ -152,6 +175,7 @@ package final class ReadStream: Holdable {
             return (!contents.isClosed, contents.pipe)
         }
         pipe?.abort()
+        tellEnd()
         data.ring()
         if isFirst { hub.left(self, nil) }
     }
@@ -207,7 +231,7 @@ package final class ReadStream: Holdable {
             case .stop: return .over
             case .send(let piece):
                 let isSent = await send(PieceEvent(self, piece), to: peer)
-                if !isSent { contents.withLock { $0.machine.lost(piece) } }
+                if isSent { tell(piece) } else { contents.withLock { $0.machine.lost(piece) } }
                 sent()
                 if !isSent { return .hungry }
             case .end(let sequence, let size):
@@ -217,6 +241,7 @@ package final class ReadStream: Holdable {
                     failure: failure.map { JSONText(written: JSONWriter.bytes(of: FailureShape($0))) })
                 _ = await send(event, to: peer)
                 sent()
+                tellEnd()
                 // unless everything ends, this one ended by itself
                 hub.left(self, failure)
                 return .over

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+package import OutriderEngine
 package import OutriderHTTP
 import OutriderJSON
 package import OutriderRPC
@@ -32,17 +33,23 @@ package final class StreamHub: Sendable {
         /// Nothing goes out before the reply that names the streams.
         var isHeld = true
         var isOver = false
+        /// The request whose body it is.
+        weak var exchange: Exchange?
     }
 
     private let peer: any Peer
+    private let monitor: Monitor?
     private let cancelsOnError: Bool
     private let contents = Mutex(Contents())
     /// Wakes the producer.
     private let bell = Bell()
 
-    /// - Parameter cancelsOnError: whether an item that is wrong ends all streams.
-    package init(_ peer: any Peer, cancelsOnError: Bool = false) {
+    /// - Parameters:
+    ///   - cancelsOnError: whether an item that is wrong ends all streams.
+    ///   - monitor: where it is said what happens; nil for nowhere.
+    package init(_ peer: any Peer, cancelsOnError: Bool = false, monitor: Monitor? = nil) {
         self.peer = peer
+        self.monitor = monitor
         self.cancelsOnError = cancelsOnError
     }
 
@@ -57,7 +64,17 @@ package final class StreamHub: Sendable {
         let stream = ReadStream(machine, look, of: self, in: call.scope.handles)
         try call.scope.handles.keep(stream, as: stream.handle)
         contents.withLock { $0.streams.append(stream) }
+        tell(.streamOpened) { .handle(stream.handle.name, size: nil) }
         return stream
+    }
+
+    /// What is told of its streams is about that request from now on.
+    func belongs(to exchange: Exchange) { contents.withLock { $0.exchange = exchange } }
+
+    /// Says what happens to a stream, if anybody wants to know. Not under a lock.
+    func tell(_ topic: MonitorTopic, _ detail: () -> MonitorDetail) {
+        guard let monitor, monitor.wants(topic), let exchange = contents.withLock({ $0.exchange }) else { return }
+        exchange.tell(topic, detail)
     }
 
     /// Forgets all streams, which nobody has heard of yet.
@@ -129,13 +146,21 @@ package final class StreamHub: Sendable {
 
     /// Delivers until every stream wants more.
     private func settle() async throws(HTTPFailure) {
+        var paused: [ReadStream] = []
         while true {
-            var isHungry = true
-            for stream in streams where await deliver(stream) == .full { isHungry = false }
+            var full: [ReadStream] = []
+            for stream in streams where await deliver(stream) == .full { full.append(stream) }
+            for stream in full where !paused.contains(where: { $0 === stream }) { tell(.streamPaused, stream) }
+            for stream in paused where !full.contains(where: { $0 === stream }) { tell(.streamResumed, stream) }
+            paused = full
             try check()
-            if isHungry { return }
+            if full.isEmpty { return }
             await bell.wait()
         }
+    }
+
+    private func tell(_ topic: MonitorTopic, _ stream: ReadStream) {
+        tell(topic) { .handle(stream.handle.name, size: nil) }
     }
 
     /// Delivers what is left of push streams, as far as there is credit for it, and waits for more of that.

@@ -216,6 +216,9 @@ package struct StreamMachine: ~Copyable {
         return bytes
     }
 
+    /// Bytes of the body that came so far.
+    package var came: Int { fed }
+
     /// Whether all that will come is delivered.
     package var isOver: Bool { phase == .done || (phase == .ended && held == 0) }
 

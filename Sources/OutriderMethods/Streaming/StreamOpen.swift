@@ -61,7 +61,8 @@ struct StreamOpen: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let hub = StreamHub(call.peer, cancelsOnError: params.cancelsOnError)
+        let hub = StreamHub(
+            call.peer, cancelsOnError: params.cancelsOnError, monitor: call.scope.service.engine.monitor)
         let outlet = StreamOutlet(hub)
         return try await StreamOpening(request: params.request, waits: params.wait != nil, hub: hub, outlet: outlet)
             .start(call) { () throws(RPCError) in

@@ -23,6 +23,7 @@ struct StreamOpening {
         let record = try await RequestRecord.make(
             request, call, isOfCall: false, eventsNameCall: waits, outlet: taker ?? outlet, guide: taker)
         let exchange = record.exchange
+        hub.belongs(to: exchange)
         hub.whenUnwanted { [weak exchange] in exchange?.end(with: $0) }
         let streams: [Handle<ReadStream>]
         do {
