@@ -85,7 +85,9 @@ extension ExchangeRunner {
         let offers = ChallengeScanner.challenges(in: answer.fields.all(ChallengeSource.origin.challengeField))
         var (step, isRefusal) = authenticator.challenged(
             offers, by: .origin, at: attempt.url, sent: sentAs?.signature)
-        if isRefusal, let sentAs { exchange.tell(.credentialRefused) { .credential(sentAs.signature, attempt: number) } }
+        if isRefusal, let signature = sentAs?.signature {
+            exchange.tell(.credentialRefused) { .credential(signature, attempt: number) }
+        }
         if case .ask(let question) = step {
             exchange.tell(.challengeAsked) {
                 .challenge(question.offers, url: question.url.description, attempt: number)

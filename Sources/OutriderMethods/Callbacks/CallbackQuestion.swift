@@ -85,7 +85,7 @@ struct CallbackQuestion: JSONEncodable, Sendable {
             writer.member("suggestedFilename", file.suggestedName)
         case .challenge(let question, let attempt, let head):
             Self.encode(attempt, head, to: &writer)
-            writer.member("offers", question.offers.map { OfferShape(offer: $0) })
+            writer.member("offers", question.offers.map { OfferShape($0) })
             writer.member("failures", question.failures)
             writer.member("username", question.username)
         }

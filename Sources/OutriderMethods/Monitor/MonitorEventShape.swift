@@ -107,7 +107,7 @@ struct MonitorDetailShape: JSONEncodable {
         case .challenge(let offers, let url, let attempt):
             Self.number(attempt, to: &writer)
             writer.member("url", mask.url(url))
-            writer.member("offers", offers.map { OfferShape(offer: $0, mask: mask) })
+            writer.member("offers", offers.map { OfferShape($0, realm: mask.name($0.realm)) })
         case .credential(let signature, let attempt):
             Self.number(attempt, to: &writer)
             writer.member("scheme", signature.scheme.rawValue)
