@@ -216,7 +216,7 @@ package struct AuthenticationMachine: Sendable {
         return .ask(
             AuthenticationQuestion(
                 source: pending.source, url: pending.url, offers: offers, failures: failures,
-                username: pending.sent?.credential.username))
+                refused: pending.sent?.credential))
     }
 
     private func signature(
@@ -270,6 +270,6 @@ package struct AuthenticationQuestion: Sendable {
     package var offers: [AuthenticationOffer]
     /// Credentials that were refused in this exchange so far.
     package var failures: Int
-    /// Of the last one.
-    package var username: String?
+    /// The last one.
+    package var refused: UserCredential?
 }

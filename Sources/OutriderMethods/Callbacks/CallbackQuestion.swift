@@ -87,7 +87,7 @@ struct CallbackQuestion: JSONEncodable, Sendable {
             Self.encode(attempt, head, to: &writer)
             writer.member("offers", question.offers.map { OfferShape($0) })
             writer.member("failures", question.failures)
-            writer.member("username", question.username)
+            writer.member("username", question.refused?.username)
         }
     }
 

@@ -118,7 +118,7 @@ final class ClientAdvisor: ExchangeAdvisor {
         guard let desk = code.desk, let offer = question.offers.first else { return nil }
         let space = ProtectionSpace(question.source, of: question.url, realm: offer.realm)
         return await desk.credential(
-            for: space, sentAt: moment.sent, within: code.spec.timeout, asker.asker.engine
+            for: space, sentAt: moment.sent, refused: question.refused, within: code.spec.timeout, asker.asker.engine
         ) { seconds in
             code.spec.timeout = seconds
             do throws(RPCError) {

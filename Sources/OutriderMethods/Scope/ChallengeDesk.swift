@@ -22,7 +22,7 @@ final class ChallengeDesk: Sendable {
     }
 
     private struct Contents: ~Copyable {
-        var machine = SharedQuestionMachine<GivenCredential?>()
+        var machine = SharedQuestionMachine()
         var waiters: [Int: Waiter] = [:]
         var nextID = 0
     }
@@ -33,16 +33,18 @@ final class ChallengeDesk: Sendable {
     ///
     /// - Parameters:
     ///   - sent: when the request was sent that was refused.
+    ///   - refused: with what it was signed.
     ///   - ask: asks, waiting for so many seconds at most; nil if there was no answer that others could use, either.
     func credential(
-        for space: ProtectionSpace, sentAt sent: ContinuousClock.Instant, within seconds: Double, _ engine: Engine,
-        ask: (Double) async -> GivenCredential??
+        for space: ProtectionSpace, sentAt sent: ContinuousClock.Instant, refused: UserCredential?,
+        within seconds: Double, _ engine: Engine, ask: (Double) async -> GivenCredential??
     ) async -> GivenCredential? {
         let began = ContinuousClock.now
         let (id, step) = contents.withLock { contents in
             contents.nextID &+= 1
             let id = contents.nextID
-            let step = contents.machine.wants(id, space, sentAt: Self.seconds(sent), now: Self.seconds(began))
+            let step = contents.machine.wants(
+                id, space, sentAt: Self.seconds(sent), refused: refused, now: Self.seconds(began))
             if case .wait = step { contents.waiters[id] = .coming }
             return (id, step)
         }
@@ -57,7 +59,7 @@ final class ChallengeDesk: Sendable {
         }
         if case .take(let given) = turn { return given }
         if case .ask = turn, left >= CallbackSpec.timeouts.lowerBound, let given = await ask(left) {
-            settle(space, given)
+            settle(space, given, refused)
             return given
         }
         giveUp(id, space)
@@ -99,9 +101,11 @@ final class ChallengeDesk: Sendable {
         continuation?.resume(returning: turn)
     }
 
-    private func settle(_ space: ProtectionSpace, _ given: GivenCredential?) {
-        let waiting = contents.withLock { $0.machine.answered(space, given, now: Self.seconds(.now)) }
-        for id in waiting { wake(id, .take(given)) }
+    private func settle(_ space: ProtectionSpace, _ given: GivenCredential?, _ refused: UserCredential?) {
+        let (waiting, shared) = contents.withLock { contents in
+            contents.machine.answered(space, given, refused: refused, now: Self.seconds(.now))
+        }
+        for id in waiting { wake(id, .take(shared)) }
     }
 
     private func giveUp(_ id: Int, _ space: ProtectionSpace) {

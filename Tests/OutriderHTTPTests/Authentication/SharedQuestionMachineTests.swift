@@ -6,7 +6,7 @@ import Testing
 
 /// Asking once for many.
 @Suite struct SharedQuestionMachineTests {
-    private typealias Machine = SharedQuestionMachine<String>
+    private typealias Machine = SharedQuestionMachine
 
     private static func space(_ realm: String = "a") throws -> ProtectionSpace {
         ProtectionSpace(.origin, of: try HTTPURL(parsing: "http://127.0.0.1/"), realm: realm)
@@ -16,16 +16,25 @@ import Testing
         switch step {
         case .ask: "ask"
         case .wait: "wait"
-        case .take(let answer): answer
+        case .take(let given): shown(given)
         }
     }
+
+    private static func shown(_ given: GivenCredential?) -> String { given?.credential.password ?? "nothing" }
+
+    private static func given(_ password: String) -> GivenCredential {
+        GivenCredential(UserCredential("ada", password), isKept: true)
+    }
+
+    private static let wrong = given("wrong")
 
     @Test func `the first one asks, the others wait, and all of them are told [M15]`() throws {
         var machine = Machine()
         let space = try Self.space()
         let steps = (1...3).map { Self.shown(machine.wants($0, space, sentAt: 0, now: 1)) }
         #expect(steps == ["ask", "wait", "wait"])
-        #expect(machine.answered(space, "ada", now: 2) == [2, 3])
+        let (waiting, given) = machine.answered(space, Self.given("ada"), now: 2)
+        #expect(waiting == [2, 3] && Self.shown(given) == "ada")
     }
 
     @Test func `each realm and each origin has a question of its own [M15]`() throws {
@@ -40,7 +49,7 @@ import Testing
         var machine = Machine()
         let space = try Self.space()
         _ = machine.wants(1, space, sentAt: 0, now: 1)
-        _ = machine.answered(space, "ada", now: 2)
+        _ = machine.answered(space, Self.given("ada"), now: 2)
         #expect(Self.shown(machine.wants(2, space, sentAt: 1.9, now: 3)) == "ada")
         #expect(Self.shown(machine.wants(3, space, sentAt: 2.1, now: 3)) == "ask")
     }
@@ -50,10 +59,32 @@ import Testing
         let space = try Self.space()
         _ = machine.wants(1, space, sentAt: 0, now: 1)
         _ = machine.wants(2, space, sentAt: 0, now: 1)
-        _ = machine.answered(space, "wrong", now: 2)
-        #expect(Self.shown(machine.wants(1, space, sentAt: 2, now: 3)) == "ask")
-        #expect(machine.answered(space, "right", now: 4) == [])
-        #expect(Self.shown(machine.wants(2, space, sentAt: 2, now: 5)) == "right")
+        _ = machine.answered(space, Self.given("wrong"), now: 2)
+        let refused = Self.wrong.credential
+        #expect(Self.shown(machine.wants(1, space, sentAt: 2.1, refused: refused, now: 3)) == "ask")
+        #expect(machine.answered(space, Self.given("right"), refused: refused, now: 4).waiting == [])
+        #expect(Self.shown(machine.wants(2, space, sentAt: 2.2, refused: refused, now: 5)) == "right")
+    }
+
+    @Test func `a password that is given again though it was refused is tried by nobody who is on the way [M15]`() throws
+    {
+        var machine = Machine()
+        let space = try Self.space()
+        let refused = Self.wrong.credential
+        _ = machine.wants(1, space, sentAt: 0, now: 1)
+        _ = machine.answered(space, Self.wrong, now: 2)
+        // one took it at once, and is sent only later
+        #expect(Self.shown(machine.wants(2, space, sentAt: 0, now: 2.1)) == "wrong")
+        #expect(Self.shown(machine.wants(1, space, sentAt: 2.2, refused: refused, now: 3)) == "ask")
+        #expect(Self.shown(machine.wants(3, space, sentAt: 0, now: 3.1)) == "wait")
+        let (waiting, given) = machine.answered(space, Self.wrong, refused: refused, now: 4)
+        #expect(waiting == [3] && given == nil)
+        #expect(Self.shown(machine.wants(4, space, sentAt: 0, now: 4.1)) == "nothing")
+        #expect(Self.shown(machine.wants(2, space, sentAt: 4.2, refused: refused, now: 5)) == "nothing")
+        // a new request may be told something else, or that it has become right
+        #expect(Self.shown(machine.wants(5, space, sentAt: 6, now: 7)) == "ask")
+        _ = machine.wants(6, space, sentAt: 6, now: 7)
+        #expect(Self.shown(machine.answered(space, Self.wrong, now: 8).given) == "wrong")
     }
 
     @Test func `when the one that asks gives up, the next one asks [M15]`() throws {
@@ -62,7 +93,7 @@ import Testing
         for id in 1...4 { _ = machine.wants(id, space, sentAt: 0, now: 1) }
         #expect(machine.gaveUp(2, space) == nil)
         #expect(machine.gaveUp(1, space) == 3)
-        #expect(machine.answered(space, "ada", now: 2) == [4])
+        #expect(machine.answered(space, Self.given("ada"), now: 2).waiting == [4])
         #expect(machine.gaveUp(9, space) == nil)
     }
 
@@ -70,13 +101,13 @@ import Testing
         var machine = Machine()
         let space = try Self.space()
         _ = machine.wants(1, space, sentAt: 0, now: 0)
-        _ = machine.answered(space, "ada", now: 1)
+        _ = machine.answered(space, Self.given("ada"), now: 1)
         #expect(Self.shown(machine.wants(2, space, sentAt: 0, now: Machine.patience + 2)) == "ask")
         _ = machine.gaveUp(2, space)
-        for number in 0...Machine.mostKnown {
+        for number in 0...Machine.mostKept {
             let one = try Self.space("realm \(number)")
             _ = machine.wants(number, one, sentAt: 0, now: 1000)
-            _ = machine.answered(one, "ada", now: 1000 + Double(number) / 1000)
+            _ = machine.answered(one, Self.given("ada"), now: 1000 + Double(number) / 1000)
         }
         #expect(Self.shown(machine.wants(7, try Self.space("realm 0"), sentAt: 0, now: 1001)) == "ask")
         #expect(Self.shown(machine.wants(8, try Self.space("realm 1"), sentAt: 0, now: 1001)) == "ada")
@@ -104,7 +135,7 @@ import Testing
                 }
             case 2:
                 guard asking != nil else { continue }
-                #expect(Set(machine.answered(space, "\(id)", now: now)) == waiting)
+                #expect(Set(machine.answered(space, Self.given("\(id)"), now: now).waiting) == waiting)
                 (asking, waiting) = (nil, [])
             case 3:
                 guard let id = asking else { continue }

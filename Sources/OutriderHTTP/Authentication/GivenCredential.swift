@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-package import OutriderHTTP
-
 /// A credential that the client's code gave.
 package struct GivenCredential: Sendable {
     package var credential: UserCredential
