@@ -11,6 +11,7 @@ package final class Engine: Sendable {
     package let settings: EngineSettings
     private let surroundings: Surroundings
     private let fields: HTTPFields
+    private let group: any EventLoopGroup
 
     /// - Parameters:
     ///   - fields: what every request gets unless it says otherwise, such as User-Agent.
@@ -20,6 +21,7 @@ package final class Engine: Sendable {
     ) {
         self.settings = settings
         self.fields = fields
+        self.group = group
         let executors = LoopExecutors(group)
         surroundings = Surroundings(
             transport: transport, loopTransport: transport as? any LoopTransport,
@@ -88,6 +90,13 @@ package final class Engine: Sendable {
     ) async throws(HTTPFailure) -> EncodedForm {
         try await EncodedForm.make(
             form, destination, BodyStore(quota: quota, workspace: surroundings.workspace))
+    }
+
+    /// Waits for a browser that comes back from a login; `arrived` hears, once, what it brings.
+    func listen(
+        _ wishes: LoopbackWishes, arrived: @escaping @Sendable (String) -> Void
+    ) async throws(OAuthFailure) -> LoopbackListener {
+        try await LoopbackListener.open(wishes, group: group, arrived: arrived)
     }
 
     /// Forgets something later: runs short work once after so many seconds. Cancel it when it has lost its purpose.

@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+/// Where a browser is waited for that comes back from a login.
+package struct LoopbackWishes: Sendable, Equatable {
+    /// As the redirect URI has it: "127.0.0.1", or "localhost" for servers that know no other. Either way only 127.0.0.1
+    /// is listened on.
+    package var host = "127.0.0.1"
+    /// 0 for any that is free.
+    package var port = 0
+    /// With its slash.
+    package var path: String
+
+    package init(path: String) { self.path = path }
+}
+
 /// What a browser is answered that comes back from an authorization server to this machine (RFC 8252 section 7.3).
 ///
 /// Any page in any browser can ask: only a GET of the one path, with the one Host, means anything, and only once. All the

@@ -14,6 +14,8 @@ package final class Service: Sendable {
     /// Who watches what happens.
     package let monitors: any ServiceMonitors
     let callbacks = CallbackTally()
+    /// What authorization servers publish.
+    let documents: ServerDocuments
     /// Closes the connections to servers that lie idle.
     let flush: @Sendable () -> Void
     /// Routers that all connections share.
@@ -26,6 +28,7 @@ package final class Service: Sendable {
         pool: @escaping @Sendable () async -> PoolCounts
     ) {
         self.engine = engine
+        documents = ServerDocuments(engine)
         self.monitors = monitors
         self.flush = flush
         self.pool = pool

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+import Synchronization
+
+/// Fetches what authorization servers publish: their metadata, which are remembered for a day, and their keys.
+package final class ServerDocuments: Sendable {
+    /// Metadata, and where they were found.
+    package struct Found: Sendable {
+        package var metadata: ServerMetadata
+        package var place: HTTPURL
+    }
+
+    private struct Known {
+        var found: Found
+        var at: ContinuousClock.Instant
+    }
+
+    private let engine: Engine
+    private let known = Mutex<[String: Known]>([:])
+
+    /// Seconds for one document.
+    private static let patience = 3.0
+    private static let lifetime = Duration.seconds(86_400)
+    private static let most = 64
+    private static let mostRedirects = 3
+
+    package init(_ engine: Engine) { self.engine = engine }
+
+    /// What an issuer says of itself.
+    ///
+    /// - Parameter fresh: ask again, though we know.
+    package func metadata(of issuer: String, fresh: Bool = false) async throws(OAuthFailure) -> Found {
+        if !fresh, let found = remembered(issuer) { return found }
+        var complaints: [String] = []
+        for place in try ServerMetadata.places(of: issuer) {
+            switch try await fetch(place) {
+            case .document(let bytes):
+                let found = Found(metadata: try ServerMetadata(bytes, issuer: issuer), place: place)
+                remember(found)
+                return found
+            case .nothing(let why): complaints.append("\(place): \(why)")
+            }
+        }
+        throw OAuthFailure(
+            .config, "no_metadata",
+            "\(FieldRules.shown(issuer)) publishes no metadata (\(complaints.joined(separator: "; "))): name its tokenUrl"
+        )
+    }
+
+    /// A JWK Set, as it was written.
+    package func keys(at place: HTTPURL) async throws(OAuthFailure) -> String {
+        switch try await fetch(place) {
+        case .document(let bytes): return String(decoding: bytes, as: UTF8.self)
+        case .nothing(let why):
+            throw OAuthFailure(.config, "no_keys", "the server's keys are not at \(place): \(why)")
+        }
+    }
+
+    // MARK: memory
+
+    private func remembered(_ issuer: String) -> Found? {
+        known.withLock { known in
+            guard let one = known[issuer], ContinuousClock.now - one.at < Self.lifetime else { return nil }
+            return one.found
+        }
+    }
+
+    private func remember(_ found: Found) {
+        known.withLock { known in
+            if known.count >= Self.most, let oldest = known.min(by: { $0.value.at < $1.value.at }) {
+                known[oldest.key] = nil
+            }
+            known[found.metadata.issuer] = Known(found: found, at: .now)
+        }
+    }
+
+    // MARK: network
+
+    private enum Answer {
+        case document([UInt8])
+        /// The server answered, but not with a document.
+        case nothing(String)
+    }
+
+    /// Follows redirects within the origin only: whoever names a server means that one.
+    private func fetch(_ place: HTTPURL) async throws(OAuthFailure) -> Answer {
+        var url = place
+        for _ in 0...Self.mostRedirects {
+            let outcome = try await get(url)
+            guard let head = outcome.head else { throw Self.unreachable(url, outcome.failure) }
+            if RedirectPolicy.redirects(head.status), let location = head.fields.first("Location") {
+                guard let next = try? url.resolve(reference: location), next.isSameOrigin(as: url) else {
+                    return .nothing("it redirects to another origin")
+                }
+                url = next
+                continue
+            }
+            guard head.status == 200 else { return .nothing("status \(head.status)") }
+            if let failure = outcome.failure { throw Self.unreachable(url, failure) }
+            guard case .memory(let bytes, _) = outcome.body, Self.isObject(bytes) else { return .nothing("no JSON") }
+            return .document(bytes)
+        }
+        return .nothing("too many redirects")
+    }
+
+    /// What pages in its place are not.
+    private static func isObject(_ bytes: [UInt8]) -> Bool {
+        bytes.first { $0 != 0x20 && !(0x09...0x0D).contains($0) } == UInt8(ascii: "{")
+    }
+
+    private func get(_ url: HTTPURL) async throws(OAuthFailure) -> ExchangeOutcome {
+        var spec = RequestSpec(url: url.description)
+        spec.fields.add("Accept", "application/json")
+        spec.timeouts.total = Self.patience
+        spec.wishes = ResponseWishes(maxBody: ServerMetadata.longest)
+        spec.plan.redirect = .none
+        if let file = engine.settings.caFile { spec.trust = .roots(file: file) }
+        let exchange = await engine.exchange(spec, quota: engine.makeQuota(), keepsBody: false)
+        exchange.start()
+        await withTaskCancellationHandler {
+            _ = await exchange.reached(.finish)
+        } onCancel: {
+            exchange.cancel()
+        }
+        guard let outcome = exchange.takeOutcome() else { throw Self.unreachable(url, nil) }
+        return outcome
+    }
+
+    private static func unreachable(_ url: HTTPURL, _ failure: HTTPFailure?) -> OAuthFailure {
+        OAuthFailure(
+            .temporary, "unreachable",
+            "\(url.origin) did not answer: \(failure?.message ?? "the request was cancelled")")
+    }
+}

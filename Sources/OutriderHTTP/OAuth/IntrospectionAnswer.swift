@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// What a server says of a token (RFC 7662 section 2.2).
+package struct IntrospectionAnswer: Sendable, Equatable {
+    package let isActive: Bool
+    /// All that it says.
+    package let document: JSONObject
+
+    /// Throws `temporary` for what is no such answer.
+    package init(_ bytes: [UInt8]) throws(OAuthFailure) {
+        guard case .object(let members)? = try? JSONParser.parse(bytes, limits: .small),
+            case .bool(let isActive)? = members["active"]
+        else {
+            throw OAuthFailure(
+                .temporary, "malformed_answer", "the introspection endpoint does not say whether the token is active")
+        }
+        self.isActive = isActive
+        document = members
+    }
+}

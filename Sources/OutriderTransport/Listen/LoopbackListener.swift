@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import NIOCore
+import NIOPosix
+package import OutriderHTTP
+import Synchronization
+
+/// Waits on this machine alone for the one request with which a browser comes back from a login; see LoopbackMachine.
+package final class LoopbackListener: Sendable {
+    /// The redirect URI.
+    package let address: String
+    private let channel: any Channel
+    private let desk: Desk
+
+    /// Listens until it is closed. `arrived` hears of the answer, once, with what stood behind the question mark.
+    ///
+    /// Throws `config` if the port is taken.
+    package static func open(
+        _ wishes: LoopbackWishes, group: any EventLoopGroup, arrived: @escaping @Sendable (String) -> Void
+    ) async throws(OAuthFailure) -> LoopbackListener {
+        let desk = Desk(arrived)
+        do {
+            let channel = try await ServerBootstrap(group: group)
+                .serverChannelOption(.backlog, value: 16)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(VisitorHandler(desk))
+                    }
+                }
+                .bind(host: "127.0.0.1", port: wishes.port).get()
+            return LoopbackListener(channel, wishes, channel.localAddress?.port ?? wishes.port, desk)
+        } catch {
+            throw OAuthFailure(
+                .config, "port_unavailable",
+                "port \(wishes.port) of 127.0.0.1 cannot be listened on (\(error)): name another one, or none")
+        }
+    }
+
+    private init(_ channel: any Channel, _ wishes: LoopbackWishes, _ port: Int, _ desk: Desk) {
+        self.channel = channel
+        self.desk = desk
+        address = "http://\(wishes.host):\(port)\(wishes.path)"
+        desk.open(LoopbackMachine(path: wishes.path, host: wishes.host, port: port))
+    }
+
+    /// Takes no more connections; those that are there get their answers.
+    package func close() { channel.close(promise: nil) }
+
+    deinit { channel.close(promise: nil) }
+}
+
+/// What its connections share.
+private final class Desk: Sendable {
+    private struct State {
+        /// Nil until it is known where we listen.
+        var machine: LoopbackMachine?
+        var visitors = 0
+    }
+
+    private let state = Mutex(State())
+    private let arrived: @Sendable (String) -> Void
+
+    /// A browser opens a few at once; more is somebody else.
+    private static let mostVisitors = 16
+
+    init(_ arrived: @escaping @Sendable (String) -> Void) { self.arrived = arrived }
+
+    func open(_ machine: LoopbackMachine) { state.withLock { $0.machine = machine } }
+
+    /// Whether there is room for one more.
+    func enter() -> Bool {
+        state.withLock { state in
+            guard state.visitors < Self.mostVisitors else { return false }
+            state.visitors += 1
+            return true
+        }
+    }
+
+    func leave() { state.withLock { $0.visitors -= 1 } }
+
+    func answer(_ head: [UInt8]) -> LoopbackMachine.Answer? { state.withLock { $0.machine?.take(head: head) } }
+
+    func deliver(_ query: String) { arrived(query) }
+}
+
+/// One connection: reads a head, answers, closes.
+private final class VisitorHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let desk: Desk
+    private var head: [UInt8] = []
+    private var isIn = false
+    private var isAnswered = false
+    private var alarm: Scheduled<Void>?
+
+    /// How long it may take to say what it wants.
+    private static let patience = TimeAmount.milliseconds(10_000)
+
+    init(_ desk: Desk) { self.desk = desk }
+
+    func channelActive(context: ChannelHandlerContext) {
+        isIn = desk.enter()
+        guard isIn else { return context.close(promise: nil) }
+        let channel = context.channel
+        alarm = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        alarm?.cancel()
+        if isIn { desk.leave() }
+        isIn = false
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isAnswered else { return }
+        let start = max(0, head.count - 3)
+        head += Array(buffer: unwrapInboundIn(data))
+        if let end = Self.end(of: head, from: start), end <= LoopbackMachine.longestHead {
+            return answer(Array(head[..<end]), context)
+        }
+        if head.count > LoopbackMachine.longestHead { answer([], context) }
+    }
+
+    private func answer(_ head: [UInt8], _ context: ChannelHandlerContext) {
+        isAnswered = true
+        self.head = []
+        guard let answer = desk.answer(head) else { return context.close(promise: nil) }
+        let (desk, query, channel) = (desk, answer.query, context.channel)
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: answer.bytes))).whenComplete { _ in
+            // the page is out before anything else happens
+            channel.close(mode: .output, promise: nil)
+            if let query { desk.deliver(query) }
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    /// Behind the empty line.
+    private static func end(of bytes: [UInt8], from start: Int) -> Int? {
+        guard bytes.count >= 4 else { return nil }
+        for index in start...(bytes.count - 4) where bytes[index...].starts(with: [13, 10, 13, 10]) { return index + 4 }
+        return nil
+    }
+}
