@@ -13,4 +13,7 @@ package enum TokenRequest: Sendable, Equatable {
     case deviceCode(Secret)
     /// RFC 7523 section 2.1: with the assertion that the store has.
     case jwtBearer
+
+    /// One of many: a pause between them is what the server says, not a sign that it fails.
+    package var isPoll: Bool { if case .deviceCode = self { true } else { false } }
 }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// All that is kept of a credential, as it is sealed.
+package struct CredentialRecord: Sendable, Equatable {
+    package var spec: CredentialSpec
+    package var secrets: CredentialSecrets
+    package var access: AccessToken?
+    /// Grows by one with each change of the tokens.
+    package var generation: UInt64
+    /// Why only a person can help; nil while nobody need.
+    package var failure: OAuthFailure?
+    package var lastRefresh: ClockPair?
+    /// The boot of the machine whose clock the times were read from.
+    package var boot: String
+    /// Whether the server gives another refresh token with each refresh; nil until it has been seen.
+    package var rotates: Bool?
+    /// Seconds for which a redeemed refresh token may be redeemed again: learned when that went well.
+    package var grace: Double
+
+    /// What is assumed of a server of which nothing is known, in seconds.
+    package static let usualGrace = 10.0
+
+    package init(
+        _ spec: CredentialSpec, _ secrets: CredentialSecrets, access: AccessToken?, generation: UInt64, boot: String
+    ) {
+        self.spec = spec
+        self.secrets = secrets
+        self.access = access
+        self.generation = generation
+        self.boot = boot
+        grace = Self.usualGrace
+    }
+
+    /// What the service may know. Times of an earlier boot are carried over to this one by the calendar.
+    package func snapshot(at now: ClockPair, boot: String, isSaved: Bool = true) -> CredentialSnapshot {
+        var snapshot = CredentialSnapshot(spec, generation: generation)
+        snapshot.access = access
+        snapshot.lastRefresh = lastRefresh
+        if boot != self.boot {
+            let shift = now.boot - now.wall
+            snapshot.access?.obtained.boot = (access?.obtained.wall ?? 0) + shift
+            snapshot.access?.expires?.boot = (access?.expires?.wall ?? 0) + shift
+            snapshot.lastRefresh?.boot = (lastRefresh?.wall ?? 0) + shift
+        }
+        snapshot.hasRefreshToken = secrets.refreshToken != nil
+        if let failure {
+            snapshot.state = .needsLogin(failure)
+        } else if !isSaved {
+            snapshot.state = .unsaved
+        } else {
+            snapshot.state = access != nil || secrets.refreshToken != nil ? .ready : .empty
+        }
+        return snapshot
+    }
+}
+
+extension CredentialRecord: Packed {
+    package func pack(into writer: inout PackedWriter) {
+        writer.put(1, spec)
+        writer.put(2, secrets)
+        writer.put(3, access)
+        writer.put(4, generation)
+        writer.put(5, failure)
+        writer.put(6, lastRefresh)
+        writer.put(7, boot)
+        writer.put(8, rotates)
+        writer.put(9, grace)
+    }
+
+    package init(packed scanner: PackedScanner) throws(PackedFault) {
+        self.init(
+            try scanner.value(1).orFault(), try scanner.value(2).orFault(), access: try scanner.value(3),
+            generation: try scanner.number(4).orFault(), boot: try scanner.text(7).orFault())
+        failure = try scanner.value(5)
+        lastRefresh = try scanner.value(6)
+        rotates = try scanner.flag(8)
+        grace = try scanner.real(9).orFault()
+    }
+}

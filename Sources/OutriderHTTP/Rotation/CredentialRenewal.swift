@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Crypto
+
+extension CredentialRecord {
+    /// With the tokens that came.
+    ///
+    /// - Parameters:
+    ///   - asked: when the request was sent.
+    ///   - replayAge: how old the outcome was that a second sending of the refresh token cleared up; nil if it was the first.
+    func renewed(
+        by answer: TokenAnswer, to request: TokenRequest, asked: ClockPair, replayAge: Double?, boot: String
+    ) -> CredentialRecord {
+        var next = self
+        next.generation &+= 1
+        next.access = answer.access(asked: asked)
+        next.failure = nil
+        next.lastRefresh = asked
+        next.boot = boot
+        guard request == .refresh else {
+            // another login: its tokens have nothing to do with those before
+            next.secrets.refreshToken = answer.refreshToken
+            return next
+        }
+        let isOther = answer.refreshToken != nil && answer.refreshToken != secrets.refreshToken
+        next.rotates = isOther
+        next.secrets.refreshToken = answer.refreshToken ?? secrets.refreshToken
+        if isOther, let replayAge { next.grace = max(grace, replayAge) }
+        return next
+    }
+
+    /// The same tokens; only a person can help.
+    func failing(_ failure: OAuthFailure) -> CredentialRecord {
+        var next = self
+        next.failure = failure
+        return next
+    }
+
+    /// SHA-256 of the refresh token; empty without one.
+    var refreshTokenHash: [UInt8] {
+        secrets.refreshToken.map { Array(SHA256.hash(data: Array($0.exposed.utf8))) } ?? []
+    }
+}
+
+extension OAuthFailure {
+    static func outcomeUnknown(_ name: String) -> OAuthFailure {
+        OAuthFailure(
+            .unknownOutcome, "outcome_unknown",
+            "the token endpoint of '\(name)' was asked and its answer was lost; the next request clears it up")
+    }
+
+    static func refreshLost(_ name: String) -> OAuthFailure {
+        OAuthFailure(
+            .needsLogin, "refresh_outcome_unknown",
+            "an answer with new tokens of '\(name)' was lost, and the server does not repeat it; log in again")
+    }
+
+    static func noRefreshToken(_ name: String) -> OAuthFailure {
+        OAuthFailure(
+            .needsLogin, "no_refresh_token", "'\(name)' has no refresh token; log in, or give one when it is created")
+    }
+
+    static func paused(_ name: String, _ seconds: Double) -> OAuthFailure {
+        OAuthFailure(
+            .temporary, "paused", "the token endpoint of '\(name)' has failed repeatedly, and is left alone for a while",
+            retryAfter: seconds)
+    }
+
+    package static func unknownCredential(_ name: String) -> OAuthFailure {
+        OAuthFailure(.config, "unknown_credential", "there is no credential '\(name)'; create it first")
+    }
+
+    static let restless = OAuthFailure(
+        .store, "store_damaged", "the files of the credential do not come to rest; is the disk in order?")
+}

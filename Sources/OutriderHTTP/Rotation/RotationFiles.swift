@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What stands in the directory of a credential, read under its lock.
+package struct RotationFiles: Sendable {
+    /// One file of it.
+    package enum Name: String, Sendable, CaseIterable {
+        case record, previous = "record.prev", intent, response, pause
+    }
+
+    package enum Sight<Value: Sendable>: Sendable {
+        case absent
+        /// There is something, and it is not what was written for this credential.
+        case damaged
+        case whole(Value)
+
+        package var value: Value? { if case .whole(let value) = self { value } else { nil } }
+        package var isDamaged: Bool { if case .damaged = self { true } else { false } }
+    }
+
+    package var record = Sight<CredentialRecord>.absent
+    /// The record before that.
+    package var previous = Sight<CredentialRecord>.absent
+    /// A record that could not be written where it belongs.
+    package var escrow = Sight<CredentialRecord>.absent
+    package var intent = Sight<RotationIntent>.absent
+    package var answer: RotationAnswer?
+    package var pause: RotationPause?
+
+    package init() {}
+}
+
+/// What came from a token endpoint, as far as it was written down.
+package struct RotationAnswer: Sendable, Equatable {
+    package var attempt: UInt64
+    package var status: Int
+    /// Seconds, where the server said.
+    package var retryAfter: Double?
+    /// When the request was sent: expiry counts from then on.
+    package var asked: ClockPair
+    package var body: [UInt8]
+    package var isComplete: Bool
+
+    package init(
+        attempt: UInt64, status: Int, retryAfter: Double? = nil, asked: ClockPair, body: [UInt8], isComplete: Bool
+    ) {
+        self.attempt = attempt
+        self.status = status
+        self.retryAfter = retryAfter
+        self.asked = asked
+        self.body = body
+        self.isComplete = isComplete
+    }
+}
+
+/// Nobody asks a server for a while that could not answer.
+package struct RotationPause: Sendable, Equatable {
+    /// How often it could not, one time after the other.
+    package var failures: Int
+    /// By the clock of the boot.
+    package var until: Double
+    package var boot: String
+
+    package init(failures: Int, until: Double, boot: String) {
+        self.failures = failures
+        self.until = until
+        self.boot = boot
+    }
+
+    /// Seconds, whatever the server wants.
+    static let longest = 300.0
+    private static let longestUsual = 60.0
+    private static let freeFailures = 2
+
+    /// Seconds that are left; nil if there are none.
+    package func left(at now: ClockPair, boot: String) -> Double? {
+        let left = until - now.boot
+        return boot == self.boot && left > 0 && left <= Self.longest ? left : nil
+    }
+
+    /// After one more failure: 1, 2, 4 … 60 seconds after the second, or as long as the server asks.
+    ///
+    /// - Parameter jitter: 0.9 to 1.1.
+    static func after(
+        _ last: RotationPause?, retryAfter: Double?, jitter: Double, at now: ClockPair, boot: String
+    ) -> RotationPause {
+        let failures = last.map { $0.boot == boot ? min($0.failures, 30) &+ 1 : 1 } ?? 1
+        var seconds = 0.0
+        if failures > freeFailures {
+            seconds = (0..<(failures - freeFailures - 1)).reduce(1.0) { seconds, _ in min(seconds * 2, longestUsual) }
+        }
+        seconds = min(max(seconds * jitter, retryAfter ?? 0), longest)
+        return RotationPause(failures: failures, until: now.boot + seconds, boot: boot)
+    }
+}
+
+extension RotationPause: Packed {
+    package func pack(into writer: inout PackedWriter) {
+        writer.put(1, failures)
+        writer.put(2, until)
+        writer.put(3, boot)
+    }
+
+    package init(packed scanner: PackedScanner) throws(PackedFault) {
+        self.init(
+            failures: try scanner.integer(1).orFault(), until: try scanner.real(2).orFault(),
+            boot: try scanner.text(3).orFault())
+    }
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Carries a refresh token through: from what is on disk, and from what happens, the next safe step.
+///
+///     look ──▶ mend ──▶ look ──▶ prepare ──▶ ask ──▶ write ──▶ clear ──▶ end
+///                                             └─ lost ─▶ ask once more, or say that a person must help
+///
+/// Whoever drives it holds the lock of the credential all the time, and may be killed after any step: the next one begins
+/// with `look`. Nothing is asked before it is certain that the answer can be kept; the intent is written before the first
+/// byte of the request, the answer before it is read, the record before anybody has the token.
+package struct RotationMachine: ~Copyable {
+    package enum Order: Sendable, Equatable {
+        /// Only mends what can be mended without asking anybody.
+        case mend
+        /// Tokens later than a generation; nil for those that are yet to be asked for.
+        case obtain(TokenRequest, newerThan: UInt64?)
+    }
+
+    package enum Action: Sendable, Equatable {
+        /// Read all files; then `found`.
+        case look
+        /// Put a damaged file aside.
+        case quarantine(RotationFiles.Name)
+        case quarantineEscrow
+        /// See that there is room for what may come, by writing the record once more beside itself.
+        case prepare(CredentialRecord)
+        /// Connect, write the intent if there is one, send, write down what comes; then `answered`, `lost` or `notSent`.
+        case ask(TokenRequest, CredentialRecord, RotationIntent?)
+        /// The outcome of an intent has been unknown since now.
+        case stamp(RotationIntent)
+        /// Replace the record; the one before it becomes the previous.
+        case write(CredentialRecord)
+        /// Keep it where else there is a place, sealed.
+        case escrow(CredentialRecord)
+        /// Remove intent, answer, escrow and pause: first the intent.
+        case clear
+        case pause(RotationPause)
+        case end(End)
+    }
+
+    package enum End: Sendable, Equatable {
+        case tokens(CredentialRecord, isSaved: Bool)
+        case failed(OAuthFailure)
+        /// What there is after mending; nil for no such credential.
+        case mended(CredentialRecord?, isSaved: Bool)
+    }
+
+    private let order: Order
+    private let boot: String
+    /// 0.9 to 1.1.
+    private let jitter: Double
+    private var attempt: UInt64
+    private var plan: [Action] = []
+    private var current = Action.look
+    /// The record by which was asked.
+    private var record: CredentialRecord?
+    private var isSaved = true
+    private var escrowed: UInt64?
+    private var looks = 0
+    private var intent: RotationIntent?
+    /// The lost attempt that is repeated, and for how long its outcome was unknown then.
+    private var repeated: (intent: RotationIntent, age: Double)?
+    private var lastPause: RotationPause?
+    /// What the server said, until it is certain that nobody has newer tokens.
+    private var refusal: OAuthFailure?
+
+    /// An attempt that is lost after so many seconds is not repeated by the same process: others wait for the lock.
+    private static let quick = 10.0
+    private static let mostLooks = 16
+
+    /// - Parameters:
+    ///   - attempt: random.
+    ///   - jitter: 0.9 to 1.1.
+    package init(_ order: Order, boot: String, attempt: UInt64, jitter: Double = 1) {
+        self.order = order
+        self.boot = boot
+        self.attempt = attempt
+        self.jitter = jitter
+    }
+
+    // MARK: events
+
+    /// The last action has been performed.
+    package mutating func done() -> Action {
+        current = plan.isEmpty ? .look : plan.removeFirst()
+        return current
+    }
+
+    /// The last action could not be performed.
+    package mutating func failed(_ failure: OAuthFailure) -> Action {
+        switch current {
+        case .prepare, .quarantine, .quarantineEscrow: return run([.end(.failed(failure))])
+        case .write(let record) where record.generation == escrowed: return run([.look])
+        case .write(let record) where record.generation > (self.record?.generation ?? 0) && self.record != nil:
+            isSaved = false
+            return run([.escrow(record), plan.contains(.look) ? .look : .end(ending(record))])
+        case .write: return run([plan.last { if case .end = $0 { true } else { false } } ?? .end(.failed(failure))])
+        case .escrow(let record): return run([.end(ending(record))])
+        case .clear where plan.contains(.look): return run([.end(.failed(failure))])
+        // it was no more than tidying: the next one finds it, and does it again
+        default: return done()
+        }
+    }
+
+    package mutating func found(_ files: RotationFiles, at now: ClockPair) -> Action {
+        looks += 1
+        if looks > Self.mostLooks { return run([.end(.failed(.restless))]) }
+        if let mending = mending(files) { return run(mending) }
+        var record = files.record.value
+        isSaved = true
+        if let escrow = files.escrow.value, escrow.generation > (record?.generation ?? 0) {
+            if escrowed != escrow.generation {
+                escrowed = escrow.generation
+                return run([.write(escrow), .look])
+            }
+            // it cannot be written even now, and stays where it is
+            isSaved = false
+            record = escrow
+        }
+        lastPause = files.pause
+        if let refusal {
+            if let asked = self.record, let record, record.generation > asked.generation {
+                return run([.end(.tokens(record, isSaved: isSaved))])
+            }
+            return refused(refusal, at: now)
+        }
+        self.record = record
+        if let intent = files.intent.value { return pending(intent, files, record, at: now) }
+        return settled(at: now)
+    }
+
+    package mutating func answered(_ answer: RotationAnswer, at now: ClockPair) -> Action {
+        guard let record else { return run([.end(.failed(.restless))]) }
+        switch TokenVerdict.of(answer, for: record.spec.name) {
+        case .tokens(let tokens):
+            let renewed = renewed(record, by: tokens, asked: answer.asked)
+            return run([.write(renewed), .clear, .end(ending(renewed))])
+        case .refused(let failure) where failure.kind == .needsLogin && request == .refresh:
+            refusal = failure
+            return run([.look])
+        case .refused(let failure):
+            return refused(failure, at: now)
+        case .cut:
+            return lost(nil, after: Self.quick, at: now)
+        }
+    }
+
+    /// The request may have been sent, and there is no whole answer.
+    package mutating func lost(_ partial: RotationAnswer?, after seconds: Double, at now: ClockPair) -> Action {
+        if let partial, case .tokens = TokenVerdict.of(partial, for: record?.spec.name ?? "") {
+            return answered(partial, at: now)
+        }
+        let unknown = OAuthFailure.outcomeUnknown(record?.spec.name ?? "")
+        guard let record, var intent else { return run([.end(.failed(unknown))]) }
+        if intent.replays > 0 { return giveUp(record) }
+        if seconds < Self.quick { return run([again(intent, record, at: now)]) }
+        intent.ended = now
+        return run([.stamp(intent), .end(.failed(unknown))])
+    }
+
+    /// Nothing was sent, for certain.
+    package mutating func notSent(_ failure: OAuthFailure, at now: ClockPair) -> Action {
+        var plan: [Action] = [.end(.failed(failure))]
+        if failure.kind == .temporary { plan.insert(pause(failure, at: now), at: 0) }
+        return run(plan)
+    }
+
+    // MARK: decisions
+
+    private mutating func run(_ plan: [Action]) -> Action {
+        self.plan = plan
+        return done()
+    }
+
+    private var request: TokenRequest? { if case .obtain(let request, _) = order { request } else { nil } }
+
+    private func ending(_ record: CredentialRecord) -> End {
+        request == nil ? .mended(record, isSaved: isSaved) : .tokens(record, isSaved: isSaved)
+    }
+
+    /// What must be put in order before anything else.
+    private func mending(_ files: RotationFiles) -> [Action]? {
+        if files.record.isDamaged { return [.quarantine(.record), .look] }
+        if files.previous.isDamaged { return [.quarantine(.previous), .look] }
+        if files.intent.isDamaged { return [.quarantine(.intent), .look] }
+        if files.escrow.isDamaged { return [.quarantineEscrow, .look] }
+        guard files.record.value == nil, files.escrow.value == nil, var previous = files.previous.value else {
+            if let record = files.record.value, let previous = files.previous.value,
+                previous.generation > record.generation
+            {
+                // an older copy was put back
+                return [.quarantine(.record), .look]
+            }
+            return nil
+        }
+        // its successor is lost, and with it what came in place of the refresh token
+        previous.generation += 2
+        if previous.secrets.refreshToken != nil {
+            previous.failure = OAuthFailure(
+                .needsLogin, "record_damaged",
+                "the record of '\(previous.spec.name)' was damaged and has been put aside; log in again")
+        }
+        return [.write(previous), .look]
+    }
+
+    /// Somebody stopped between the intent and the record.
+    private mutating func pending(
+        _ intent: RotationIntent, _ files: RotationFiles, _ record: CredentialRecord?, at now: ClockPair
+    ) -> Action {
+        guard let record, intent.generation == record.generation, intent.token == record.refreshTokenHash else {
+            return run([.clear, .look])
+        }
+        self.intent = intent
+        if let answer = files.answer, answer.attempt == intent.attempt {
+            if answer.isComplete { return mended(by: answer, at: now) }
+            if case .tokens = TokenVerdict.of(answer, for: record.spec.name) { return mended(by: answer, at: now) }
+        }
+        guard case .obtain(.refresh, let known) = order else { return settled(at: now) }
+        if record.failure != nil { return run([.clear, .look]) }
+        let age = intent.age(at: now, boot: boot)
+        let isInTime = age.map { $0 <= record.grace } ?? false
+        guard intent.replays == 0, isInTime || record.rotates == false || known == nil else { return giveUp(record) }
+        return run([.prepare(record), again(intent, record, at: now)])
+    }
+
+    /// An answer that was kept and not read any more; then whatever was asked for is looked at anew.
+    private mutating func mended(by answer: RotationAnswer, at now: ClockPair) -> Action {
+        guard let record else { return settled(at: now) }
+        switch TokenVerdict.of(answer, for: record.spec.name) {
+        case .tokens(let tokens):
+            return run([.write(renewed(record, by: tokens, asked: answer.asked)), .clear, .look])
+        case .refused(let failure) where failure.kind == .needsLogin:
+            return run([.write(record.failing(failure)), .clear, .look])
+        case .refused, .cut:
+            return run([.clear, .look])
+        }
+    }
+
+    private mutating func settled(at now: ClockPair) -> Action {
+        guard case .obtain(let request, let known) = order else { return run([.end(.mended(record, isSaved: isSaved))]) }
+        guard let record else { return run([.end(.failed(.restless))]) }
+        if let known {
+            if request == .refresh, let failure = record.failure { return run([.end(.failed(failure))]) }
+            if record.generation > known, record.failure == nil, isUsable(record, at: now) {
+                return run([.end(.tokens(record, isSaved: isSaved))])
+            }
+            if let left = lastPause?.left(at: now, boot: boot) {
+                return run([.end(.failed(.paused(record.spec.name, left)))])
+            }
+        }
+        guard request == .refresh else { return run([.prepare(record), .ask(request, record, nil)]) }
+        guard record.secrets.refreshToken != nil else {
+            return run([.end(.failed(.noRefreshToken(record.spec.name)))])
+        }
+        let intent = RotationIntent(
+            generation: record.generation, token: record.refreshTokenHash, attempt: attempt, replays: 0, began: now,
+            boot: boot)
+        self.intent = intent
+        return run([.prepare(record), .ask(.refresh, record, intent)])
+    }
+
+    private func isUsable(_ record: CredentialRecord, at now: ClockPair) -> Bool {
+        guard let access = record.snapshot(at: now, boot: boot).access else { return false }
+        return access.validity(at: now).map { $0 > 0 } ?? true
+    }
+
+    private mutating func again(
+        _ intent: RotationIntent, _ record: CredentialRecord, at now: ClockPair
+    ) -> Action {
+        attempt &+= 1
+        repeated = (intent, intent.age(at: now, boot: boot) ?? 0)
+        let again = RotationIntent(
+            generation: intent.generation, token: intent.token, attempt: attempt, replays: intent.replays &+ 1,
+            began: now, boot: boot)
+        self.intent = again
+        return .ask(.refresh, record, again)
+    }
+
+    private func renewed(
+        _ record: CredentialRecord, by tokens: TokenAnswer, asked: ClockPair
+    ) -> CredentialRecord {
+        // an answer that was found was one to a refresh: for no other request is an intent written
+        let request = repeated == nil && intent == nil ? request ?? .refresh : .refresh
+        return record.renewed(by: tokens, to: request, asked: asked, replayAge: repeated?.age, boot: boot)
+    }
+
+    private mutating func refused(_ failure: OAuthFailure, at now: ClockPair) -> Action {
+        guard let record, request == .refresh else {
+            let isPolling = failure.kind != .temporary || request?.isPoll == true
+            return run(isPolling ? [.end(.failed(failure))] : [pause(failure, at: now), .end(.failed(failure))])
+        }
+        if failure.kind == .needsLogin {
+            if repeated != nil { return giveUp(record) }
+            return run([.write(record.failing(failure)), .clear, .end(.failed(failure))])
+        }
+        // what became of the lost attempt is as unknown as before
+        let tidying = repeated.map { Action.stamp($0.intent) } ?? .clear
+        return run([tidying] + (failure.kind == .temporary ? [pause(failure, at: now)] : []) + [.end(.failed(failure))])
+    }
+
+    private mutating func giveUp(_ record: CredentialRecord) -> Action {
+        let failure = OAuthFailure.refreshLost(record.spec.name)
+        return run([.write(record.failing(failure)), .clear, .end(.failed(failure))])
+    }
+
+    private func pause(_ failure: OAuthFailure, at now: ClockPair) -> Action {
+        .pause(.after(lastPause, retryAfter: failure.retryAfter, jitter: jitter, at: now, boot: boot))
+    }
+}

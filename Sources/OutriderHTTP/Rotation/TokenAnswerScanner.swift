@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Finds the members of a token endpoint's JSON in its bytes, without any library that would keep copies of them.
+///
+/// What is nested is skipped; members that nobody knows, too. A name that comes twice is refused, since two readers could
+/// take different ones.
+package struct TokenAnswerScanner {
+    package enum Outcome: Sendable, Equatable {
+        case whole(TokenAnswer)
+        /// The bytes end too early; what stood there whole.
+        case cut(TokenAnswer)
+        case malformed
+    }
+
+    enum Value { case text(String), number(Double), null, other }
+
+    /// The longest answer that is read, in bytes.
+    package static let mostBytes = 128 << 10
+    private static let mostDepth = 32
+    private static let mostMembers = 256
+
+    private enum Stop: Error { case cut, malformed }
+
+    private let bytes: [UInt8]
+    private var position = 0
+
+    package static func scan(_ bytes: [UInt8]) -> Outcome {
+        if bytes.count > mostBytes { return .malformed }
+        var scanner = TokenAnswerScanner(bytes: bytes)
+        var answer = TokenAnswer()
+        do throws(Stop) {
+            try scanner.object(into: &answer)
+            return .whole(answer)
+        } catch .cut {
+            return .cut(answer)
+        } catch .malformed {
+            return .malformed
+        }
+    }
+
+    private init(bytes: [UInt8]) { self.bytes = bytes }
+
+    private mutating func object(into answer: inout TokenAnswer) throws(Stop) {
+        try expect(UInt8(ascii: "{"))
+        var names: Set<String> = []
+        if try peek() == UInt8(ascii: "}") {
+            position += 1
+        } else {
+            repeat {
+                guard try peek() == UInt8(ascii: "\"") else { throw .malformed }
+                let name = try text()
+                guard names.insert(name).inserted, names.count <= Self.mostMembers else { throw .malformed }
+                try expect(UInt8(ascii: ":"))
+                guard answer.take(name, try value(depth: 1)) else { throw .malformed }
+            } while try goesOn(to: UInt8(ascii: "}"))
+        }
+        skipSpace()
+        if position < bytes.count { throw .malformed }
+    }
+
+    private mutating func value(depth: Int) throws(Stop) -> Value {
+        guard depth < Self.mostDepth else { throw .malformed }
+        switch try peek() {
+        case UInt8(ascii: "\""): return .text(try text())
+        case UInt8(ascii: "{"), UInt8(ascii: "["): return try nested(depth: depth)
+        case UInt8(ascii: "t"): return try literal("true", .other)
+        case UInt8(ascii: "f"): return try literal("false", .other)
+        case UInt8(ascii: "n"): return try literal("null", .null)
+        default: return try number()
+        }
+    }
+
+    private mutating func nested(depth: Int) throws(Stop) -> Value {
+        let isObject = try peek() == UInt8(ascii: "{")
+        let end = isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
+        position += 1
+        if try peek() == end {
+            position += 1
+            return .other
+        }
+        repeat {
+            if isObject {
+                guard try peek() == UInt8(ascii: "\"") else { throw .malformed }
+                _ = try text()
+                try expect(UInt8(ascii: ":"))
+            }
+            _ = try value(depth: depth + 1)
+        } while try goesOn(to: end)
+        return .other
+    }
+
+    /// Whether a comma follows; the end is taken, too.
+    private mutating func goesOn(to end: UInt8) throws(Stop) -> Bool {
+        let byte = try peek()
+        guard byte == end || byte == UInt8(ascii: ",") else { throw .malformed }
+        position += 1
+        return byte != end
+    }
+
+    private mutating func literal(_ word: StaticString, _ value: Value) throws(Stop) -> Value {
+        let found = bytes[position...].prefix(word.utf8CodeUnitCount)
+        let wanted = UnsafeBufferPointer(start: word.utf8Start, count: found.count)
+        guard found.elementsEqual(wanted) else { throw .malformed }
+        if found.count < word.utf8CodeUnitCount { throw .cut }
+        position += found.count
+        return value
+    }
+
+    private mutating func number() throws(Stop) -> Value {
+        let digits = bytes[position...].prefix { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
+                UInt8(ascii: "e"), UInt8(ascii: "E"):
+                true
+            default: false
+            }
+        }
+        guard !digits.isEmpty, digits.count <= 64 else { throw .malformed }
+        // more digits may have been meant to come
+        if digits.endIndex == bytes.count { throw .cut }
+        position = digits.endIndex
+        guard let number = Double(String(decoding: digits, as: UTF8.self)), !number.isNaN else { throw .malformed }
+        return .number(number)
+    }
+
+    private mutating func text() throws(Stop) -> String {
+        position += 1
+        var found: [UInt8] = []
+        while true {
+            switch try next() {
+            case UInt8(ascii: "\""):
+                guard let text = String(validating: found, as: UTF8.self) else { throw .malformed }
+                return text
+            case UInt8(ascii: "\\"): try escape(into: &found)
+            case 0..<0x20: throw .malformed
+            case let byte: found.append(byte)
+            }
+        }
+    }
+
+    private mutating func escape(into found: inout [UInt8]) throws(Stop) {
+        switch try next() {
+        case UInt8(ascii: "n"): found.append(0x0A)
+        case UInt8(ascii: "t"): found.append(0x09)
+        case UInt8(ascii: "r"): found.append(0x0D)
+        case UInt8(ascii: "b"): found.append(0x08)
+        case UInt8(ascii: "f"): found.append(0x0C)
+        case UInt8(ascii: "u"): try unicode(into: &found)
+        case let byte where byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "/"):
+            found.append(byte)
+        default: throw .malformed
+        }
+    }
+
+    private mutating func unicode(into found: inout [UInt8]) throws(Stop) {
+        var units = [try unit()]
+        if UTF16.isLeadSurrogate(units[0]) {
+            guard try next() == UInt8(ascii: "\\"), try next() == UInt8(ascii: "u") else { throw .malformed }
+            units.append(try unit())
+        }
+        guard let text = String(validating: units, as: UTF16.self) else { throw .malformed }
+        found.append(contentsOf: text.utf8)
+    }
+
+    private mutating func unit() throws(Stop) -> UInt16 {
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            let byte = try next()
+            guard let digit = Character(UnicodeScalar(byte)).hexDigitValue else { throw .malformed }
+            unit = unit << 4 | UInt16(truncatingIfNeeded: digit)
+        }
+        return unit
+    }
+
+    private mutating func next() throws(Stop) -> UInt8 {
+        guard position < bytes.count else { throw .cut }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    private mutating func peek() throws(Stop) -> UInt8 {
+        skipSpace()
+        guard position < bytes.count else { throw .cut }
+        return bytes[position]
+    }
+
+    private mutating func expect(_ byte: UInt8) throws(Stop) {
+        guard try peek() == byte else { throw .malformed }
+        position += 1
+    }
+
+    private mutating func skipSpace() {
+        while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What an answer of a token endpoint means.
+package enum TokenVerdict: Sendable, Equatable {
+    case tokens(TokenAnswer)
+    case refused(OAuthFailure)
+    /// It ends too early, and what was lost may have been the tokens.
+    case cut
+
+    /// - Parameter name: of the credential, for messages.
+    package static func of(_ answer: RotationAnswer, for name: String) -> TokenVerdict {
+        let isGood = (200..<300).contains(answer.status)
+        switch TokenAnswerScanner.scan(answer.body) {
+        case .whole(let found) where isGood && found.error == nil && found.accessToken != nil && answer.isComplete:
+            return .tokens(found)
+        // a server that rotates has said all that counts
+        case .whole(let found) where isGood && found.accessToken != nil && found.refreshToken != nil,
+            .cut(let found) where isGood && found.accessToken != nil && found.refreshToken != nil:
+            return .tokens(found)
+        case .whole(let found) where found.error != nil && (answer.isComplete || !isGood):
+            return .refused(failure(found.error ?? "", answer, name))
+        default:
+            if !answer.isComplete && isGood { return .cut }
+            return .refused(failure(nil, answer, name))
+        }
+    }
+
+    private static func failure(_ error: String?, _ answer: RotationAnswer, _ name: String) -> OAuthFailure {
+        let status = answer.status
+        let wait = answer.retryAfter.map { min(max($0, 0), RotationPause.longest) }
+        switch error.map(word) {
+        case "invalid_grant", "access_denied", "expired_token", "interaction_required", "login_required",
+            "consent_required":
+            let reason = error.map(word) ?? "invalid_grant"
+            return OAuthFailure(
+                .needsLogin, reason, "the server refuses what '\(name)' has (\(reason)); log in again")
+        case "authorization_pending", "slow_down":
+            let reason = error.map(word) ?? "authorization_pending"
+            return OAuthFailure(
+                .temporary, reason, "the login of '\(name)' is not finished (\(reason)); ask again later",
+                retryAfter: wait)
+        case "temporarily_unavailable", "server_error":
+            return busy(status, name, wait)
+        case .some(let reason) where status < 500 && status != 429:
+            return OAuthFailure(
+                .config, reason,
+                "the server refuses the client of '\(name)' (\(reason)); correct its client id, secret, scope or endpoints"
+            )
+        default:
+            if status >= 500 || status == 429 || status == 408 { return busy(status, name, wait) }
+            if (200..<300).contains(status) {
+                return OAuthFailure(
+                    .temporary, "malformed_answer",
+                    "the token endpoint of '\(name)' answered \(status) without a token; is it the right address?")
+            }
+            return OAuthFailure(
+                .config, "unexpected_status",
+                "the token endpoint of '\(name)' answered \(status); is it the right address?")
+        }
+    }
+
+    private static func busy(_ status: Int, _ name: String, _ wait: Double?) -> OAuthFailure {
+        OAuthFailure(
+            .temporary, "server_unavailable", "the token endpoint of '\(name)' answered \(status); try again later",
+            retryAfter: wait)
+    }
+
+    /// An error word of RFC 6749 section 5.2, fit for a message.
+    private static func word(_ text: String) -> String {
+        let kept = text.unicodeScalars.filter { (0x21...0x7E).contains($0.value) }.prefix(64)
+        return kept.isEmpty ? "unknown" : String(String.UnicodeScalarView(kept))
+    }
+}
