@@ -145,6 +145,7 @@ let package = Package(
         .executableTarget(
             name: "outrider",
             dependencies: [
+                "CLinux",
                 "OutriderEngine",
                 "OutriderHTTP",
                 "OutriderJSON",

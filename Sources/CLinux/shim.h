@@ -3,5 +3,57 @@
 //
 // System calls that the library of the system has, and that Swift's module of it hides.
 
+#include <spawn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
 /// Moves a file; with flag 1 (RENAME_NOREPLACE) never over another one. glibc 2.28.
 int renameat2(int from, const char *name, int to, const char *newName, unsigned int flags);
+
+/// No other process of the user may look into this one, and it leaves no core behind. 0, or -1 and errno.
+static inline int outrider_close_to_others(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
+/// Reads memory of this process that may not be mapped any more: then it fails, and does not trap.
+static inline ssize_t outrider_peek(const void *from, void *to, size_t size) {
+    struct { void *base; size_t size; } local = {to, size}, remote = {(void *)from, size};
+    return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
+}
+
+/// Zeroes eight aligned bytes if they are what is expected, in one step. 1 if they were.
+static inline int outrider_erase(void *word, uint64_t expected) {
+    return __atomic_compare_exchange_n((uint64_t *)word, &expected, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+/// A key of the user's keyring by its name, or -1; and a new one in its place.
+static inline long outrider_key_find(const char *name) {
+    return syscall(SYS_keyctl, 10 /* KEYCTL_SEARCH */, -4 /* KEY_SPEC_USER_KEYRING */, "user", name, 0);
+}
+static inline long outrider_key_read(long key, void *to, size_t size) {
+    return syscall(SYS_keyctl, 11 /* KEYCTL_READ */, key, to, size, 0);
+}
+static inline long outrider_key_put(const char *name, const void *from, size_t size) {
+    return syscall(SYS_add_key, "user", name, from, size, -4 /* KEY_SPEC_USER_KEYRING */);
+}
+static inline long outrider_key_forget(long key) {
+    return syscall(SYS_keyctl, 9 /* KEYCTL_UNLINK */, key, -4 /* KEY_SPEC_USER_KEYRING */, 0, 0);
+}
+
+/// A pipe whose ends have these flags from the beginning. Linux 2.6.27.
+int pipe2(int ends[2], int flags);
+
+/// Where bytes stand in others; NULL if nowhere.
+void *memmem(const void *where, size_t size, const void *what, size_t length);
+
+/// What kind of file system a file is on (statfs(2)), or -1.
+static inline long outrider_file_system(const char *path) {
+    struct statfs info;
+    return statfs(path, &info) == 0 ? (long)(uint32_t)info.f_type : -1;
+}
+
+/// Closes every descriptor from this one on in the process that is started. glibc 2.34.
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);

@@ -32,7 +32,7 @@ struct Outrider: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, CallCommand.self, GetCommand.self, DownloadCommand.self, GetSocketCommand.self,
-            RouteCommand.self, DescribeCommand.self, SSECommand.self, StatsCommand.self,
+            RouteCommand.self, DescribeCommand.self, SSECommand.self, StatsCommand.self, KeeperCommand.self,
         ])
 
     static func main() async {

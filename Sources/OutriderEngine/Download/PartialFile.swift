@@ -40,7 +40,7 @@ final class PartialFile: Sendable {
         self.home = home
         self.name = name ?? PartialName.partial(of: home.name)
         descriptor = try Self.open(self.name, in: home, mustExist: mustExist)
-        var journal = DownloadJournal(url: url, partial: "", boot: Self.boot)
+        var journal = DownloadJournal(url: url, partial: "", boot: Clocks.boot)
         journal.partial = "\(home.directory == "/" ? "" : home.directory)/\(self.name)"
         state = Mutex(State(journal: journal))
     }
@@ -95,13 +95,13 @@ final class PartialFile: Sendable {
     func adopt(_ journal: DownloadJournal) -> Bool {
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { return false }
-        let held = journal.held(size: Int64(info.st_size), boot: Self.boot)
+        let held = journal.held(size: Int64(info.st_size), boot: Clocks.boot)
         state.withLock { state in
             let partial = state.journal.partial
             state.journal = journal
             state.journal.partial = partial
-            state.journal.boot = Self.boot
-            state.journal.held = journal.boot == Self.boot ? journal.held.clipped(to: Int64(info.st_size)) : held
+            state.journal.boot = Clocks.boot
+            state.journal.held = journal.boot == Clocks.boot ? journal.held.clipped(to: Int64(info.st_size)) : held
             state.held = held
             state.isJournaled = true
         }
@@ -330,13 +330,4 @@ final class PartialFile: Sendable {
             .destinationUnsafe, "\(path), where the download would be written, is not a file of ours: remove it",
             details: [.path(path)])
     }
-
-    /// Names this boot of the machine; empty where it has no name.
-    private static let boot: String = {
-        guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "" }
-        defer { fclose(file) }
-        var text = [UInt8](repeating: 0, count: 64)
-        let count = fread(&text, 1, text.count, file)
-        return String(decoding: text.prefix(count), as: UTF8.self).split(separator: "\n").first.map(String.init) ?? ""
-    }()
 }

@@ -230,6 +230,9 @@ package struct RotationMachine: ~Copyable {
         switch TokenVerdict.of(answer, for: record.spec.name) {
         case .tokens(let tokens):
             return run([.write(renewed(record, by: tokens, asked: answer.asked)), .clear, .look])
+        case .refused where (intent?.replays ?? 0) > 0, .cut where (intent?.replays ?? 0) > 0:
+            // whatever it said of the second sending, the first is as unknown as before
+            return run([.write(record.failing(.refreshLost(record.spec.name))), .clear, .look])
         case .refused(let failure) where failure.kind == .needsLogin:
             return run([.write(record.failing(failure)), .clear, .look])
         case .refused, .cut:
@@ -239,7 +242,7 @@ package struct RotationMachine: ~Copyable {
 
     private mutating func settled(at now: ClockPair) -> Action {
         guard case .obtain(let request, let known) = order else { return run([.end(.mended(record, isSaved: isSaved))]) }
-        guard let record else { return run([.end(.failed(.restless))]) }
+        guard let record else { return run([.end(.mended(nil, isSaved: true))]) }
         if let known {
             if request == .refresh, let failure = record.failure { return run([.end(.failed(failure))]) }
             if record.generation > known, record.failure == nil, isUsable(record, at: now) {

@@ -27,7 +27,7 @@ extension CredentialSpec: Packed {
         issuer = try scanner.text(2)
         authentication = try scanner.value(4).orFault()
         scope = try scanner.texts(6)
-        resources = try scanner.urls(7)
+        resources = try scanner.texts(7)
         origins = try scanner.urls(9)
         window = try scanner.value(10)
         refreshBefore = try scanner.real(11).orFault()
@@ -44,7 +44,7 @@ extension CredentialSpec: Packed {
         writer.put(1, name)
         writer.put(2, issuer)
         writer.put(3, clientID)
-        for resource in resources.map(\.description).sorted() { writer.put(7, resource) }
+        for resource in resources.sorted() { writer.put(7, resource) }
         return writer.bytes
     }
 }

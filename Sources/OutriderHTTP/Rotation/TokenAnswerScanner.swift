@@ -32,10 +32,8 @@ package struct TokenAnswerScanner {
         do throws(Stop) {
             try scanner.object(into: &answer)
             return .whole(answer)
-        } catch .cut {
-            return .cut(answer)
-        } catch .malformed {
-            return .malformed
+        } catch {
+            return error == .cut ? .cut(answer) : .malformed
         }
     }
 

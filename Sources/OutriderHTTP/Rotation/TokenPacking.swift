@@ -98,12 +98,13 @@ extension TokenRequest: Packed {
         case .deviceCode(let code):
             writer.put(1, "deviceCode")
             writer.put(2, code)
-        case .authorizationCode(let code, let verifier, let redirect, let nonce):
+        case .authorizationCode(let code, let verifier, let redirect, let nonce, let keys):
             writer.put(1, "authorizationCode")
             writer.put(2, code)
             writer.put(3, verifier)
             writer.put(4, redirect)
             writer.put(5, nonce)
+            writer.put(6, keys)
         }
     }
 
@@ -116,7 +117,7 @@ extension TokenRequest: Packed {
         case "authorizationCode":
             self = .authorizationCode(
                 code: try scanner.secret(2).orFault(), verifier: try scanner.secret(3).orFault(),
-                redirect: try scanner.text(4).orFault(), nonce: try scanner.text(5))
+                redirect: try scanner.text(4).orFault(), nonce: try scanner.text(5), keys: try scanner.text(6))
         default: throw PackedFault()
         }
     }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import CLinux
+import Glibc
+import OutriderHTTP
+
+/// Runs a program: something in on its standard input, something out on its standard output. Blocks.
+///
+/// It leads a session of its own, so that a Ctrl-C for us is none for it, and has no descriptor of ours but the first three.
+package enum ChildProcess {
+    package enum Outcome: Sendable, Equatable {
+        /// Its status, or 128 and the signal; and all that it wrote.
+        case ended(Int32, [UInt8])
+        case tooLong
+        /// With `errno`.
+        case notStarted(Int32)
+    }
+
+    /// POSIX_SPAWN_SETSID of glibc.
+    private static let newSession: CInt = 0x80
+    /// The most that is taken from it, in bytes.
+    private static let mostBytes = 4 << 20
+
+    /// - Parameters:
+    ///   - path: where the program is; nil to look for its name in PATH.
+    ///   - seconds: after them it is killed.
+    package static func run(
+        _ words: [String], path: String? = nil, input: [UInt8], seconds: Double
+    ) -> Outcome {
+        var inward: [CInt] = [-1, -1]
+        var outward: [CInt] = [-1, -1]
+        guard pipe2(&inward, O_CLOEXEC) == 0 else { return .notStarted(errno) }
+        guard pipe2(&outward, O_CLOEXEC) == 0 else {
+            let code = errno
+            for file in inward { close(file) }
+            return .notStarted(code)
+        }
+        var process: pid_t = 0
+        let code = spawn(words, path, inward[0], outward[1], &process)
+        close(inward[0])
+        close(outward[1])
+        defer { close(outward[0]) }
+        guard code == 0 else {
+            close(inward[1])
+            return .notStarted(code)
+        }
+        let output = exchange(input, inward[1], outward[0], seconds: seconds)
+        if output == nil { kill(process, SIGKILL) }
+        var status: CInt = 0
+        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        guard let output else { return .tooLong }
+        let signal = status & 0x7F
+        return .ended(signal == 0 ? (status >> 8) & 0xFF : 128 + signal, output)
+    }
+
+    private static func spawn(
+        _ words: [String], _ path: String?, _ input: CInt, _ output: CInt, _ process: inout pid_t
+    ) -> CInt {
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        posix_spawn_file_actions_adddup2(&actions, input, 0)
+        posix_spawn_file_actions_adddup2(&actions, output, 1)
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        // signals as a program expects them: we ignore some, and block none for long
+        var all = sigset_t()
+        var none = sigset_t()
+        sigfillset(&all)
+        sigemptyset(&none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        let flags = CInt(POSIX_SPAWN_SETSIGDEF) | CInt(POSIX_SPAWN_SETSIGMASK) | newSession
+        posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
+        var arguments = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var variables = variables().map { strdup($0) } + [nil]
+        defer { for variable in variables { free(variable) } }
+        if let path { return posix_spawn(&process, path, &actions, &attributes, &arguments, &variables) }
+        return posix_spawnp(&process, words.first ?? "", &actions, &attributes, &arguments, &variables)
+    }
+
+    /// Ours, but that the report of a crash, which would show what registers point at, is never made.
+    private static func variables() -> [String] {
+        var found = ["SWIFT_BACKTRACE=enable=no"]
+        var next = environ
+        while let variable = next.pointee {
+            let text = String(cString: variable)
+            if !text.hasPrefix("SWIFT_BACKTRACE=") { found.append(text) }
+            next += 1
+        }
+        return found
+    }
+
+    /// Writes all of the input and reads all of the output; nil if that takes too long. Closes the way in.
+    private static func exchange(_ input: [UInt8], _ inward: CInt, _ outward: CInt, seconds: Double) -> [UInt8]? {
+        var inward = inward
+        defer { if inward >= 0 { close(inward) } }
+        _ = fcntl(inward, F_SETFL, O_NONBLOCK)
+        var (rest, output) = (input[...], [UInt8]())
+        let end = Clocks.now.boot + seconds
+        while true {
+            if rest.isEmpty, inward >= 0 {
+                close(inward)
+                inward = -1
+            }
+            let left = end - Clocks.now.boot
+            guard left > 0, output.count <= mostBytes else { return nil }
+            var files = [
+                pollfd(fd: outward, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: inward, events: Int16(POLLOUT), revents: 0),
+            ]
+            if poll(&files, 2, CInt(min(left * 1000 + 1, 60_000))) < 0, errno != EINTR { return nil }
+            if files[1].revents != 0 {
+                let count = rest.withUnsafeBytes { write(inward, $0.baseAddress, $0.count) }
+                // one that does not want to read may still have something to say
+                rest = count > 0 ? rest.dropFirst(count) : errno == EAGAIN || errno == EINTR ? rest : []
+            }
+            if files[0].revents != 0 {
+                var count = 0
+                output += [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, used in
+                    count = read(outward, buffer.baseAddress, buffer.count)
+                    used = max(0, count)
+                }
+                if count == 0 { return output }
+                if count < 0, errno != EINTR { return nil }
+            }
+        }
+    }
+}

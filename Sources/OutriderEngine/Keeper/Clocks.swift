@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+package import OutriderHTTP
+
+/// The two clocks of the machine, and which boot the second one counts.
+package enum Clocks {
+    package static var now: ClockPair { ClockPair(wall: read(CLOCK_REALTIME), boot: read(CLOCK_BOOTTIME)) }
+
+    /// Empty where the system does not say.
+    package static let boot: String = {
+        guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "" }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 64)
+        guard fgets(&line, 63, file) != nil else { return "" }
+        return String(decoding: line.prefix { $0 != 0 && $0 != 10 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }()
+
+    private static func read(_ clock: clockid_t) -> Double {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}

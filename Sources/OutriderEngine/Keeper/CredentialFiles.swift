@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Crypto
+import Glibc
+import OutriderHTTP
+
+/// The directory of one credential. Its files are read and written under its lock, which is never removed: whoever holds it
+/// is the only one who asks the server.
+///
+///     record         all that is known, sealed       record.prev   the one before
+///     intent         a request is under way          response      what has come of its answer
+///     pause          when to ask again, not sealed   reserve       room for the day on which there is none
+final class CredentialFiles {
+    private static let reserveBytes = 256 << 10
+    private static let lockSeconds = 45.0
+
+    let name: String
+    private let place: String
+    private let directory: String
+    private let escrowPath: String
+    private let seal: Seal
+    private var lockFile: CInt = -1
+    private var journal: CInt = -1
+    private var journaled = 0
+    /// Of the record that was seen last.
+    private var identity = [UInt8](repeating: 0, count: 32)
+    private var generation: UInt64 = 0
+
+    /// The name of a credential's directory.
+    static func place(of name: String) -> String { hex(Seal.hash(Array(name.utf8))) }
+
+    static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// - Parameter escrow: where a record goes that cannot be written; nil for nowhere.
+    convenience init(_ name: String, in root: String, key: SymmetricKey, escrow: String?) {
+        self.init(place: Self.place(of: name), name: name, in: root, key: key, escrow: escrow)
+    }
+
+    /// Whose name is yet to be read.
+    init(place: String, name: String = "", in root: String, key: SymmetricKey, escrow: String?) {
+        self.name = name
+        self.place = place
+        directory = "\(root)/\(place)"
+        seal = Seal(key: key, place: place)
+        // several stores share the place of last resort
+        let wherever = Self.hex(Array(Seal.hash(Array(directory.utf8)).prefix(16)))
+        escrowPath = escrow.map { "\($0)/\(wherever)" } ?? ""
+    }
+
+    deinit {
+        if lockFile >= 0 { close(lockFile) }
+        if journal >= 0 { close(journal) }
+    }
+
+    private func path(_ file: RotationFiles.Name) -> String { "\(directory)/\(file.rawValue)" }
+
+    // MARK: the lock
+
+    /// Waits for it, at most 45 seconds; with it, the directory is there.
+    func lock() throws(OAuthFailure) {
+        try StoreFile.makeDirectory(directory)
+        let path = "\(directory)/lock"
+        // a store on a read-only disk can be locked, and read
+        lockFile = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+        if lockFile < 0, errno == EROFS || errno == EACCES { lockFile = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
+        if lockFile < 0 { throw StoreFile.failure("open", path) }
+        let end = Clocks.now.boot + Self.lockSeconds
+        var wait: useconds_t = 1000
+        while flock(lockFile, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw StoreFile.failure("lock", path) }
+            guard Clocks.now.boot < end else {
+                throw OAuthFailure(
+                    .temporary, "refresh_busy", "another process has held the lock of '\(name)' for 45 seconds",
+                    retryAfter: 1)
+            }
+            usleep(wait)
+            wait = min(wait * 2, 50_000)
+        }
+    }
+
+    /// Whether anything was ever written for it.
+    var exists: Bool { access(directory, F_OK) == 0 }
+
+    // MARK: reading
+
+    func look() throws(OAuthFailure) -> RotationFiles {
+        var files = RotationFiles()
+        files.record = try sight(path(.record))
+        files.previous = try sight(path(.previous))
+        if !escrowPath.isEmpty { files.escrow = try sight(escrowPath) }
+        if let record = files.record.value ?? files.escrow.value { remember(record) }
+        if let bytes = try StoreFile.read(path(.intent)) {
+            let intent = seal.open(bytes, .intent).flatMap { opened in
+                try? RotationIntent(packed: PackedScanner(opened.bytes))
+            }
+            files.intent = intent.map { .whole($0) } ?? .damaged
+        }
+        if let bytes = try StoreFile.read(path(.response)) { files.answer = AnswerJournal.read(bytes, seal) }
+        if let bytes = try StoreFile.read(path(.pause)) {
+            files.pause = try? RotationPause(packed: PackedScanner(bytes))
+        }
+        return files
+    }
+
+    /// What is known, without the lock: the record is always whole.
+    func read() throws(OAuthFailure) -> (record: CredentialRecord, isSaved: Bool)? {
+        let record: RotationFiles.Sight<CredentialRecord> = try sight(path(.record))
+        let escrow: RotationFiles.Sight<CredentialRecord> = escrowPath.isEmpty ? .absent : try sight(escrowPath)
+        if let escrow = escrow.value, escrow.generation > (record.value?.generation ?? 0) { return (escrow, false) }
+        if record.isDamaged {
+            throw OAuthFailure(
+                .store, "record_damaged", "the record of '\(name)' is damaged, or was sealed with another key")
+        }
+        return record.value.map { ($0, true) }
+    }
+
+    private func sight(_ path: String) throws(OAuthFailure) -> RotationFiles.Sight<CredentialRecord> {
+        guard let bytes = try StoreFile.read(path) else { return .absent }
+        guard let opened = seal.open(bytes, .record),
+            let record = try? CredentialRecord(packed: PackedScanner(opened.bytes)),
+            Self.place(of: record.spec.name) == place, record.generation == opened.generation, Seal.hash(record.spec.identity) == opened.identity
+        else { return .damaged }
+        return .whole(record)
+    }
+
+    private func remember(_ record: CredentialRecord) {
+        identity = Seal.hash(record.spec.identity)
+        generation = record.generation
+    }
+
+    // MARK: writing
+
+    private func sealed(_ value: some Packed, _ kind: Seal.Kind) throws(OAuthFailure) -> [UInt8] {
+        guard let bytes = seal.close(PackedWriter.bytes(of: value), kind, generation: generation, identity: identity)
+        else { throw OAuthFailure(.store, "seal_failed", "a record could not be sealed; nothing was written") }
+        return bytes
+    }
+
+    /// There is room for what may come, or an error.
+    func prepare(_ record: CredentialRecord) throws(OAuthFailure) {
+        remember(record)
+        try StoreFile.write(try sealed(record, .record), to: path(.record) + ".tmp")
+        let reserve = "\(directory)/reserve"
+        if StoreFile.heldBytes(reserve) >= Self.reserveBytes { return }
+        try StoreFile.write([UInt8](repeating: 0x52, count: Self.reserveBytes), to: reserve)
+    }
+
+    func write(_ record: CredentialRecord) throws(OAuthFailure) {
+        remember(record)
+        let bytes = try sealed(record, .record)
+        do throws(OAuthFailure) {
+            try replaceRecord(with: bytes)
+        } catch {
+            // what was kept back for this moment
+            unlink("\(directory)/reserve")
+            try replaceRecord(with: bytes)
+        }
+    }
+
+    private func replaceRecord(with bytes: [UInt8]) throws(OAuthFailure) {
+        let record = path(.record)
+        try StoreFile.write(bytes, to: record + ".tmp")
+        let previous = path(.previous) + ".tmp"
+        unlink(previous)
+        // the record is never missing, not even between two calls; where there are no hard links, there is none before it
+        if link(record, previous) == 0 { rename(previous, path(.previous)) }
+        try StoreFile.move(record + ".tmp", to: record)
+    }
+
+    func write(_ intent: RotationIntent) throws(OAuthFailure) {
+        try StoreFile.replace(path(.intent), with: try sealed(intent, .intent))
+    }
+
+    func write(_ pause: RotationPause) throws(OAuthFailure) {
+        try StoreFile.write(PackedWriter.bytes(of: pause), to: path(.pause))
+    }
+
+    func escrow(_ record: CredentialRecord) throws(OAuthFailure) {
+        guard !escrowPath.isEmpty, let slash = escrowPath.lastIndex(of: "/") else {
+            throw OAuthFailure(.store, "store_unwritable", "there is no place to keep the tokens of '\(name)'")
+        }
+        remember(record)
+        try StoreFile.makeDirectory(String(escrowPath[..<slash]))
+        try StoreFile.replace(escrowPath, with: try sealed(record, .record))
+    }
+
+    /// Removes all that belongs to an attempt: the intent first, since without it the rest means nothing.
+    func clear() throws(OAuthFailure) {
+        for path in [path(.intent), path(.response), path(.pause)] + (escrowPath.isEmpty ? [] : [escrowPath])
+        where unlink(path) != 0 && errno != ENOENT {
+            throw StoreFile.failure("remove", path)
+        }
+    }
+
+    /// Puts a damaged file aside, where a person finds it.
+    func quarantine(_ path: String) throws(OAuthFailure) {
+        let aside = "\(directory)/damaged-\(Clocks.now.wall.rounded())-\(UInt16.random(in: 0...UInt16.max))"
+        try StoreFile.move(path, to: aside)
+    }
+
+    func quarantine(_ file: RotationFiles.Name) throws(OAuthFailure) { try quarantine(path(file)) }
+    func quarantineEscrow() throws(OAuthFailure) {
+        if unlink(escrowPath) != 0 { throw StoreFile.failure("remove", escrowPath) }
+    }
+
+    /// Nothing is left but the lock.
+    func forget() throws(OAuthFailure) {
+        try clear()
+        let names = ["record.prev", "record.prev.tmp", "record.tmp", "intent.tmp", "reserve", "record"]
+        for name in names where unlink("\(directory)/\(name)") != 0 && errno != ENOENT {
+            throw StoreFile.failure("remove", "\(directory)/\(name)")
+        }
+    }
+
+    /// The record before this one holds tokens that were revoked.
+    func forgetPrevious() throws(OAuthFailure) {
+        if unlink(path(.previous)) != 0 && errno != ENOENT { throw StoreFile.failure("remove", path(.previous)) }
+    }
+
+    // MARK: what comes
+
+    /// Writes down a piece of an answer, before anybody reads it. That it cannot be written ends nothing.
+    func journal(_ piece: AnswerJournal.Piece) {
+        if journal < 0 {
+            guard case .head = piece else { return }
+            journal = open(path(.response), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+            journaled = 0
+        }
+        guard journal >= 0, let bytes = AnswerJournal.sealed(piece, number: journaled, seal) else { return }
+        journaled += 1
+        do throws(OAuthFailure) {
+            try StoreFile.append(bytes, to: journal, path(.response))
+        } catch {
+            unlink("\(directory)/reserve")
+            closeJournal()
+        }
+        if case .end = piece {
+            fsync(journal)
+            closeJournal()
+        }
+    }
+
+    private func closeJournal() {
+        if journal >= 0 { close(journal) }
+        journal = -1
+    }
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Crypto
+import Glibc
+import OutriderHTTP
+package import OutriderTransport
+
+/// What a keeper does: carries out one order. Only here are refresh tokens, client secrets and the key that seals them in
+/// the open, in a process that does nothing else and ends at once.
+package struct Keeper {
+    private let place: CredentialPlace
+    private let root: StoreRoot
+    private let post: TokenPost
+    private let proofs = ProofSource()
+
+    package init(_ order: KeeperOrder, transport: any Transport) {
+        place = order.place
+        root = StoreRoot(order.place.directory)
+        post = TokenPost(transport: transport, trust: order.trustRoots.map { .roots(file: $0) } ?? .system)
+    }
+
+    package static func run(_ order: KeeperOrder, transport: any Transport) async -> KeeperAnswer {
+        do throws(OAuthFailure) {
+            return try await Keeper(order, transport: transport).carryOut(order.work)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func carryOut(_ work: KeeperOrder.Work) async throws(OAuthFailure) -> KeeperAnswer {
+        switch work {
+        case .read(let name): return .snapshots(try read(name))
+        case .list: return .snapshots(try list())
+        case .store(let spec, let secrets, let access): return .snapshots([try await store(spec, secrets, access)])
+        case .obtain(let request, let name, let generation):
+            return .snapshots([try await obtain(request, name, newerThan: generation)])
+        case .authorizeDevice(let name, let scope): return .bytes(try await authorizeDevice(name, scope))
+        case .introspect(let name): return .bytes(try await introspect(name))
+        case .erase(let name, let spec, let revoke):
+            try await erase(name, spec: spec, revoke: revoke)
+            return .snapshots([])
+        }
+    }
+
+    // MARK: what needs no lock
+
+    private func read(_ name: String) throws(OAuthFailure) -> [CredentialSnapshot] {
+        guard try files(name).exists else { return [] }
+        guard let (record, isSaved) = try files(name, key: try key()).read() else { return [] }
+        return [snapshot(record, isSaved)]
+    }
+
+    private func list() throws(OAuthFailure) -> [CredentialSnapshot] {
+        let places = try root.places()
+        if places.isEmpty { return [] }
+        let key = try key()
+        var found: [CredentialSnapshot] = []
+        for one in places {
+            let files = CredentialFiles(place: one, in: place.directory, key: key, escrow: escrow)
+            // one that is damaged says so when it is used, and does not hide the others
+            if let (record, isSaved) = try? files.read() { found.append(snapshot(record, isSaved)) }
+        }
+        return found.sorted { $0.spec.name < $1.spec.name }
+    }
+
+    // MARK: what does
+
+    private func store(
+        _ spec: CredentialSpec, _ secrets: CredentialSecrets, _ access: AccessToken?
+    ) async throws(OAuthFailure) -> CredentialSnapshot {
+        let (files, known) = try await open(spec.name, makes: true)
+        guard known == nil || known?.spec.identity == spec.identity else {
+            throw OAuthFailure(
+                .config, "identity_mismatch",
+                "there is a credential '\(spec.name)' for another issuer, client or resource; choose another name, or "
+                    + "delete that one")
+        }
+        var record = known ?? CredentialRecord(spec, secrets, access: nil, generation: 0, boot: Clocks.boot)
+        record.spec = spec
+        record.secrets.clientSecret = secrets.clientSecret ?? record.secrets.clientSecret
+        record.secrets.assertion = secrets.assertion ?? record.secrets.assertion
+        if secrets.refreshToken != nil || access != nil {
+            record.secrets.refreshToken = secrets.refreshToken ?? record.secrets.refreshToken
+            record.access = access
+            record.boot = Clocks.boot
+            record.failure = nil
+            record.rotates = nil
+            record.generation = (known?.generation ?? 0) &+ 1
+        }
+        try files.prepare(record)
+        try files.write(record)
+        return snapshot(record, true)
+    }
+
+    private func obtain(
+        _ request: TokenRequest, _ name: String, newerThan generation: UInt64?
+    ) async throws(OAuthFailure) -> CredentialSnapshot {
+        guard try files(name).exists else { throw .unknownCredential(name) }
+        let files = try lockedFiles(name)
+        let runner = RotationRunner(files: files, post: post, proofs: proofs)
+        switch try await runner.run(.obtain(request, newerThan: generation)) {
+        case .tokens(let record, let isSaved): return snapshot(record, isSaved)
+        case .failed(let failure): throw failure
+        case .mended: throw .unknownCredential(name)
+        }
+    }
+
+    private func authorizeDevice(_ name: String, _ scope: [String]?) async throws(OAuthFailure) -> [UInt8] {
+        let record = try known(name)
+        guard let url = record.spec.endpoints.device else {
+            throw OAuthFailure(.config, "no_device_endpoint", "'\(name)' has no device authorization endpoint")
+        }
+        let form = try OAuthForm.deviceAuthorization(
+            record.spec, record.secrets, scope: scope, proof: try proofs.proof(for: record.spec))
+        return try await ask(form, url, name)
+    }
+
+    private func introspect(_ name: String) async throws(OAuthFailure) -> [UInt8] {
+        let record = try known(name)
+        guard let url = record.spec.endpoints.introspection, let access = record.access else {
+            throw OAuthFailure(
+                .config, record.access == nil ? "no_access_token" : "no_introspection_endpoint",
+                "'\(name)' has no \(record.access == nil ? "access token" : "introspection endpoint")")
+        }
+        let form = try OAuthForm.about(
+            access.token, .access, record.spec, record.secrets, proof: try proofs.proof(for: record.spec))
+        return try await ask(form, url, name)
+    }
+
+    private func erase(_ name: String, spec forgets: Bool, revoke: Bool) async throws(OAuthFailure) {
+        guard try files(name).exists else { return }
+        let (files, record) = try await open(name, makes: false)
+        guard var record else { return }
+        var failure: OAuthFailure?
+        if revoke {
+            do throws(OAuthFailure) { try await self.revoke(record) } catch { failure = error }
+        }
+        if forgets {
+            try files.forget()
+        } else {
+            record.access = nil
+            record.secrets.refreshToken = nil
+            record.failure = nil
+            record.rotates = nil
+            record.generation &+= 1
+            try files.write(record)
+            try files.clear()
+            try files.forgetPrevious()
+        }
+        if let failure { throw failure }
+    }
+
+    /// The refresh token first: with it the server forgets all that came of it (RFC 7009 section 2.1).
+    private func revoke(_ record: CredentialRecord) async throws(OAuthFailure) {
+        guard let url = record.spec.endpoints.revocation else { return }
+        let tokens: [(Secret?, OAuthForm.Kind)] = [
+            (record.secrets.refreshToken, .refresh), (record.access?.token, .access),
+        ]
+        var failure: OAuthFailure?
+        for (token, kind) in tokens {
+            guard let token else { continue }
+            do throws(OAuthFailure) {
+                let form = try OAuthForm.about(
+                    token, kind, record.spec, record.secrets, proof: try proofs.proof(for: record.spec))
+                _ = try await ask(form, url, record.spec.name)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    // MARK: parts
+
+    /// An answer with status 2xx, as it came.
+    private func ask(_ form: OAuthForm, _ url: HTTPURL, _ name: String) async throws(OAuthFailure) -> [UInt8] {
+        switch await post.send(form, to: url, attempt: 0) {
+        case .answered(let answer) where (200..<300).contains(answer.status): return answer.body
+        case .answered(let answer):
+            guard case .refused(let failure) = TokenVerdict.of(answer, for: name) else { return answer.body }
+            throw failure
+        case .lost(_, _, let why): throw OAuthFailure(.temporary, "connection_lost", why.message)
+        case .notSent(let failure): throw failure
+        }
+    }
+
+    /// With its lock; what can be mended is.
+    private func open(
+        _ name: String, makes: Bool
+    ) async throws(OAuthFailure) -> (files: CredentialFiles, record: CredentialRecord?) {
+        if makes { try root.prepare() }
+        let files = try lockedFiles(name)
+        let runner = RotationRunner(files: files, post: post, proofs: proofs)
+        switch try await runner.run(.mend) {
+        case .mended(let record, _): return (files, record)
+        case .tokens(let record, _): return (files, record)
+        case .failed(let failure): throw failure
+        }
+    }
+
+    private func lockedFiles(_ name: String) throws(OAuthFailure) -> CredentialFiles {
+        let files = try files(name, key: try key())
+        try files.lock()
+        return files
+    }
+
+    private func known(_ name: String) throws(OAuthFailure) -> CredentialRecord {
+        guard try files(name).exists, let (record, _) = try files(name, key: try key()).read() else {
+            throw .unknownCredential(name)
+        }
+        return record
+    }
+
+    /// Without a key it can only say whether there is anything.
+    private func files(
+        _ name: String, key: SymmetricKey = SymmetricKey(data: [UInt8](repeating: 0, count: 32))
+    ) throws(OAuthFailure) -> CredentialFiles {
+        guard (1...128).contains(name.count), !name.utf8.contains(0) else {
+            throw OAuthFailure(.config, "invalid_name", "a credential's name has between 1 and 128 characters")
+        }
+        return CredentialFiles(name, in: place.directory, key: key, escrow: escrow)
+    }
+
+    private func key() throws(OAuthFailure) -> SymmetricKey {
+        let key = try KeyRing.key(from: place.key, for: place.directory)
+        try root.check(key)
+        return key
+    }
+
+    /// Where tokens go that cannot be written: memory that lasts until the user logs out, or the machine stops.
+    private var escrow: String { StoreFile.runtime("outrider-escrow") }
+
+    private func snapshot(_ record: CredentialRecord, _ isSaved: Bool) -> CredentialSnapshot {
+        record.snapshot(at: Clocks.now, boot: Clocks.boot, isSaved: isSaved)
+    }
+}

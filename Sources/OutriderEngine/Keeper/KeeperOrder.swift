@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+
+/// What a keeper is started for: one order on its standard input, one answer on its standard output.
+package struct KeeperOrder: Sendable, Equatable {
+    package enum Work: Sendable, Equatable {
+        case store(CredentialSpec, CredentialSecrets, AccessToken?)
+        case read(String)
+        case list
+        case obtain(TokenRequest, name: String, newerThan: UInt64?)
+        case authorizeDevice(String, scope: [String]?)
+        case erase(String, spec: Bool, revoke: Bool)
+        case introspect(String)
+    }
+
+    package var work: Work
+    package var place: CredentialPlace
+    /// Trust roots in PEM, in place of the system's.
+    package var trustRoots: String?
+
+    package init(_ work: Work, in place: CredentialPlace, trustRoots: String? = nil) {
+        self.work = work
+        self.place = place
+        self.trustRoots = trustRoots
+    }
+}
+
+/// Where records are, and what they are sealed with.
+package struct CredentialPlace: Sendable, Equatable {
+    /// An absolute path.
+    package var directory: String
+    package var key: KeySource
+
+    package init(directory: String, key: KeySource) {
+        self.directory = directory
+        self.key = key
+    }
+}
+
+/// What the keeper says.
+package enum KeeperAnswer: Sendable, Equatable {
+    /// Empty for no such credential; all of them for a list.
+    case snapshots([CredentialSnapshot])
+    case bytes([UInt8])
+    case failure(OAuthFailure)
+}
+
+extension KeeperOrder: Packed {
+    package func pack(into writer: inout PackedWriter) {
+        writer.put(1, place.directory)
+        writer.put(2, place.key)
+        writer.put(3, trustRoots)
+        switch work {
+        case .store(let spec, let secrets, let access):
+            writer.put(4, "store")
+            writer.put(6, spec)
+            writer.put(7, secrets)
+            writer.put(8, access)
+        case .read(let name): put(&writer, "read", name)
+        case .list: writer.put(4, "list")
+        case .obtain(let request, let name, let generation):
+            put(&writer, "obtain", name)
+            writer.put(9, request)
+            writer.put(10, generation)
+        case .authorizeDevice(let name, let scope):
+            put(&writer, "device", name)
+            writer.put(11, scope != nil)
+            for word in scope ?? [] { writer.put(12, word) }
+        case .erase(let name, let spec, let revoke):
+            put(&writer, "erase", name)
+            writer.put(13, spec)
+            writer.put(14, revoke)
+        case .introspect(let name): put(&writer, "introspect", name)
+        }
+    }
+
+    private func put(_ writer: inout PackedWriter, _ work: String, _ name: String) {
+        writer.put(4, work)
+        writer.put(5, name)
+    }
+
+    package init(packed scanner: PackedScanner) throws(PackedFault) {
+        place = CredentialPlace(
+            directory: try scanner.text(1).orFault(), key: try scanner.value(2).orFault())
+        trustRoots = try scanner.text(3)
+        let name = try scanner.text(5)
+        switch try scanner.text(4) {
+        case "store":
+            work = .store(
+                try scanner.value(6).orFault(), try scanner.value(7).orFault(), try scanner.value(8))
+        case "read": work = .read(try name.orFault())
+        case "list": work = .list
+        case "obtain":
+            work = .obtain(
+                try scanner.value(9).orFault(), name: try name.orFault(), newerThan: try scanner.number(10))
+        case "device":
+            work = .authorizeDevice(
+                try name.orFault(), scope: try scanner.flag(11).orFault() ? try scanner.texts(12) : nil)
+        case "erase":
+            work = .erase(
+                try name.orFault(), spec: try scanner.flag(13).orFault(), revoke: try scanner.flag(14).orFault())
+        case "introspect": work = .introspect(try name.orFault())
+        default: throw PackedFault()
+        }
+    }
+}
+
+extension KeeperAnswer: Packed {
+    package func pack(into writer: inout PackedWriter) {
+        switch self {
+        case .snapshots(let snapshots): for snapshot in snapshots { writer.put(1, snapshot) }
+        case .bytes(let bytes): writer.put(2, bytes: bytes)
+        case .failure(let failure): writer.put(3, failure)
+        }
+        // the last one: without it the keeper was stopped while it spoke
+        writer.put(4, true)
+    }
+
+    package init(packed scanner: PackedScanner) throws(PackedFault) {
+        guard try scanner.flag(4) == true else { throw PackedFault() }
+        if let failure = try scanner.value(3, OAuthFailure.self) {
+            self = .failure(failure)
+        } else if let bytes = scanner.bytes(2) {
+            self = .bytes(bytes)
+        } else {
+            self = .snapshots(try scanner.list(1))
+        }
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderHTTP
+
+/// Starts a keeper, and hears what it says. It lives on if we do not: what it has begun, it ends.
+enum KeeperProcess {
+    /// The lock, two requests to the server, and the disk; its own alarm rings before that.
+    private static let seconds = 120.0
+
+    /// Waits on a thread of its own, however long that takes.
+    static func run(_ order: KeeperOrder) async -> KeeperAnswer {
+        await withUnsafeContinuation { continuation in
+            let started = WaitingThread.start {
+                var input = PackedWriter.bytes(of: order)
+                let outcome = ChildProcess.run(
+                    ["outrider", "keeper"], path: "/proc/self/exe", input: input, seconds: seconds)
+                for index in input.indices { input[index] = 0 }
+                continuation.resume(returning: answer(outcome))
+            }
+            if !started { continuation.resume(returning: .failure(broken("no thread could be started"))) }
+        }
+    }
+
+    private static func answer(_ outcome: ChildProcess.Outcome) -> KeeperAnswer {
+        switch outcome {
+        case .ended(let status, let output):
+            if let answer = try? KeeperAnswer(packed: PackedScanner(output)) { return answer }
+            return .failure(broken("it ended with status \(status)"))
+        case .tooLong: return .failure(broken("it did not answer"))
+        case .notStarted(let code): return .failure(broken("it could not be started: \(String(cString: strerror(code)))"))
+        }
+    }
+
+    private static func broken(_ why: String) -> OAuthFailure {
+        OAuthFailure(.temporary, "keeper_failed", "the process that keeps credentials failed: \(why); try again")
+    }
+}

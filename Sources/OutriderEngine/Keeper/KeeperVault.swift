@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+import Synchronization
+
+/// The vault of a service or command: every order is carried out by a keeper of its own, a process that lives for it.
+package final class KeeperVault: CredentialVault {
+    private let disk: StoreRoot?
+    /// In place of what was chosen for the store.
+    private let key: KeySource?
+    private let trustRoots: String?
+    private let memory = MemoryStore()
+    /// The names that are kept in memory; at most one of each.
+    private let remembered = Mutex<Set<String>>([])
+
+    /// - Parameters:
+    ///   - directory: of the credentials on disk; nil for where this user has them.
+    ///   - key: what seals them; nil for what was chosen there.
+    ///   - trustRoots: in PEM, in place of the system's.
+    package init(directory: String? = nil, key: KeySource? = nil, trustRoots: String? = nil) {
+        disk = (directory ?? StoreRoot.usual).map { StoreRoot($0) }
+        self.key = key
+        self.trustRoots = trustRoots
+    }
+
+    package func store(
+        _ spec: CredentialSpec, _ secrets: CredentialSecrets, access: AccessToken?
+    ) async throws(OAuthFailure) -> CredentialSnapshot {
+        let place = spec.persistence == .memory ? try memory.place() : try diskPlace()
+        let answer = await KeeperProcess.run(order(.store(spec, secrets, access), in: place))
+        await background { DeadMemory.scrub([secrets.clientSecret, secrets.refreshToken, secrets.assertion]) }
+        let snapshot = try Self.one(answer).orFail(.unknownCredential(spec.name))
+        remembered.withLock { names in
+            if spec.persistence == .memory { names.insert(spec.name) } else { names.remove(spec.name) }
+        }
+        return snapshot
+    }
+
+    package func read(_ name: String) async throws(OAuthFailure) -> CredentialSnapshot? {
+        guard let place = try place(of: name) else { return nil }
+        return try Self.one(await KeeperProcess.run(order(.read(name), in: place)))
+    }
+
+    package func list() async throws(OAuthFailure) -> [CredentialSnapshot] {
+        var found: [CredentialSnapshot] = []
+        if !remembered.withLock(\.isEmpty) { found += try await list(try memory.place()) }
+        if let key = try diskKey(), let disk {
+            found += try await list(CredentialPlace(directory: disk.directory, key: key))
+        }
+        return found.sorted { $0.spec.name < $1.spec.name }
+    }
+
+    package func obtain(
+        _ request: TokenRequest, for name: String, newerThan generation: UInt64?
+    ) async throws(OAuthFailure) -> CredentialSnapshot {
+        let work = KeeperOrder.Work.obtain(request, name: name, newerThan: generation)
+        return try Self.one(await run(work, for: name)).orFail(.unknownCredential(name))
+    }
+
+    package func authorizeDevice(_ name: String, scope: [String]?) async throws(OAuthFailure) -> [UInt8] {
+        try Self.bytes(await run(.authorizeDevice(name, scope: scope), for: name))
+    }
+
+    package func introspect(_ name: String) async throws(OAuthFailure) -> [UInt8] {
+        try Self.bytes(await run(.introspect(name), for: name))
+    }
+
+    package func erase(_ name: String, spec: Bool, revoke: Bool) async throws(OAuthFailure) {
+        guard let place = try place(of: name) else { return }
+        let answer = await KeeperProcess.run(order(.erase(name, spec: spec, revoke: revoke), in: place))
+        if spec { remembered.withLock { _ = $0.remove(name) } }
+        if case .failure(let failure) = answer { throw failure }
+    }
+
+    /// Forgets what is kept in memory. Blocks; nothing may be under way.
+    package func close() { memory.remove() }
+
+    // MARK: places
+
+    private func order(_ work: KeeperOrder.Work, in place: CredentialPlace) -> KeeperOrder {
+        KeeperOrder(work, in: place, trustRoots: trustRoots)
+    }
+
+    private func run(_ work: KeeperOrder.Work, for name: String) async throws(OAuthFailure) -> KeeperAnswer {
+        guard let place = try place(of: name) else { throw .unknownCredential(name) }
+        return await KeeperProcess.run(order(work, in: place))
+    }
+
+    private func list(_ place: CredentialPlace) async throws(OAuthFailure) -> [CredentialSnapshot] {
+        switch await KeeperProcess.run(order(.list, in: place)) {
+        case .snapshots(let snapshots): return snapshots
+        case .failure(let failure): throw failure
+        case .bytes: return []
+        }
+    }
+
+    /// Nil where nothing can be known of it: it is not in memory, and there is no key for the disk.
+    private func place(of name: String) throws(OAuthFailure) -> CredentialPlace? {
+        if remembered.withLock({ $0.contains(name) }) { return try memory.place() }
+        guard let key = try diskKey(), let disk else { return nil }
+        return CredentialPlace(directory: disk.directory, key: key)
+    }
+
+    private func diskPlace() throws(OAuthFailure) -> CredentialPlace {
+        guard let disk else {
+            throw OAuthFailure(.store, "store_unsafe", "this user has no home; name a directory with --credentials")
+        }
+        guard let key = try diskKey() else { throw .noKeyProvider }
+        return CredentialPlace(directory: disk.directory, key: key)
+    }
+
+    /// Nil if none is chosen: then nothing is on disk.
+    package func diskKey() throws(OAuthFailure) -> KeySource? {
+        guard let disk else { return nil }
+        let source = if let key { key } else { try disk.chosenKey() }
+        return source == .none ? nil : source
+    }
+
+    // MARK: answers
+
+    private static func one(_ answer: KeeperAnswer) throws(OAuthFailure) -> CredentialSnapshot? {
+        switch answer {
+        case .snapshots(let snapshots): return snapshots.first
+        case .failure(let failure): throw failure
+        case .bytes: return nil
+        }
+    }
+
+    private static func bytes(_ answer: KeeperAnswer) throws(OAuthFailure) -> [UInt8] {
+        switch answer {
+        case .bytes(let bytes): return bytes
+        case .failure(let failure): throw failure
+        case .snapshots: return []
+        }
+    }
+}
+
+extension Optional where Wrapped == CredentialSnapshot {
+    fileprivate func orFail(_ failure: OAuthFailure) throws(OAuthFailure) -> CredentialSnapshot {
+        guard let self else { throw failure }
+        return self
+    }
+}

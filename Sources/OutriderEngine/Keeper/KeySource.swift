@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+package import OutriderHTTP
+
+/// Where the key comes from with which records are sealed: 32 bytes.
+package enum KeySource: Sendable, Equatable {
+    /// Nothing is kept on disk.
+    case none
+    /// A file of our own with 32 bytes, as they are or in hexadecimal.
+    case file(String)
+    /// A program and its arguments; the first line that it prints. Never through a shell.
+    case command([String])
+    /// The desktop's keyring, asked through `secret-tool`.
+    case secretService
+    /// Derived from a passphrase, and kept in the kernel's keyring until the machine stops.
+    case passphrase
+    /// The bytes themselves: what lives in one service's memory only.
+    case raw(Secret)
+
+    /// As it is written in the store, a line each.
+    package var lines: [String] {
+        switch self {
+        case .none, .raw: ["none"]
+        case .file(let path): ["file", path]
+        case .command(let words): ["command"] + words
+        case .secretService: ["secret-service"]
+        case .passphrase: ["passphrase"]
+        }
+    }
+
+    /// Nil for what nobody could have written.
+    package init?(lines: [String]) {
+        let words = Array(lines.dropFirst())
+        switch lines.first {
+        case "none" where words.isEmpty: self = .none
+        case "file" where words.count == 1 && words[0].hasPrefix("/"): self = .file(words[0])
+        case "command" where words.first?.isEmpty == false: self = .command(words)
+        case "secret-service" where words.isEmpty: self = .secretService
+        case "passphrase" where words.isEmpty: self = .passphrase
+        default: return nil
+        }
+    }
+}
+
+extension KeySource: Packed {
+    package func pack(into writer: inout PackedWriter) {
+        if case .raw(let key) = self { return writer.put(1, key) }
+        for line in lines { writer.put(2, line) }
+    }
+
+    package init(packed scanner: PackedScanner) throws(PackedFault) {
+        if let key = try scanner.secret(1) {
+            self = .raw(key)
+        } else {
+            self = try KeySource(lines: try scanner.texts(2)).orFault()
+        }
+    }
+}

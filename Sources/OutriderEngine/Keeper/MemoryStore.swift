@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderHTTP
+import Synchronization
+
+/// Where credentials are that live as long as this service: files like those on disk, in a directory of its own, sealed with
+/// a key that only its memory has. Made when first needed; what a killed service leaves nobody can open, and the next one
+/// removes it.
+final class MemoryStore: Sendable {
+    private struct State {
+        var place: CredentialPlace?
+        var lock: CInt = -1
+    }
+
+    private let parent: String
+    private let state = Mutex(State())
+
+    init() {
+        parent = StoreFile.runtime("outrider-memory")
+    }
+
+    /// Blocks the first time.
+    func place() throws(OAuthFailure) -> CredentialPlace {
+        try state.withLock { state throws(OAuthFailure) in
+            if let place = state.place { return place }
+            try StoreFile.makeDirectory(parent)
+            sweep()
+            let directory = "\(parent)/\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+            let lock = open("\(directory).lock", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+            if lock < 0 { throw StoreFile.failure("create", directory) }
+            state.lock = lock
+            guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw StoreFile.failure("lock", directory) }
+            try StoreFile.makeDirectory(directory)
+            let key = CredentialFiles.hex((0..<KeyRing.keyBytes).map { _ in UInt8.random(in: 0...255) })
+            let place = CredentialPlace(directory: directory, key: .raw(Secret(key)))
+            state.place = place
+            return place
+        }
+    }
+
+    /// Removes it. Blocks.
+    func remove() {
+        let (place, lock) = state.withLock { state in
+            defer { state = State() }
+            return (state.place, state.lock)
+        }
+        guard let place else { return }
+        Self.remove(place.directory)
+        unlink("\(place.directory).lock")
+        close(lock)
+    }
+
+    private func sweep() {
+        for name in Self.names(in: parent) where name.hasSuffix(".lock") {
+            let path = "\(parent)/\(name)"
+            let lock = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+            guard lock >= 0 else { continue }
+            if flock(lock, LOCK_EX | LOCK_NB) == 0 {
+                Self.remove(String(path.dropLast(5)))
+                unlink(path)
+            }
+            close(lock)
+        }
+    }
+
+    private static func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { raw in
+                String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// A directory of directories of files.
+    private static func remove(_ directory: String) {
+        for name in names(in: directory) {
+            let path = "\(directory)/\(name)"
+            if unlink(path) == 0 { continue }
+            for file in names(in: path) { unlink("\(path)/\(file)") }
+            rmdir(path)
+        }
+        rmdir(directory)
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import CLinux
+import Crypto
+import Glibc
+package import OutriderHTTP
+
+/// The directory of all credentials of a user: who may use it, and what says which key they are sealed with.
+package struct StoreRoot {
+    package let directory: String
+
+    package init(_ directory: String) { self.directory = directory }
+
+    /// Of the user that we are, by the list of users: every process agrees on it, whatever its environment says.
+    package static var usual: String? {
+        guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }
+        let path = String(cString: home)
+        return path.hasPrefix("/") ? "\(path)/.local/share/outrider/credentials" : nil
+    }
+
+    // MARK: which key
+
+    private var choicePath: String { "\(directory)/key" }
+
+    /// What was chosen for this store; none if nothing was.
+    package func chosenKey() throws(OAuthFailure) -> KeySource {
+        guard let bytes = try StoreFile.read(choicePath) else { return .none }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.last == "", let source = KeySource(lines: lines.dropLast().map(String.init)) else {
+            throw OAuthFailure(
+                .store, "store_damaged", "\(choicePath) cannot be understood; choose again: outrider credentials key")
+        }
+        return source
+    }
+
+    /// Writes it down, for every process of the user.
+    package func choose(_ source: KeySource) throws(OAuthFailure) {
+        try prepare()
+        try StoreFile.replace(choicePath, with: Array((source.lines.joined(separator: "\n") + "\n").utf8))
+    }
+
+    /// Whether anything is sealed here.
+    package func holdsCredentials() throws(OAuthFailure) -> Bool { try !places().isEmpty }
+
+    // MARK: for the keeper
+
+    /// Makes it if need be; refuses one that others may enter, or that is on another machine's disk, where locks and
+    /// renaming promise nothing.
+    func prepare() throws(OAuthFailure) {
+        try StoreFile.makeDirectory(directory)
+        guard !Self.remote.contains(outrider_file_system(directory)) else {
+            throw OAuthFailure(
+                .store, "store_unsafe",
+                "\(directory) is on a network file system; name a directory on a local disk with --credentials")
+        }
+    }
+
+    /// NFS, SMB, CIFS, SMB 2, AFS, Ceph, 9P (statfs(2)).
+    private static let remote: Set<Int> = [
+        0x6969, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x00C3_6400, 0x0102_1997,
+    ]
+
+    /// The names of the directories in which something is known.
+    func places() throws(OAuthFailure) -> [String] {
+        guard let stream = opendir(directory) else {
+            if errno == ENOENT { return [] }
+            throw StoreFile.failure("read", directory)
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { raw in
+                String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name.utf8.count == 64, access("\(directory)/\(name)/record", F_OK) == 0 { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// The key is the one by which everything here is sealed: a wrong one would take every record for damaged.
+    func check(_ key: SymmetricKey) throws(OAuthFailure) {
+        let path = "\(directory)/key-check"
+        let seal = Seal(key: key, place: "key-check")
+        if let bytes = try StoreFile.read(path) {
+            if seal.open(bytes, .record) != nil { return }
+            throw OAuthFailure(
+                .store, "wrong_key",
+                "the credentials in \(directory) are sealed with another key than the one that is chosen now")
+        }
+        try prepare()
+        let identity = [UInt8](repeating: 0, count: 32)
+        guard let bytes = seal.close([], .record, generation: 0, identity: identity) else { return }
+        let temporary = "\(path)-\(getpid()).tmp"
+        try StoreFile.write(bytes, to: temporary)
+        defer { unlink(temporary) }
+        // whoever was faster decides
+        if link(temporary, path) == 0 { return }
+        guard errno == EEXIST else { throw StoreFile.failure("write", path) }
+        try check(key)
+    }
+}

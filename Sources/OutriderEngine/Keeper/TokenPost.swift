@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+import Synchronization
+
+/// Posts a form to an endpoint of an authorization server, once: no redirect is followed, nothing is repeated, and it ends
+/// within 20 seconds.
+struct TokenPost {
+    enum Outcome {
+        case answered(RotationAnswer)
+        /// The request may have arrived; what came of its answer.
+        case lost(RotationAnswer?, after: Double, why: HTTPFailure)
+        case notSent(OAuthFailure)
+    }
+
+    private static let seconds = 20.0
+
+    let transport: any Transport
+    let trust: Trust
+
+    /// - Parameters:
+    ///   - commit: called when there is a connection, before the first byte of the request; throws to send nothing.
+    ///   - keep: called with each piece of the answer before it is looked at.
+    func send(
+        _ form: OAuthForm, to url: HTTPURL, attempt number: UInt64,
+        commit: @escaping @Sendable () throws(OAuthFailure) -> Void = {},
+        keep: (AnswerJournal.Piece) -> Void = { _ in }
+    ) async -> Outcome {
+        let asked = Clocks.now
+        let watch = Watch(commit: commit)
+        var answer: RotationAnswer?
+        do throws(HTTPFailure) {
+            let response = try await head(attempt(form, url), watch)
+            let wait = RetryAfter.seconds(response.fields, now: Int64(exactly: asked.wall.rounded()) ?? 0)
+            keep(.head(attempt: number, status: response.status, retryAfter: wait, asked: asked))
+            var found = RotationAnswer(
+                attempt: number, status: response.status, retryAfter: wait, asked: asked, body: [], isComplete: false)
+            while let piece = try await next(response.body, &answer, found) {
+                let bytes = Array(piece.readableBytesView)
+                keep(.body(bytes))
+                found.body += bytes
+            }
+            keep(.end)
+            found.isComplete = true
+            return .answered(found)
+        } catch {
+            if let failure = watch.failure { return .notSent(failure) }
+            if watch.isCommitted { return .lost(answer, after: Clocks.now.boot - asked.boot, why: error) }
+            return .notSent(
+                OAuthFailure(.temporary, "unreachable", "\(error.message); nothing was sent, and it is tried again later"))
+        }
+    }
+
+    private func head(_ attempt: Attempt, _ watch: Watch) async throws(HTTPFailure) -> AttemptResponse {
+        let transport = transport
+        let sending = Task { () async -> Result<AttemptResponse, HTTPFailure> in
+            do throws(HTTPFailure) {
+                return .success(try await transport.send(attempt, observer: watch))
+            } catch {
+                return .failure(error)
+            }
+        }
+        watch.carry(sending)
+        return try await sending.value.get()
+    }
+
+    /// The next piece; if there will be none, `answer` is what came before.
+    private func next(
+        _ body: any AttemptResponseBody, _ answer: inout RotationAnswer?, _ found: RotationAnswer
+    ) async throws(HTTPFailure) -> ByteBuffer? {
+        do throws(HTTPFailure) {
+            return try await body.next()
+        } catch {
+            answer = found
+            throw error
+        }
+    }
+
+    private func attempt(_ form: OAuthForm, _ url: HTTPURL) -> Attempt {
+        var attempt = Attempt(method: "POST", url: url, fields: form.headers, body: .bytes(form.body))
+        attempt.timeouts.firstByte = Self.seconds
+        attempt.timeouts.idle = Self.seconds
+        attempt.timeouts.total = Self.seconds
+        attempt.trust = trust
+        attempt.decodesContent = false
+        attempt.maximumBodyBytes = TokenAnswerScanner.mostBytes
+        return attempt
+    }
+
+    /// Commits, or gives up before the first byte.
+    private final class Watch: AttemptObserver {
+        private struct State {
+            var isCommitted = false
+            var failure: OAuthFailure?
+            var sending: Task<Result<AttemptResponse, HTTPFailure>, Never>?
+        }
+
+        private let commit: @Sendable () throws(OAuthFailure) -> Void
+        private let state = Mutex(State())
+
+        init(commit: @escaping @Sendable () throws(OAuthFailure) -> Void) { self.commit = commit }
+
+        var isCommitted: Bool { state.withLock { $0.isCommitted } }
+        var failure: OAuthFailure? { state.withLock { $0.failure } }
+
+        func carry(_ sending: Task<Result<AttemptResponse, HTTPFailure>, Never>) {
+            let isRefused = state.withLock { state in
+                state.sending = sending
+                return state.failure != nil
+            }
+            if isRefused { sending.cancel() }
+        }
+
+        func sending(_ control: any AttemptControl) {
+            do throws(OAuthFailure) {
+                try commit()
+                state.withLock { $0.isCommitted = true }
+            } catch {
+                // held, it writes nothing until it is cancelled
+                control.hold()
+                let sending = state.withLock { state in
+                    state.failure = error
+                    return state.sending
+                }
+                sending?.cancel()
+            }
+        }
+
+        func bodySent(_ bytes: Int64, onWire: Int64?) {}
+        func informational(status: Int, fields: HTTPFields) {}
+    }
+}

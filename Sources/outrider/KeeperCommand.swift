@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import CLinux
+import Glibc
+import NIOPosix
+import OutriderEngine
+import OutriderHTTP
+import OutriderTransport
+
+/// The process in which secrets are in the open: started by the service for one order, ended with its answer.
+struct KeeperCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keeper", abstract: "Keeps credentials; started by the service, not by people.",
+        shouldDisplay: false)
+
+    /// The wait for the lock, a request and its repetition, and the disk, with room to spare.
+    private static let longestSeconds: UInt32 = 110
+    private static let mostBytes = 1 << 20
+
+    func run() async throws {
+        Self.shut()
+        guard isatty(STDIN_FILENO) == 0 else {
+            throw CommandFailure(.usage, "the keeper is started by the service: see outrider credentials")
+        }
+        var input: [UInt8] = []
+        while input.count <= Self.mostBytes, let piece = try FileBytes.read(STDIN_FILENO) { input += piece }
+        let answer: KeeperAnswer
+        if let order = try? KeeperOrder(packed: PackedScanner(input)) {
+            let transport = HTTPTransport(group: MultiThreadedEventLoopGroup(numberOfThreads: 1))
+            answer = await Keeper.run(order, transport: transport)
+        } else {
+            answer = .failure(OAuthFailure(.store, "keeper_failed", "the keeper did not understand its order"))
+        }
+        // whoever asked may be gone: what was done is done
+        try? StandardOutput.write(PackedWriter.bytes(of: answer))
+        _exit(0)
+    }
+
+    /// Nobody looks in, nothing is left behind, and it ends.
+    private static func shut() {
+        _ = outrider_close_to_others()
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        alarm(longestSeconds)
+        _ = umask(0o077)
+        _ = chdir("/")
+    }
+}

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Gives orders to the process that keeps credentials, as the service does, and reads what it says.
+
+store = Store(tmp_path)                      # a directory and a key of its own
+store.put(server, tokens)                    # the credential `work` for an Authorizing server
+store.obtain(newer=1)                        # one refresh; a Snapshot, or a Failure
+store.read()                                 # what is known
+"""
+
+import os
+import struct
+import subprocess
+from typing import NamedTuple, Optional
+
+import contract
+
+LONG = 60.0
+
+
+class Snapshot(NamedTuple):
+    name: str
+    # "empty", "ready", "unsaved" or "needsLogin"
+    state: str
+    generation: int
+    access: Optional[str]
+    has_refresh_token: bool
+    # of the failure that makes a login necessary
+    reason: Optional[str] = None
+
+
+class Failure(NamedTuple):
+    kind: str
+    reason: str
+    message: str
+
+
+def packed(*members):
+    """Pairs of a number and a value: text, bytes, a whole number, a flag, a real one, or None for nothing."""
+    whole = b""
+    for tag, value in members:
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            value = bytes([value])
+        elif isinstance(value, int):
+            value = struct.pack(">Q", value)
+        elif isinstance(value, float):
+            value = struct.pack(">d", value)
+        elif isinstance(value, str):
+            value = value.encode()
+        whole += struct.pack(">BI", tag, len(value)) + value
+    return whole
+
+
+def unpacked(data):
+    """A list for each number."""
+    found = {}
+    while data:
+        tag, size = struct.unpack(">BI", data[:5])
+        found.setdefault(tag, []).append(data[5:5 + size])
+        data = data[5 + size:]
+    return found
+
+
+def text(fields, tag):
+    return fields[tag][0].decode() if tag in fields else None
+
+
+def snapshot(data):
+    fields = unpacked(data)
+    access = unpacked(fields[5][0]) if 5 in fields else {}
+    failure = unpacked(fields[3][0]) if 3 in fields else {}
+    return Snapshot(
+        text(unpacked(fields[1][0]), 1), text(fields, 2) or "needsLogin", struct.unpack(">Q", fields[4][0])[0],
+        text(access, 1), fields[6][0] == b"\1", text(failure, 2))
+
+
+class Store:
+    def __init__(self, place, key=None, name="work"):
+        self.directory, self.name = str(place / "credentials"), name
+        self.runtime = place / "runtime"
+        self.runtime.mkdir(exist_ok=True)
+        keyfile = place / "key"
+        if not keyfile.exists():
+            keyfile.write_bytes(os.urandom(32))
+            keyfile.chmod(0o600)
+        self.key = key or ["file", str(keyfile)]
+        self.environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.runtime), "SWIFT_BACKTRACE": "enable=no"}
+
+    def order(self, *members):
+        key = packed(*((2, line) for line in self.key))
+        return packed((1, self.directory), (2, key), *members)
+
+    def spec(self, server, **more):
+        kind = "body" if server.secret else "none"
+        endpoints = packed((1, server.url("/token")), (3, server.url("/device")), (4, server.url("/revoke")),
+                           (5, server.url("/introspect")))
+        return packed(
+            (1, self.name), (2, more.get("issuer", server.issuer)), (3, server.client), (4, packed((1, kind))),
+            (5, endpoints), (6, "read"), (8, more.get("grant", "refresh")), (11, 300.0), (12, "401"), (13, False),
+            (14, "keep"), (15, "disk"))
+
+    def start(self, order, *, before=(), **more):
+        """The process, which has its order."""
+        command = [*before, contract.binary(), "keeper"]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env={**self.environment, **more})
+        try:
+            process.stdin.write(order)
+            process.stdin.close()
+        except BrokenPipeError:
+            pass
+        process.stdin = None
+        return process
+
+    def heard(self, process, seconds=LONG):
+        """What it said: Snapshots, bytes, a Failure, or None if it was stopped."""
+        output, _ = process.communicate(timeout=seconds)
+        fields = unpacked(output)
+        if 4 not in fields:
+            return None
+        if 3 in fields:
+            failure = unpacked(fields[3][0])
+            return Failure(*(text(failure, tag) for tag in (1, 2, 3)))
+        if 2 in fields:
+            return fields[2][0]
+        return [snapshot(data) for data in fields.get(1, [])]
+
+    def run(self, *members, **more):
+        return self.heard(self.start(self.order(*members), **more))
+
+    @staticmethod
+    def one(answer):
+        return answer[0] if isinstance(answer, list) and answer else answer
+
+    def put(self, server, tokens=None, **more):
+        secrets = packed((1, server.secret), (2, (tokens or {}).get("refresh_token")))
+        return self.one(self.run((4, "store"), (6, self.spec(server, **more)), (7, secrets)))
+
+    def obtaining(self, newer=None, request="refresh", code=None):
+        return self.order((4, "obtain"), (5, self.name), (9, packed((1, request), (2, code))), (10, newer))
+
+    def obtain(self, newer=None, **more):
+        return self.one(self.heard(self.start(self.obtaining(newer), **more)))
+
+    def read(self, **more):
+        return self.one(self.run((4, "read"), (5, self.name), **more))
+
+    def list(self):
+        return self.run((4, "list"))
+
+    def erase(self, spec=False, revoke=True):
+        return self.run((4, "erase"), (5, self.name), (13, spec), (14, revoke))
+
+    def introspect(self):
+        return self.run((4, "introspect"), (5, self.name))
