@@ -32,7 +32,8 @@ struct Outrider: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, CallCommand.self, GetCommand.self, DownloadCommand.self, GetSocketCommand.self,
-            RouteCommand.self, DescribeCommand.self, SSECommand.self, StatsCommand.self, KeeperCommand.self,
+            RouteCommand.self, DescribeCommand.self, SSECommand.self, StatsCommand.self, CredentialsCommand.self,
+            KeeperCommand.self,
         ])
 
     static func main() async {

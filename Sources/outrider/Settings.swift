@@ -46,6 +46,8 @@ struct Settings: ParsableArguments {
         name: .long, help: "Trust roots in PEM, in place of the system's; else $SSL_CERT_FILE.", completion: .file())
     var caFile: String?
 
+    @OptionGroup var store: StoreOptions
+
     @Option(
         name: .long, help: "Routers for all clients: a file in JSON or YAML, or a directory of them.",
         completion: .file())

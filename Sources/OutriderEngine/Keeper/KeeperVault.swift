@@ -6,9 +6,9 @@ import Synchronization
 
 /// The vault of a service or command: every order is carried out by a keeper of its own, a process that lives for it.
 package final class KeeperVault: CredentialVault {
-    private let disk: StoreRoot?
+    package let disk: StoreRoot?
     /// In place of what was chosen for the store.
-    private let key: KeySource?
+    package let key: KeySource?
     private let trustRoots: String?
     private let memory = MemoryStore()
     /// The names that are kept in memory; at most one of each.

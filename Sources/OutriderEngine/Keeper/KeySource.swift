@@ -30,6 +30,13 @@ package enum KeySource: Sendable, Equatable {
         }
     }
 
+    /// As it is written in one word: `file:PATH`, `command:WORDS`, `secret-service`, `passphrase`, `none`. Nil for others.
+    package init?(word: String) {
+        let (kind, rest) = word.firstIndex(of: ":").map { (word[..<$0], word[word.index(after: $0)...]) } ?? (word[...], "")
+        let words = kind == "command" ? rest.split(separator: " ").map(String.init) : rest.isEmpty ? [] : [String(rest)]
+        self.init(lines: [String(kind)] + words)
+    }
+
     /// Nil for what nobody could have written.
     package init?(lines: [String]) {
         let words = Array(lines.dropFirst())

@@ -40,6 +40,13 @@ package struct StoreRoot {
         try StoreFile.replace(choicePath, with: Array((source.lines.joined(separator: "\n") + "\n").utf8))
     }
 
+    /// The next key is the first again. Only where nothing is sealed.
+    func forgetKeyCheck() throws(OAuthFailure) {
+        if unlink("\(directory)/key-check") != 0 && errno != ENOENT {
+            throw StoreFile.failure("remove", "\(directory)/key-check")
+        }
+    }
+
     /// Whether anything is sealed here.
     package func holdsCredentials() throws(OAuthFailure) -> Bool { try !places().isEmpty }
 

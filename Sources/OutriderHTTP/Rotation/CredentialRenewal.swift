@@ -43,6 +43,24 @@ extension CredentialRecord {
     }
 }
 
+extension TokenRequest {
+    /// What is wrong with the ID token that must come with the tokens; nil if nothing is, or none must.
+    func fault(in tokens: TokenAnswer, for spec: CredentialSpec, at now: ClockPair) -> OAuthFailure? {
+        guard case .authorizationCode(_, _, _, let nonce?, let keys) = self else { return nil }
+        guard let idToken = tokens.idToken else {
+            return OAuthFailure(
+                .needsLogin, "id_token_invalid", "the server sent no ID token for '\(spec.name)'; the tokens are not kept")
+        }
+        let rules = IDTokenRules(issuer: spec.issuer ?? "", clientID: spec.clientID, nonce: nonce, keys: keys ?? "")
+        do throws(OAuthFailure) {
+            try rules.check(idToken, now: now.wall)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
 extension OAuthFailure {
     static func outcomeUnknown(_ name: String) -> OAuthFailure {
         OAuthFailure(

@@ -134,6 +134,7 @@ package struct RotationMachine: ~Copyable {
         guard let record else { return run([.end(.failed(.restless))]) }
         switch TokenVerdict.of(answer, for: record.spec.name) {
         case .tokens(let tokens):
+            if let fault = request?.fault(in: tokens, for: record.spec, at: now) { return refused(fault, at: now) }
             let renewed = renewed(record, by: tokens, asked: answer.asked)
             return run([.write(renewed), .clear, .end(ending(renewed))])
         case .refused(let failure) where failure.kind == .needsLogin && request == .refresh:

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderEngine
+import OutriderHTTP
+
+/// What is kept on disk of credentials, and what it is sealed with. Needs no service.
+struct CredentialsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "credentials",
+        abstract: "Shows which credentials are kept, and what seals them.",
+        discussion: """
+            Credentials are kept on disk only once a key has been chosen for them; until then they live in the memory of
+            the service, and are gone when it ends.
+
+              outrider credentials
+              outrider credentials key secret-service
+              outrider credentials forget work
+            """,
+        subcommands: [List.self, Key.self, Unlock.self, Lock.self, Forget.self], defaultSubcommand: List.self)
+
+    /// Runs what may fail so; the message names the remedy.
+    static func reporting<Value>(
+        _ work: () async throws(OAuthFailure) -> Value
+    ) async throws(CommandFailure) -> Value {
+        do throws(OAuthFailure) {
+            return try await work()
+        } catch {
+            throw CommandFailure(.error, "\(error.message) [\(error.reason)]")
+        }
+    }
+
+    static func root(_ options: StoreOptions) throws(CommandFailure) -> StoreRoot {
+        guard let root = options.vault().disk else {
+            throw CommandFailure(.usage, "this user has no home; name a directory with --credentials")
+        }
+        return root
+    }
+}
+
+extension CredentialsCommand {
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Lists them: name, state, generation, seconds the access token is good for.")
+
+        @OptionGroup var store: StoreOptions
+
+        func run() async throws {
+            let vault = store.vault()
+            let root = try CredentialsCommand.root(store)
+            let key = try await reporting { () throws(OAuthFailure) in try vault.diskKey() }
+            StandardError.write("\(root.directory): \(key.map(Self.describe) ?? Self.memoryOnly)\n")
+            for one in try await reporting({ () throws(OAuthFailure) in try await vault.list() }) {
+                try StandardOutput.line(Self.line(one).utf8)
+            }
+        }
+
+        private static let memoryOnly =
+            "no key is chosen, so nothing is kept on disk, and logins end with the service; see outrider credentials key"
+
+        static func describe(_ key: KeySource) -> String {
+            switch key {
+            case .none, .raw: memoryOnly
+            case .file(let path): "sealed with the key in \(path), which does not protect from whoever has both, as a stolen disk"
+            case .command(let words): "sealed with the key that \(words.joined(separator: " ")) prints"
+            case .secretService: "sealed with a key that the desktop's keyring keeps"
+            case .passphrase: "sealed with a key made of a passphrase, kept by the kernel until the machine stops"
+            }
+        }
+
+        private static func line(_ one: CredentialSnapshot) -> String {
+            let state =
+                switch one.state {
+                case .empty: "empty"
+                case .ready: "ready"
+                case .unsaved: "unsaved"
+                case .needsLogin(let failure): "needsLogin:\(failure.reason)"
+                }
+            let left = one.access?.validity(at: Clocks.now).map { max(0, $0).rounded(.down) }
+            let seconds = left.flatMap { Int(exactly: $0) }.map(\.description) ?? "-"
+            return "\(one.spec.name)\t\(state)\t\(one.generation)\t\(seconds)"
+        }
+    }
+
+    struct Key: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "key",
+            abstract: "Chooses what seals the credentials on disk; without a choice, says what does.",
+            discussion: """
+                key file PATH          a key in a file of our own; made if it is not there. It protects from those who have
+                                       the credentials and not that file; not from a thief of the disk.
+                key command WORDS…     what a program prints: 64 hexadecimal digits. Run without a shell, for 5 seconds.
+                key secret-service     the desktop's keyring, asked through secret-tool, for 3 seconds.
+                key passphrase         asked here, and after each start of the machine by outrider credentials unlock.
+                key none               nothing is kept on disk.
+                """)
+
+        @OptionGroup var store: StoreOptions
+
+        @Argument(parsing: .captureForPassthrough, help: "The source, and what belongs to it.")
+        var choice: [String] = []
+
+        func run() async throws {
+            let root = try CredentialsCommand.root(store)
+            guard !choice.isEmpty else {
+                let key = try await reporting { () throws(OAuthFailure) in try store.vault().diskKey() }
+                return try StandardOutput.line(List.describe(key ?? .none).utf8)
+            }
+            var words = choice
+            if words.count == 2, words[0] == "file", let path = Self.absolute(words[1]) { words[1] = path }
+            guard let source = KeySource(lines: words) else {
+                throw CommandFailure(
+                    .usage, "choose file PATH, command WORDS, secret-service, passphrase or none; see --help")
+            }
+            if source != .none { StandardError.write("outrider: \(List.describe(source))\n") }
+            let passphrase = source == .passphrase ? try Passphrase.ask(twice: true) : nil
+            try await reporting { () throws(OAuthFailure) in
+                try KeyChoice(root).choose(source, passphrase: passphrase)
+            }
+        }
+
+        private static func absolute(_ path: String) -> String? {
+            if path.hasPrefix("/") { return path }
+            guard let here = getcwd(nil, 0) else { return nil }
+            defer { free(here) }
+            return "\(String(cString: here))/\(path)"
+        }
+    }
+
+    struct Unlock: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "unlock", abstract: "Asks for the passphrase; good until the machine stops.")
+
+        @OptionGroup var store: StoreOptions
+
+        func run() async throws {
+            let root = try CredentialsCommand.root(store)
+            let passphrase = try Passphrase.ask(twice: false)
+            try await reporting { () throws(OAuthFailure) in try KeyChoice(root).unlock(with: passphrase) }
+        }
+    }
+
+    struct Lock: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "lock", abstract: "Forgets the key that was unlocked.")
+
+        @OptionGroup var store: StoreOptions
+
+        func run() async throws { KeyChoice(try CredentialsCommand.root(store)).lock() }
+    }
+
+    struct Forget: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "forget", abstract: "Removes a credential, after its tokens were revoked where that is possible.")
+
+        @OptionGroup var store: StoreOptions
+
+        @Argument(help: "Its name.")
+        var name: String
+
+        @Flag(name: .long, help: "Do not ask the server to revoke its tokens.")
+        var keepTokens = false
+
+        func run() async throws {
+            try await reporting { () throws(OAuthFailure) in
+                try await store.vault(trustRoots: environmentVariable("SSL_CERT_FILE"))
+                    .erase(name, spec: true, revoke: !keepTokens)
+            }
+        }
+    }
+}
+
+/// Asked on the terminal, unseen; or read from standard input where there is none.
+private enum Passphrase {
+    static func ask(twice: Bool) throws(CommandFailure) -> Secret {
+        let first = try line("Passphrase: ")
+        if twice, isatty(STDIN_FILENO) == 1, try line("Once more: ") != first {
+            throw CommandFailure(.usage, "these were two different passphrases")
+        }
+        return Secret(first)
+    }
+
+    private static func line(_ prompt: String) throws(CommandFailure) -> String {
+        var seen = termios()
+        let isTerminal = tcgetattr(STDIN_FILENO, &seen) == 0
+        if isTerminal {
+            var unseen = seen
+            unseen.c_lflag &= ~tcflag_t(ECHO)
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &unseen)
+            StandardError.write(prompt)
+        }
+        defer {
+            if isTerminal {
+                tcsetattr(STDIN_FILENO, TCSAFLUSH, &seen)
+                StandardError.write("\n")
+            }
+        }
+        var bytes: [UInt8] = []
+        while !bytes.contains(UInt8(ascii: "\n")), let piece = try FileBytes.read(STDIN_FILENO) { bytes += piece }
+        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderEngine
+
+/// Where credentials are kept on disk, and what seals them: for the service, and for the commands that need none.
+struct StoreOptions: ParsableArguments {
+    @Option(
+        name: .long, help: "The directory of credentials; else $OUTRIDER_CREDENTIALS, else this user's place.",
+        completion: .directory)
+    var credentials: String?
+
+    @Option(
+        name: .long,
+        help: "What seals them: file:PATH, command:WORDS, secret-service, passphrase or none; else $OUTRIDER_CREDENTIAL_KEY.")
+    var credentialKey: String?
+
+    mutating func validate() throws {
+        if credentials == nil { credentials = environmentVariable("OUTRIDER_CREDENTIALS") }
+        if credentialKey == nil { credentialKey = environmentVariable("OUTRIDER_CREDENTIAL_KEY") }
+        if let word = credentialKey, KeySource(word: word) == nil {
+            throw ValidationError(
+                "--credential-key is \(word), and must be file:/PATH, command:WORDS, secret-service, passphrase or none")
+        }
+        if let path = credentials, !path.hasPrefix("/") { credentials = Self.absolute(path) }
+    }
+
+    /// Its secrets are in the open in processes of their own only.
+    func vault(trustRoots: String? = nil) -> KeeperVault {
+        KeeperVault(
+            directory: credentials, key: credentialKey.flatMap { KeySource(word: $0) }, trustRoots: trustRoots)
+    }
+
+    /// Keepers stand elsewhere.
+    private static func absolute(_ path: String) -> String {
+        guard let here = getcwd(nil, 0) else { return path }
+        defer { free(here) }
+        return "\(String(cString: here))/\(path)"
+    }
+}
