@@ -3,8 +3,7 @@
 
 import CJansson
 
-/// JSON bytes to a JSONValue: our own scan first, then jansson builds the tree, which is copied and freed at once. Short and
-/// plain texts have their tree built without it.
+/// JSON bytes to a JSONValue: our own scan first, then jansson builds the tree, which is copied and freed at once.
 ///
 /// Strict: UTF-8 only, duplicate names refused, numbers beyond the range of a Double refused, and integers beyond Int64 unless
 /// the limits allow them; U+0000 allowed in strings but not in names.
@@ -22,10 +21,7 @@ package enum JSONParser {
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()
     ) throws(JSONFailure) -> JSONValue {
         let (cuts, members) = try JSONScanner.scan(bytes, limits: limits)
-        if cuts.isEmpty {
-            if let value = PlainTree.build(bytes) { return value }
-            return try build(bytes, members: members)
-        }
+        if cuts.isEmpty { return try build(bytes, members: members) }
         var cutouts = Cutouts(of: bytes, at: cuts)
         let skeleton = cutouts.skeleton()
         return try skeleton.withUnsafeBufferPointer { skeleton throws(JSONFailure) in
