@@ -32,9 +32,26 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
 
     /// What the Host field says (RFC 9110 section 7.2).
     package var authority: String {
-        if socketPath != nil { return "localhost" }
-        let host = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-        return port == defaultPort ? host : "\(host):\(port)"
+        var text = ""
+        addAuthority(to: &text)
+        return text
+    }
+
+    // strings are added one behind the other, because every request is named by its URL, and interpolation is dear
+
+    private func addAuthority(to text: inout String) {
+        if socketPath != nil {
+            text += "localhost"
+            return
+        }
+        let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
+        if isIPv6 { text += "[" }
+        text += host
+        if isIPv6 { text += "]" }
+        if port != defaultPort {
+            text += ":"
+            text += String(port)
+        }
     }
 
     /// The host without a dot at the end: for looking up, TLS and comparisons, which know no such dot.
@@ -43,11 +60,29 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The whole without the fragment.
-    package var description: String { origin + target }
+    package var description: String {
+        var text = ""
+        text.reserveCapacity(host.utf8.count &+ target.utf8.count &+ 24)
+        addOrigin(to: &text)
+        text += target
+        return text
+    }
 
     /// Scheme and authority: "https://example.org:8443". What messages name; it holds no secrets.
     package var origin: String {
-        guard let socketPath else { return "\(scheme.rawValue)://\(authority)" }
-        return "\(scheme.rawValue)+unix://\(PercentEncoding.segment.escape(socketPath))"
+        var text = ""
+        addOrigin(to: &text)
+        return text
+    }
+
+    private func addOrigin(to text: inout String) {
+        text += scheme.rawValue
+        if let socketPath {
+            text += "+unix://"
+            text += PercentEncoding.segment.escape(socketPath)
+        } else {
+            text += "://"
+            addAuthority(to: &text)
+        }
     }
 }

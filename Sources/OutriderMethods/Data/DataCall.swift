@@ -44,18 +44,18 @@ final class DataCall: BegunCall {
 
     /// The exchange is over.
     func ended() {
-        record.callEnded(call.scope)
         let before = state.withLock { state in
             defer { state = .over }
             return state
         }
         switch before {
-        case .over: return
+        case .over: break
         case .cancelled:
             if !record.isDetached { record.exchange.dropBody() }
             hand(.failure(Self.cancelled))
         case .waiting: answer()
         }
+        record.callEnded(call.scope)
     }
 
     private func answer() {

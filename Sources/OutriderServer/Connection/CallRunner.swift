@@ -125,7 +125,7 @@ extension Connection {
         var isRaw = false
         let (effects, raw) = state.withLock { state in
             state.running[ticket] = nil
-            let effects: Effects
+            var effects: Effects
             switch state.calls.finished(ticket) {
             case .silent(let place): effects = state.fill(place, nil)
             case .reply(let place, let cancelled):
@@ -142,6 +142,7 @@ extension Connection {
                     effects = state.deliver(.error(id, cancelled ? Self.cancelled : error), to: place)
                 }
             }
+            effects.isLast = state.phase == .open && state.raw == nil && state.calls.isIdle
             // no other call can have ended: while it is seized none begins
             return (effects, state.raw)
         }

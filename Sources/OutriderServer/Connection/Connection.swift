@@ -67,7 +67,10 @@ final class Connection: Peer, Sendable {
     /// Does what was decided.
     func perform(_ effects: Effects) {
         for waiter in effects.admitted { waiter.resume() }
-        if effects.flush { loop.execute { self.flush() } }
+        if effects.flush {
+            // a client that waits for one answer at a time has it before we clean up behind the call
+            if effects.isLast, loop.inEventLoop { flush() } else { loop.execute { self.flush() } }
+        }
         if let reading = effects.reading { onLoop { self.wire.setReading(reading) } }
         if effects.finish { onLoop { self.wire.finish() } }
         effects.moved?.moved()

@@ -9,6 +9,8 @@ import OutriderRPC
 struct Effects {
     /// Somebody has to write soon.
     var flush = false
+    /// Nothing else will follow in a while: it is written now.
+    var isLast = false
     /// Start or stop reading.
     var reading: Bool?
     /// Deliver what is queued, then close.

@@ -218,6 +218,7 @@ extension AttemptRunner: PoolWaiter {
     func refused(_ failure: HTTPFailure) { end(failure) }
 
     private func sendBody(on connection: HTTP1Connection) {
+        if case .none = attempt.body { return requestSent() }
         guard let writer = BodyWriter(attempt.body, all: expectation.isDeclared, to: connection, files: wiring.files)
         else {
             if case .bytes(let bytes) = attempt.body { observer.bodySent(Int64(bytes.count), onWire: nil) }
