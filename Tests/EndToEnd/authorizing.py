@@ -71,7 +71,8 @@ class Authorizing(Listening):
         # where the token endpoint waits until `go` is set: "accept" (reads nothing), "commit" (has read all, decided
         # nothing), "head" (has decided, says nothing), "body" (has said the half of it)
         stall=None,
-        # where the token endpoint resets the connection: "commit" (before it), "head" (after it), "body"
+        # where the token endpoint resets the connection: "commit" (before it), "head" (after it), "body"; a list for as
+        # many requests
         cuts=None,
         # changes the answer with tokens: takes its dictionary, returns another one, or bytes
         odd=None,
@@ -154,8 +155,9 @@ class Authorizing(Listening):
     def answer(self, connection, path, request):
         is_token = path == "/token"
         if is_token:
+            cut = (self.cuts.pop(0) if self.cuts else None) if isinstance(self.cuts, list) else self.cuts
             self.wait_at("commit")
-            if self.cuts == "commit":
+            if cut == "commit":
                 self.log(path, request, "cut")
                 return self.reset(connection)
         status, fields, body = self.decided(path, request)
@@ -166,7 +168,7 @@ class Authorizing(Listening):
         for stage, piece in (("head", whole[:middle]), ("body", whole[middle:])):
             if is_token:
                 self.wait_at(stage)
-                if self.cuts == stage:
+                if cut == stage:
                     return self.reset(connection)
             connection.sendall(piece)
         return True

@@ -132,7 +132,8 @@ class Store:
 
     @staticmethod
     def one(answer):
-        return answer[0] if isinstance(answer, list) and answer else answer
+        """The only snapshot, None if there is none, or the failure."""
+        return (answer[0] if answer else None) if isinstance(answer, list) else answer
 
     def put(self, server, tokens=None, **more):
         secrets = packed((1, server.secret), (2, (tokens or {}).get("refresh_token")))

@@ -158,6 +158,12 @@ final class CredentialFiles {
             unlink("\(directory)/reserve")
             try replaceRecord(with: bytes)
         }
+        // only now: it may have been the only place where these tokens were; left over, it is older than the next record
+        try? forgetEscrow()
+    }
+
+    private func forgetEscrow() throws(OAuthFailure) {
+        if !escrowPath.isEmpty, unlink(escrowPath) != 0, errno != ENOENT { throw StoreFile.failure("remove", escrowPath) }
     }
 
     private func replaceRecord(with bytes: [UInt8]) throws(OAuthFailure) {
@@ -189,8 +195,7 @@ final class CredentialFiles {
 
     /// Removes all that belongs to an attempt: the intent first, since without it the rest means nothing.
     func clear() throws(OAuthFailure) {
-        for path in [path(.intent), path(.response), path(.pause)] + (escrowPath.isEmpty ? [] : [escrowPath])
-        where unlink(path) != 0 && errno != ENOENT {
+        for path in [path(.intent), path(.response), path(.pause)] where unlink(path) != 0 && errno != ENOENT {
             throw StoreFile.failure("remove", path)
         }
     }
@@ -202,13 +207,12 @@ final class CredentialFiles {
     }
 
     func quarantine(_ file: RotationFiles.Name) throws(OAuthFailure) { try quarantine(path(file)) }
-    func quarantineEscrow() throws(OAuthFailure) {
-        if unlink(escrowPath) != 0 { throw StoreFile.failure("remove", escrowPath) }
-    }
+    func quarantineEscrow() throws(OAuthFailure) { try forgetEscrow() }
 
     /// Nothing is left but the lock.
     func forget() throws(OAuthFailure) {
         try clear()
+        try forgetEscrow()
         let names = ["record.prev", "record.prev.tmp", "record.tmp", "intent.tmp", "reserve", "record"]
         for name in names where unlink("\(directory)/\(name)") != 0 && errno != ENOENT {
             throw StoreFile.failure("remove", "\(directory)/\(name)")

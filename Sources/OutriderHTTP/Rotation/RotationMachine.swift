@@ -29,11 +29,11 @@ package struct RotationMachine: ~Copyable {
         case ask(TokenRequest, CredentialRecord, RotationIntent?)
         /// The outcome of an intent has been unknown since now.
         case stamp(RotationIntent)
-        /// Replace the record; the one before it becomes the previous.
+        /// Replace the record; the one before it becomes the previous, and then what was kept elsewhere is removed.
         case write(CredentialRecord)
         /// Keep it where else there is a place, sealed.
         case escrow(CredentialRecord)
-        /// Remove intent, answer, escrow and pause: first the intent.
+        /// Remove intent, answer and pause: first the intent.
         case clear
         case pause(RotationPause)
         case end(End)

@@ -114,7 +114,7 @@ package struct TokenAnswerScanner {
             default: false
             }
         }
-        guard !digits.isEmpty, digits.count <= 64 else { throw .malformed }
+        guard !digits.isEmpty, digits.count <= 1024 else { throw .malformed }
         // more digits may have been meant to come
         if digits.endIndex == bytes.count { throw .cut }
         position = digits.endIndex

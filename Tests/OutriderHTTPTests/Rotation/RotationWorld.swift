@@ -113,6 +113,8 @@ struct RotationWorld {
             try step(&choices)
             files.record = .whole(record)
             generations.append(record.generation)
+            try step(&choices)
+            files.escrow = .absent
         case .escrow(let record): files.escrow = .whole(record)
         case .stamp(let intent): files.intent = .whole(intent)
         case .pause(let pause): files.pause = pause
@@ -121,7 +123,7 @@ struct RotationWorld {
             try step(&choices)
             files.answer = nil
             try step(&choices)
-            (files.escrow, files.pause) = (.absent, nil)
+            files.pause = nil
         default: break
         }
     }

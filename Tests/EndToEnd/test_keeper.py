@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The process that keeps credentials: one refresh for all, whatever servers, disks and other processes do."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+import contract
+import pytest
+from authorizing import Authorizing
+from keeping import Failure, Snapshot, Store
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture
+def server():
+    with Authorizing() as server:
+        yield server
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path)
+
+
+def folder(store):
+    """The directory of the only credential."""
+    (found,) = [path for path in pathlib.Path(store.directory).iterdir() if path.is_dir()]
+    return found
+
+
+def test_one_request_for_two_hundred_processes(server, store):
+    """All of them saw the same token expire, and all get the same new one."""
+    assert store.put(server, server.issue()).generation == 1
+    processes = [store.start(store.obtaining(1)) for _ in range(200)]
+    answers = [store.one(store.heard(process, 240)) for process in processes]
+    assert {answer.generation for answer in answers} == {2}
+    assert len({answer.access for answer in answers}) == 1
+    assert server.outcomes() == ["ok"]
+    assert server.is_good(answers[0].access)
+
+
+def test_tokens_are_used_up_one_after_the_other(server, store):
+    store.put(server, server.issue())
+    for generation in range(1, 6):
+        assert store.obtain(generation).generation == generation + 1
+    # whoever comes late is given what there is
+    assert store.obtain(2).generation == 6
+    assert server.outcomes() == ["ok"] * 5
+
+
+def test_the_keeper_tells_nobody_a_refresh_token_or_a_client_secret(store):
+    with Authorizing(secret="a-secret-that-nobody-may-see") as server:
+        secrets = [server.secret, server.issue()["refresh_token"]]
+        store.put(server, {"refresh_token": secrets[1]})
+        said = []
+        for _ in range(2):
+            process = store.start(store.obtaining())
+            said += process.communicate()
+        for work in ("read", "list", "introspect"):
+            said += store.start(store.order((4, work), (5, store.name))).communicate()
+        secrets += [token for family in server.families for token in family.refresh]
+        assert len(secrets) == 5
+        files = [path.read_bytes() for path in pathlib.Path(store.directory).rglob("*") if path.is_file()]
+        assert len(files) >= 4
+        for secret in secrets:
+            assert not any(secret.encode() in data for data in said + files), secret
+
+
+@pytest.mark.parametrize("place", ["commit", "head", "body"])
+def test_a_lost_answer_is_asked_for_once_more(server, store, place):
+    """The server had given other tokens already, or had not: within its grace both end well."""
+    server.grace = 10
+    server.cuts = [place]
+    store.put(server, server.issue())
+    found = store.obtain(1)
+    assert found.generation == 2 and server.is_good(found.access)
+    assert server.outcomes() == {"commit": ["cut", "ok"]}.get(place, ["ok", "replayed"])
+
+
+@pytest.mark.parametrize("place", ["head", "body"])
+def test_a_server_that_forgives_nothing_is_asked_twice_and_never_again(server, store, place):
+    """The login is lost; why is said, and nothing is deleted."""
+    server.cuts = [place]
+    store.put(server, server.issue())
+    lost = store.obtain(1)
+    assert (lost.kind, lost.reason) == ("needsLogin", "refresh_outcome_unknown")
+    assert server.outcomes() == ["ok", "reuse"]
+    assert store.obtain(1) == lost
+    assert store.read() == Snapshot("work", "needsLogin", 1, None, True, "refresh_outcome_unknown")
+    assert server.outcomes() == ["ok", "reuse"]
+
+
+def test_a_body_that_ends_after_the_tokens_is_enough(server, store):
+    server.odd = lambda tokens: {**tokens, "more": "x" * 2000}
+    server.cuts = ["body"]
+    store.put(server, server.issue())
+    found = store.obtain(1)
+    assert found.generation == 2 and server.is_good(found.access)
+    assert server.outcomes() == ["ok"]
+
+
+def test_refused_tokens_need_a_login_and_are_not_sent_again(server, store):
+    store.put(server, server.issue())
+    server.revoke_all()
+    refused = store.obtain(1)
+    assert (refused.kind, refused.reason) == ("needsLogin", "invalid_grant")
+    assert [store.obtain(1) for _ in range(3)] == [refused] * 3
+    assert server.outcomes() == ["invalid_grant"]
+    # a new login
+    store.put(server, server.issue())
+    assert store.obtain(2).generation == 3
+
+
+def test_an_outage_is_not_made_worse_by_those_who_wait(server, store):
+    store.put(server, server.issue())
+    server.script = [(503, {}, b"")] * 100
+    processes = [store.start(store.obtaining(1)) for _ in range(60)]
+    answers = [store.heard(process) for process in processes]
+    assert {answer.kind for answer in answers} == {"temporary"}
+    assert {answer.reason for answer in answers} <= {"server_unavailable", "paused"}
+    assert 1 <= len(server.audit) <= 12
+    server.script.clear()
+    # whoever asks for it expressly does not wait
+    assert store.obtain().generation == 2
+    assert store.obtain(2).generation == 3
+
+
+def test_a_server_that_nobody_reaches_leaves_all_as_it_was(server, store):
+    store.put(server, server.issue())
+    server.__exit__()
+    failed = store.obtain(1)
+    assert (failed.kind, failed.reason) == ("temporary", "unreachable")
+    assert store.read() == Snapshot("work", "ready", 1, None, True)
+    assert not (folder(store) / "intent").exists()
+
+
+def test_a_server_that_stalls_is_waited_for_20_seconds(server, store):
+    store.put(server, server.issue())
+    server.stall = "head"
+    began = time.monotonic()
+    failed = store.obtain(1)
+    assert time.monotonic() - began < 25
+    assert (failed.kind, failed.reason) == ("unknownOutcome", "outcome_unknown")
+    assert store.read().state == "ready"
+    server.grace, server.stall = 30, None
+    server.go.set()
+    assert store.obtain(1).generation == 2
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        (lambda tokens: b"<html>Sign in to the hotel's network</html>", "malformed_answer"),
+        (lambda tokens: b'{"access_token":"a","access_token":"b"}', "malformed_answer"),
+        (lambda tokens: {**tokens, "access_token": 7}, "malformed_answer"),
+        (lambda tokens: {}, "malformed_answer"),
+    ],
+)
+def test_an_answer_without_a_token_changes_nothing(server, store, odd, reason):
+    server.rotates, server.odd = False, odd
+    store.put(server, server.issue())
+    failed = store.obtain(1)
+    assert (failed.kind, failed.reason) == ("temporary", reason)
+    server.odd = None
+    assert store.obtain(1).generation == 2
+
+
+@pytest.mark.parametrize("expires", ["3600", -1, 1e18, None, 2**64, [], pytest.param(10**400, id="digits")])
+def test_odd_lifetimes_are_taken_for_what_they_can_mean(server, store, expires):
+    server.odd = lambda tokens: {**tokens, "expires_in": expires}
+    store.put(server, server.issue())
+    found = store.obtain(1)
+    assert found.generation == 2 and server.is_good(found.access)
+
+
+def test_a_server_that_does_not_rotate_keeps_its_token(server, store):
+    server.rotates = False
+    store.put(server, server.issue())
+    assert [store.obtain(generation).generation for generation in (1, 2, 3)] == [2, 3, 4]
+    assert len({one.form["refresh_token"] for one in server.audit}) == 1
+
+
+def test_an_answer_of_megabytes_is_not_read(server, store):
+    server.grace = 10
+    server.odd = lambda tokens: {**tokens, "more": "x" * (5 << 20)}
+    store.put(server, server.issue())
+    assert isinstance(store.obtain(1), (Failure, Snapshot))
+    server.odd = None
+    assert store.read().has_refresh_token
+
+
+def test_logging_out_revokes_both_tokens_and_leaves_the_lock(server, store):
+    store.put(server, server.issue())
+    found = store.obtain(1)
+    assert store.erase() == []
+    assert [one.form["token_type_hint"] for one in server.audit[1:]] == ["refresh_token", "access_token"]
+    assert not server.is_good(found.access)
+    assert store.read() == Snapshot("work", "empty", 3, None, False)
+    assert store.obtain(3).reason == "no_refresh_token"
+    assert store.erase(spec=True) == []
+    assert store.read() is None and store.list() == []
+    assert [path.name for path in folder(store).iterdir()] == ["lock"]
+
+
+def test_logging_out_forgets_even_if_the_server_does_not_answer(server, store):
+    store.put(server, server.issue())
+    server.__exit__()
+    assert store.erase().kind == "temporary"
+    assert store.read().state == "empty"
+
+
+def test_a_name_belongs_to_one_identity(server, store):
+    store.put(server, server.issue())
+    refused = store.put(server, issuer="https://elsewhere.example")
+    assert (refused.kind, refused.reason) == ("config", "identity_mismatch")
+    # the same one may be told again, and keeps its tokens
+    assert store.put(server) == Snapshot("work", "ready", 1, None, True)
+
+
+def test_grants_without_a_refresh_token(server, store):
+    with Authorizing(secret="hush") as server:
+        store.put(server, grant="clientCredentials")
+        order = store.order((4, "obtain"), (5, "work"), (9, b"\1\0\0\0\x11clientCredentials"), (10, 0))
+        found = store.one(store.heard(store.start(order)))
+        assert found.generation == 1 and server.is_good(found.access) and not found.has_refresh_token
+        assert [one.form["scope"] for one in server.audit] == ["read"]
+
+
+def test_a_credential_that_nobody_has(server, store):
+    assert store.read() is None
+    assert store.obtain(0).reason == "unknown_credential"
+
+
+# What stands on the disk
+
+
+def test_a_record_with_any_byte_changed_is_put_aside(server, store):
+    """And no token of it is ever used; what the record before it said of the server is kept."""
+    store.put(server, server.issue())
+    store.obtain(1)
+    path = folder(store) / "record"
+    whole, previous = path.read_bytes(), (folder(store) / "record.prev").read_bytes()
+    for index in [*range(0, 60, 6), *range(60, len(whole), 97), len(whole) - 1]:
+        changed = bytearray(whole)
+        changed[index] ^= 1 << (index % 8)
+        path.write_bytes(changed)
+        assert store.read().reason == "record_damaged", index
+    path.write_bytes(whole[:-1])
+    assert store.read().reason == "record_damaged"
+    found = store.obtain(2)
+    assert (found.kind, found.reason) == ("needsLogin", "record_damaged")
+    assert server.outcomes() == ["ok"]
+    (damaged,) = folder(store).glob("damaged-*")
+    assert damaged.read_bytes() == whole[:-1] and previous
+
+
+def test_an_older_record_put_back_is_not_believed(server, store):
+    store.put(server, server.issue())
+    old = (folder(store) / "record").read_bytes()
+    store.obtain(1)
+    store.obtain(2)
+    (folder(store) / "record").write_bytes(old)
+    assert store.obtain(3).reason == "record_damaged"
+    assert server.outcomes() == ["ok", "ok"]
+
+
+def test_a_record_of_another_credential_does_not_open(server, store):
+    store.put(server, server.issue())
+    first = folder(store) / "record"
+    store.name = "other"
+    store.put(server, server.issue())
+    (other,) = [path for path in pathlib.Path(store.directory).glob("*/record") if path != first]
+    shutil.copy(first, other)
+    assert store.read().reason == "record_damaged"
+
+
+def test_a_wrong_key_damages_nothing(server, store, tmp_path):
+    store.put(server, server.issue())
+    wrong = tmp_path / "wrong"
+    wrong.mkdir()
+    other = Store(wrong)
+    other.directory = store.directory
+    assert other.read().reason == "wrong_key"
+    assert other.obtain(1).reason == "wrong_key"
+    assert store.obtain(1).generation == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
+@pytest.mark.parametrize("way", ["full", "read-only"])
+def test_nothing_is_sent_if_the_answer_could_not_be_kept(server, tmp_path, way):
+    store = Store(tmp_path)
+    pathlib.Path(store.directory).mkdir(mode=0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", store.directory], check=True)
+    try:
+        store.put(server, server.issue())
+        if way == "full":
+            (folder(store) / "reserve").unlink()
+            fill = os.open(f"{store.directory}/fill", os.O_WRONLY | os.O_CREAT)
+            with pytest.raises(OSError, match="No space"):
+                while True:
+                    os.write(fill, b"x" * 4096)
+            os.close(fill)
+        else:
+            subprocess.run(["mount", "-o", "remount,ro", store.directory], check=True)
+        failed = store.obtain(1)
+        assert (failed.kind, failed.reason) == ("store", "store_unwritable")
+        assert server.audit == []
+        assert store.read().state == "ready"
+        subprocess.run(["mount", "-o", "remount,rw", store.directory], check=True)
+        pathlib.Path(store.directory, "fill").unlink(missing_ok=True)
+        assert store.obtain(1).generation == 2
+    finally:
+        subprocess.run(["umount", store.directory], check=True)
+
+
+def test_a_store_that_others_may_enter_is_refused(server, store):
+    pathlib.Path(store.directory).mkdir(mode=0o755)
+    pathlib.Path(store.directory).chmod(0o755)
+    refused = store.put(server, server.issue())
+    assert refused.reason == "store_unsafe" and "0700" in refused.message
+
+
+# Where the key comes from
+
+
+def with_key(tmp_path, *key):
+    return Store(tmp_path, key=list(key))
+
+
+def test_a_key_from_a_command(server, tmp_path):
+    store = with_key(tmp_path, "command", "echo", "ab" * 32)
+    assert store.put(server, server.issue()).generation == 1
+    assert store.obtain(1).generation == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "reason", "words"),
+    [
+        (["none"], "no_key_provider", "outrider credentials key"),
+        (["command", "false"], "store_locked", "status 1"),
+        (["command", "echo", "short"], "store_locked", "64 digits"),
+        (["command", "/no/such/program"], "store_locked", "cannot be run"),
+        (["file", "/no/such/file"], "store_locked", "cannot be read"),
+        (["passphrase"], "store_locked", "unlock"),
+    ],
+)
+def test_without_its_key_a_store_keeps_nothing(server, tmp_path, key, reason, words):
+    failed = with_key(tmp_path, *key).put(server, server.issue())
+    assert (failed.kind, failed.reason) == ("store", reason)
+    assert words in failed.message
+    assert not list(pathlib.Path(tmp_path).rglob("record"))
+
+
+def test_a_key_file_that_others_may_read_is_refused(server, store, tmp_path):
+    (tmp_path / "key").chmod(0o644)
+    failed = store.put(server, server.issue())
+    assert failed.reason == "store_unsafe" and "chmod 600" in failed.message
+
+
+def test_a_keyring_that_never_answers_is_waited_for_3_seconds(server, tmp_path):
+    (tmp_path / "secret-tool").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "secret-tool").chmod(0o755)
+    store = with_key(tmp_path, "secret-service")
+    store.environment["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    began = time.monotonic()
+    failed = store.put(server, server.issue())
+    assert failed.reason == "store_locked" and "3 seconds" in failed.message
+    assert 3 <= time.monotonic() - began < 8

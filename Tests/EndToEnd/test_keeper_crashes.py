@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The process that keeps credentials, killed at any moment of a refresh, and failed by the disk at any call.
+
+With OUTRIDER_TRIALS=1000 the random kills are as many, and those at calls are at the calls of starting a process, too.
+"""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import threading
+
+import contract
+import pytest
+from authorizing import Authorizing
+from keeping import LONG, Snapshot, Store
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+needs_strace = pytest.mark.skipif(
+    shutil.which("strace") is None, reason="strace is not here; scripts/setup --test installs it"
+)
+
+TRIALS = int(os.environ.get("OUTRIDER_TRIALS", "40"))
+# every call by which a refresh changes the disk or the connection; between two of them there is nothing to be lost
+CHANGES = ["write", "writev", "sendto", "recvfrom", "fsync", "rename", "link", "unlink", "flock", "connect", "mkdir"]
+if TRIALS >= 1000:
+    CHANGES += ["openat", "read", "close", "mmap", "futex", "epoll_wait"]
+NEEDED = {"write", "fsync", "rename", "link", "unlink", "flock", "connect", "openat", "read", "close"}
+# those after whose failure an answer is yet to be kept
+FAILING = {"write": "ENOSPC", "fsync": "EIO", "rename": "EIO", "openat": "EIO"}
+
+
+@pytest.fixture
+def server():
+    with Authorizing(grace=10) as server:
+        yield server
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path)
+
+
+def injected(call, what, number, notes, paths=()):
+    """Does so to the nth call of a thread; with paths, of those that concern them."""
+    command = ["strace", "-f", "-qq", "-o", str(notes), "-e", f"trace={call}"]
+    for path in paths:
+        command += ["-P", str(path)]
+    return [*command, "-e", f"inject={call}:{what}:when={number}"]
+
+
+def folder(store):
+    """The directory of the only credential."""
+    (found,) = [path for path in pathlib.Path(store.directory).iterdir() if path.is_dir()]
+    return found
+
+
+def goes_on(server, store, generation):
+    """Whatever happened, the next one gets a token that is good, and nothing is left over."""
+    found = store.obtain(generation)
+    assert isinstance(found, Snapshot), (found, server.outcomes())
+    assert found.generation > generation and server.is_good(found.access), (found, server.outcomes())
+    assert "reuse" not in server.outcomes()
+    again = store.obtain(found.generation)
+    assert again.generation == found.generation + 1 and server.is_good(again.access)
+    left = {path.name for path in folder(store).iterdir()}
+    assert {"lock", "record", "record.prev"} <= left <= {"lock", "record", "record.prev", "reserve"}
+    return again.generation
+
+
+@needs_strace
+@pytest.mark.parametrize("call", CHANGES)
+def test_a_kill_at_any_call_loses_no_login(server, store, tmp_path, call):
+    """And the refresh token is sent once, or once more within the server's grace."""
+    generation = store.put(server, server.issue()).generation
+    for number in range(1, 200):
+        process = store.start(store.obtaining(generation), before=injected(call, "signal=KILL", number, tmp_path / "t"))
+        answer = store.one(store.heard(process))
+        if answer is not None:
+            # it makes fewer such calls than that
+            assert answer.generation == generation + 1
+            break
+        generation = goes_on(server, store, generation)
+    else:
+        pytest.fail(f"{call} is made without end")
+    assert number > 1 or call not in NEEDED
+    assert "reuse" not in server.outcomes() and "invalid_grant" not in server.outcomes()
+
+
+@needs_strace
+@pytest.mark.parametrize("call", FAILING)
+def test_a_disk_that_fails_at_any_call_loses_no_login(server, store, tmp_path, call):
+    """What cannot be written where it belongs is kept elsewhere, and told; what could not be kept is never asked for."""
+    generation = store.put(server, server.issue()).generation
+    files = ["record.tmp", "record.prev.tmp", "record", "intent.tmp", "intent", "response", "reserve", "."]
+    paths = [(folder(store) / name).resolve() for name in files]
+    kinds = set()
+    for number in range(1, 200):
+        notes = tmp_path / "t"
+        what = injected(call, f"error={FAILING[call]}", number, notes, paths)
+        posts = len(server.audit)
+        answer = store.one(store.heard(store.start(store.obtaining(generation), before=what)))
+        if "INJECTED" not in notes.read_text():
+            break
+        if isinstance(answer, Snapshot):
+            assert server.is_good(answer.access)
+            kinds.add(answer.state)
+        elif answer is not None and answer.kind == "store":
+            assert len(server.audit) == posts, (number, answer)
+            kinds.add("store")
+        generation = goes_on(server, store, generation)
+    else:
+        pytest.fail(f"{call} is made without end")
+    assert number > 1 and "store" in kinds
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
+def test_tokens_that_can_be_written_nowhere_in_the_store_wait_beside_it(server, store):
+    """Once the answer is on its way, nothing can take the place of the record."""
+    store.put(server, server.issue())
+    record = str(next(pathlib.Path(store.directory).glob("*/record")))
+    server.stall = "head"
+    process = store.start(store.obtaining(1))
+    server.asked("/token", seconds=LONG)
+    subprocess.run(["mount", "--bind", record, record], check=True)
+    try:
+        server.stall = None
+        server.go.set()
+        found = store.one(store.heard(process))
+        assert (found.state, found.generation) == ("unsaved", 2)
+        assert store.read() == found
+        assert [path.name for path in store.runtime.iterdir()] == ["outrider-escrow"]
+        # it is good for all, as long as the machine runs
+        assert store.obtain(1) == found
+    finally:
+        subprocess.run(["umount", record], check=True)
+    # and is put where it belongs as soon as that can be done
+    assert store.obtain(1) == store.read() == found._replace(state="ready")
+    assert server.outcomes() == ["ok"]
+
+
+def test_kills_at_random_moments_lose_no_login(server, store):
+    generation = store.put(server, server.issue()).generation
+    dice = random.Random(7)
+    killed = 0
+    for _ in range(TRIALS):
+        process = store.start(store.obtaining(generation))
+        # not to wait for something, but to hit any moment
+        timer = threading.Timer(dice.uniform(0, 0.15), process.kill)
+        timer.start()
+        answer = store.one(store.heard(process))
+        timer.cancel()
+        killed += process.returncode == -signal.SIGKILL
+        if answer is not None:
+            assert isinstance(answer, Snapshot), (answer, server.outcomes())
+        generation = goes_on(server, store, generation)
+    assert killed > TRIALS // 10
+    assert set(server.outcomes()) <= {"ok", "replayed"}
+
+
+def test_a_kill_while_others_wait(server, store):
+    """The one that asks is killed when the server has given new tokens; the others, who wait for its lock, go on."""
+    store.put(server, server.issue())
+    server.stall = "head"
+    first = store.start(store.obtaining(1))
+    server.asked("/token", seconds=LONG)
+    others = [store.start(store.obtaining(1)) for _ in range(8)]
+    server.stall = None
+    first.kill()
+    assert store.heard(first) is None
+    answers = [store.one(store.heard(process)) for process in others]
+    assert {(answer.generation, answer.access) for answer in answers} == {(2, answers[0].access)}
+    assert server.is_good(answers[0].access)
+    assert server.outcomes() == ["ok", "replayed"]
