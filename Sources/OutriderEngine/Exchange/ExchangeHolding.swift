@@ -14,6 +14,7 @@ extension Exchange {
 
     /// Stops reading and writing until `resume`; its timeouts stand still. Nothing happens to what has ended.
     package func suspend() {
+        waitNoMore()
         let (control, observer, isNew) = state.withLock { state in
             let before = state.snapshot.phase
             guard state.cancellation == nil, !state.isEnding, become(.suspended, &state) else {
@@ -37,14 +38,26 @@ extension Exchange {
         observer.glimpsed(.state(.suspended, at: .now))
     }
 
-    /// Goes on after `suspend`, or starts what was not started.
+    /// Goes on after `suspend`, or starts what was not started. Where its group has no room it stays suspended until there
+    /// is some.
     package func resume() {
-        enum Way { case nothing, start, goOn([RequestPhase]) }
-        let (way, control, gates, observer) = state.withLock { state in
+        let turn = reclaimTurn()
+        if turn != .waits { goOn(turn) }
+    }
+
+    /// It goes on, having its turn if it needs one.
+    func goOn(_ turn: Return) {
+        enum Way { case nothing, start, leave, goOn([RequestPhase]) }
+        typealias Parts = (Way, (any AttemptControl)?, [UnsafeContinuation<Void, Never>], (any ExchangeObserver)?)
+        let (way, control, gates, observer) = state.withLock { state -> Parts in
+            if turn == .given {
+                // it may have been suspended again, or have ended
+                guard state.turn == .awaited else { return (.leave, nil, [], nil) }
+                state.turn = .taken
+            }
             let phase = state.snapshot.phase
             guard state.cancellation == nil, !state.isEnding, phase == .suspended || !state.isStarted else {
-                return (Way.nothing, nil, [], nil)
-                    as (Way, (any AttemptControl)?, [UnsafeContinuation<Void, Never>], (any ExchangeObserver)?)
+                return (.nothing, nil, [], nil)
             }
             if phase == .suspended { state.held.release(at: .now) }
             _ = become(.resumed, &state)
@@ -62,9 +75,9 @@ extension Exchange {
         }
         switch way {
         case .nothing: return
+        case .leave: turns?.leave()
         case .start: run()
         case .goOn(let news):
-            reclaimTurn()
             watchResource()
             tell(.requestResumed) { .attempt(attemptNumber) }
             if control != nil { tell(.attemptResumed) { .attempt(attemptNumber) } }

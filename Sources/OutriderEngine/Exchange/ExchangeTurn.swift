@@ -11,6 +11,8 @@ extension Exchange {
         case none, taken
         /// Given back for as long as it is suspended.
         case lent
+        /// The same, but it is to go on as soon as it has its turn again.
+        case awaited
     }
 
     /// Waits until it may go on the wire. Throws what `TurnKeeper.enter` throws.
@@ -28,11 +30,15 @@ extension Exchange {
     /// It is not on the wire any more.
     func giveTurn() {
         guard let turns else { return }
-        let had = state.withLock { state in
+        let before = state.withLock { state in
             defer { state.turn = .none }
-            return state.turn == .taken
+            return state.turn
         }
-        if had { turns.leave() }
+        switch before {
+        case .taken: turns.leave()
+        case .awaited: turns.withdraw(self)
+        case .none, .lent: break
+        }
     }
 
     /// Suspended requests take nobody's place.
@@ -46,13 +52,42 @@ extension Exchange {
         if had { turns.leave() }
     }
 
-    func reclaimTurn() {
+    enum Return: Sendable {
+        /// It needs no turn, or has it.
+        case free
+        /// It has been given its turn, which it is to take or to leave.
+        case given
+        case waits
+    }
+
+    /// Asks for its turn again. If it must wait for that, it resumes by itself.
+    func reclaimTurn() -> Return {
+        guard let turns else { return .free }
+        let before = state.withLock { state in
+            defer { if state.turn == .lent { state.turn = .awaited } }
+            return state.turn
+        }
+        switch before {
+        case .none, .taken: return .free
+        case .awaited: return .waits
+        case .lent: break
+        }
+        let hasRoom = turns.reenter(self) { [weak self] in
+            if let self { goOn(.given) } else { turns.leave() }
+        }
+        if hasRoom { return .given }
+        tell(.requestQueued) { .attempt(attemptNumber) }
+        return .waits
+    }
+
+    /// It is suspended again before it had its turn.
+    func waitNoMore() {
         guard let turns else { return }
-        let had = state.withLock { state in
-            guard state.turn == .lent else { return false }
-            state.turn = .taken
+        let waited = state.withLock { state in
+            guard state.turn == .awaited else { return false }
+            state.turn = .lent
             return true
         }
-        if had { turns.reenter() }
+        if waited { turns.withdraw(self) }
     }
 }

@@ -14,8 +14,12 @@ package protocol TurnKeeper: AnyObject, Sendable {
     /// Waits for a turn, having said so. Throws when there is none.
     func enter(_ priority: RequestPriority, queued: @Sendable () -> Void) async throws(HTTPFailure)
 
-    /// It had made room, and goes on, whatever the limits say.
-    func reenter()
+    /// It had made room, and wants to go on: true for at once, otherwise it is told when it has its turn, unless it
+    /// withdraws before. Nobody tells it when the group ends: its end does.
+    func reenter(_ exchange: Exchange, goOn: @escaping @Sendable () -> Void) -> Bool
+
+    /// It waits no longer to go on. What it was told already stands: it then has to leave.
+    func withdraw(_ exchange: Exchange)
 
     /// The attempt is over, or suspended.
     func leave()

@@ -19,14 +19,26 @@ package final class Session: TurnKeeper {
         package init() {}
     }
 
-    fileprivate struct Waiter {
-        var continuation: CheckedContinuation<HTTPFailure?, Never>
+    fileprivate enum Waiter {
+        case begins(CheckedContinuation<HTTPFailure?, Never>)
+        /// The number of an exchange that comes back, and how it goes on.
+        case returns(Int, @Sendable () -> Void)
+
+        /// - Parameter failure: nil for its turn.
+        func wake(_ failure: HTTPFailure? = nil) {
+            switch self {
+            case .begins(let continuation): continuation.resume(returning: failure)
+            case .returns(_, let goOn): if failure == nil { goOn() }
+            }
+        }
     }
 
     fileprivate struct State: ~Copyable {
         var machine: AdmissionMachine
         var exchanges: [Int: Exchange] = [:]
         var waiters: [Int: Waiter] = [:]
+        /// Of those that come back, by the numbers of their exchanges.
+        var tickets: [Int: Int] = [:]
         /// Turns that came before anybody could wait for them.
         var early: Set<Int> = []
         var nextID = 0
@@ -64,7 +76,7 @@ package final class Session: TurnKeeper {
             let ids = state.machine.change(limits, now: Self.now)
             return state.take(ids)
         }
-        for waiter in going { waiter.resume(returning: nil) }
+        for waiter in going { waiter.wake() }
         watchTime()
     }
 
@@ -73,7 +85,7 @@ package final class Session: TurnKeeper {
         let (exchanges, waiters, alarm) = state.withLock { state in
             state.ending = failure
             let waiters = Array(state.waiters.values)
-            state.waiters = [:]
+            (state.waiters, state.tickets) = ([:], [:])
             defer { state.alarm = nil }
             return (Array(state.exchanges.values), waiters, state.alarm)
         }
@@ -83,7 +95,7 @@ package final class Session: TurnKeeper {
             // what was never started has no runner to end it
             exchange.start()
         }
-        for waiter in waiters { waiter.continuation.resume(returning: failure) }
+        for waiter in waiters { waiter.wake(failure) }
     }
 
     // MARK: what its exchanges say
@@ -120,8 +132,23 @@ package final class Session: TurnKeeper {
         if let failure = await turn(id) { throw failure }
     }
 
-    /// It had made room, and goes on.
-    package func reenter() { state.withLock { $0.machine.force() } }
+    package func reenter(_ exchange: Exchange, goOn: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            state.nextID &+= 1
+            if state.machine.comeBack(state.nextID) { return true }
+            state.waiters[state.nextID] = .returns(exchange.number, goOn)
+            state.tickets[exchange.number] = state.nextID
+            return false
+        }
+    }
+
+    package func withdraw(_ exchange: Exchange) {
+        state.withLock { state in
+            guard let id = state.tickets.removeValue(forKey: exchange.number) else { return }
+            state.waiters[id] = nil
+            _ = state.machine.cancel(id)
+        }
+    }
 
     /// The attempt is over, or suspended.
     package func leave() {
@@ -129,7 +156,7 @@ package final class Session: TurnKeeper {
             let ids = state.machine.leave(now: Self.now)
             return state.take(ids)
         }
-        for waiter in going { waiter.resume(returning: nil) }
+        for waiter in going { waiter.wake() }
         watchTime()
     }
 
@@ -144,7 +171,7 @@ package final class Session: TurnKeeper {
                         _ = state.machine.cancel(id)
                         return .answer(Self.cancelled)
                     }
-                    state.waiters[id] = Waiter(continuation: continuation)
+                    state.waiters[id] = .begins(continuation)
                     return .wait
                 }
                 if case .answer(let failure) = now { continuation.resume(returning: failure) }
@@ -155,7 +182,7 @@ package final class Session: TurnKeeper {
                 _ = state.machine.cancel(id)
                 return waiter
             }
-            waiter?.continuation.resume(returning: Self.cancelled)
+            waiter?.wake(Self.cancelled)
         }
     }
 
@@ -185,7 +212,7 @@ package final class Session: TurnKeeper {
             let ids = state.machine.tick(now: Self.now)
             return state.take(ids)
         }
-        for waiter in going { waiter.resume(returning: nil) }
+        for waiter in going { waiter.wake() }
         watchTime()
     }
 
@@ -195,11 +222,12 @@ package final class Session: TurnKeeper {
 }
 
 extension Session.State {
-    fileprivate mutating func take(_ ids: [Int]) -> [CheckedContinuation<HTTPFailure?, Never>] {
-        var found: [CheckedContinuation<HTTPFailure?, Never>] = []
+    fileprivate mutating func take(_ ids: [Int]) -> [Session.Waiter] {
+        var found: [Session.Waiter] = []
         for id in ids {
             if let waiter = waiters.removeValue(forKey: id) {
-                found.append(waiter.continuation)
+                if case .returns(let number, _) = waiter { tickets[number] = nil }
+                found.append(waiter)
             } else {
                 early.insert(id)
             }

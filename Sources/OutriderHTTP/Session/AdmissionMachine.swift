@@ -5,8 +5,10 @@
 ///
 ///     ask ──▶ go ──────────────────────▶ leave
 ///      └────▶ wait ──▶ go (by leave, tick or change) or cancel
+///              ▲
+///  comeBack ───┘
 ///
-/// Waiting attempts of one priority go in the order in which they came; of several priorities the higher one goes more
+/// Those that had begun and made room come back before others begin. Waiting attempts of one priority go in the order in which they came; of several priorities the higher one goes more
 /// often, but none for ever (16 to 4 to 1). Times are seconds of any clock that does not go back.
 ///
 /// Responsible for: the limits, order and fairness. Not responsible for: time itself, waiting.
@@ -40,6 +42,8 @@ package struct AdmissionMachine: ~Copyable {
     package private(set) var limits: AdmissionLimits
     package private(set) var running = 0
     private var lines: [RequestPriority: Line] = [:]
+    /// Those that come back, in order.
+    private var returning: [ID] = []
     private var tokens: Double
     private var filled: Double
 
@@ -49,13 +53,15 @@ package struct AdmissionMachine: ~Copyable {
         filled = now
     }
 
-    package var waiting: Int { lines.values.reduce(0) { $0 + $1.count } }
+    package var waiting: Int { inLine + returning.count }
+
+    private var inLine: Int { lines.values.reduce(0) { $0 + $1.count } }
 
     /// Somebody wants to go.
     package mutating func ask(_ id: ID, _ priority: RequestPriority, now: Double) -> Answer {
         refill(now)
         if waiting == 0, take() { return .go }
-        guard waiting < limits.waiting else { return .refuse }
+        guard inLine < limits.waiting else { return .refuse }
         // a line that was empty has no claim to the turns that it did not want
         if lines[priority]?.isEmpty != false {
             let least = lines.values.filter { !$0.isEmpty }.map(\.had).min() ?? 0
@@ -65,8 +71,16 @@ package struct AdmissionMachine: ~Copyable {
         return .wait
     }
 
-    /// It goes on after it had made room, whatever the limits say: others wait for it to leave again.
-    package mutating func force() { running &+= 1 }
+    /// It had begun and made room, and wants to go on: at once if there is room now, else it waits. Never refused, and no
+    /// beginning that the rate counts.
+    package mutating func comeBack(_ id: ID) -> Bool {
+        if hasRoom {
+            running &+= 1
+            return true
+        }
+        returning.append(id)
+        return false
+    }
 
     /// It is done. Returns those who may go now.
     package mutating func leave(now: Double) -> [ID] {
@@ -76,6 +90,10 @@ package struct AdmissionMachine: ~Copyable {
 
     /// It waits no longer. False if it did not.
     package mutating func cancel(_ id: ID) -> Bool {
+        if let index = returning.firstIndex(of: id) {
+            returning.remove(at: index)
+            return true
+        }
         for (priority, line) in lines {
             guard let index = line.waiting[line.front...].firstIndex(of: id) else { continue }
             lines[priority]?.waiting.remove(at: index)
@@ -88,7 +106,11 @@ package struct AdmissionMachine: ~Copyable {
     package mutating func tick(now: Double) -> [ID] {
         refill(now)
         var going: [ID] = []
-        while waiting > 0, take() {
+        while hasRoom, !returning.isEmpty {
+            running &+= 1
+            going.append(returning.removeFirst())
+        }
+        while inLine > 0, take() {
             guard let id = next() else { break }
             going.append(id)
         }
@@ -105,13 +127,14 @@ package struct AdmissionMachine: ~Copyable {
 
     /// Seconds until time alone lets somebody go; nil if it is not time that they wait for.
     package func nextTick(now: Double) -> Double? {
-        guard waiting > 0, let rate = limits.rate, tokens < 1 else { return nil }
-        if let concurrent = limits.concurrent, running >= concurrent { return nil }
+        guard inLine > 0, hasRoom, let rate = limits.rate, tokens < 1 else { return nil }
         return max(0.001, (1 - tokens) / rate.perSecond - (now - filled))
     }
 
+    private var hasRoom: Bool { limits.concurrent.map { running < $0 } ?? true }
+
     private mutating func take() -> Bool {
-        if let concurrent = limits.concurrent, running >= concurrent { return false }
+        guard hasRoom else { return false }
         if limits.rate != nil {
             guard tokens >= 1 else { return false }
             tokens -= 1

@@ -20,7 +20,7 @@ private final class Admission {
     func leave(now: Double) -> [Int] { machine.leave(now: now) }
     func tick(now: Double) -> [Int] { machine.tick(now: now) }
     func cancel(_ id: Int) -> Bool { machine.cancel(id) }
-    func force() { machine.force() }
+    func comeBack(_ id: Int) -> Bool { machine.comeBack(id) }
     func change(_ limits: AdmissionLimits, now: Double) -> [Int] { machine.change(limits, now: now) }
     func nextTick(now: Double) -> Double? { machine.nextTick(now: now) }
 }
@@ -146,16 +146,28 @@ struct AdmissionMachineTests {
         #expect(machine.change(AdmissionLimits(), now: 0) == [5])
     }
 
-    @Test func `who was suspended goes on whatever the limits say`() {
-        let machine = Admission(limits(1), now: 0)
+    @Test func `who was suspended comes back before others begin, and not before there is room`() {
+        let machine = Admission(limits(1, waiting: 1), now: 0)
         _ = machine.ask(1, .normal, now: 0)
-        _ = machine.ask(2, .normal, now: 0)
-        #expect(machine.leave(now: 0) == [2])
-        machine.force()
-        #expect(machine.running == 2)
-        #expect(machine.ask(3, .normal, now: 0) == .wait)
         #expect(machine.leave(now: 0) == [])
+        #expect(machine.comeBack(1))
+        #expect(machine.ask(2, .high, now: 0) == .wait)
+        #expect(machine.leave(now: 0) == [2])
+        #expect(!machine.comeBack(1))
+        #expect(machine.ask(3, .high, now: 0) == .wait)
+        #expect(!machine.comeBack(4), "those that come back are never too many")
+        #expect(machine.running == 1 && machine.waiting == 3)
+        #expect(machine.leave(now: 0) == [1])
+        #expect(machine.cancel(4) && !machine.cancel(4))
         #expect(machine.leave(now: 0) == [3])
+    }
+
+    @Test func `who comes back needs no time`() {
+        let machine = Admission(limits(1, rate: AdmissionLimits.Rate(requests: 1, seconds: 10)), now: 0)
+        _ = machine.ask(1, .normal, now: 0)
+        #expect(machine.leave(now: 0) == [])
+        #expect(machine.comeBack(1))
+        #expect(machine.nextTick(now: 0) == nil)
     }
 
     @Test(arguments: 0..<50) func `in any order of events the limits are kept and nobody is lost`(seed: UInt64) {
@@ -173,17 +185,22 @@ struct AdmissionMachineTests {
             }
         }
         for id in 1...400 {
-            switch Int.random(in: 0..<6, using: &random) {
+            switch Int.random(in: 0..<7, using: &random) {
             case 0, 1:
                 switch machine.ask(id, RequestPriority.allCases.randomElement(using: &random) ?? .normal, now: now) {
                 case .go: running.insert(id)
                 case .wait: waiting.insert(id)
-                case .refuse: #expect(waiting.count == 20)
+                case .refuse: #expect(waiting.count >= 20)
                 }
             case 2, 3:
                 guard let one = running.randomElement(using: &random) else { continue }
                 running.remove(one)
                 go(machine.leave(now: now))
+            case 6:
+                // one is suspended, and wants to go on at once
+                guard let one = running.popFirst() else { continue }
+                go(machine.leave(now: now))
+                if machine.comeBack(one) { running.insert(one) } else { waiting.insert(one) }
             case 4:
                 guard let one = waiting.randomElement(using: &random) else { continue }
                 waiting.remove(one)
