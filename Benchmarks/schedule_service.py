@@ -27,6 +27,8 @@ class Service:
     def __init__(self, binary):
         self.process = subprocess.Popen([binary, "serve", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.waiting, self.ends, self.number, self.broken = {}, {}, 0, []
+        # streams that are over once their call is answered
+        self.closing = {}
 
     async def open(self):
         loop = asyncio.get_running_loop()
@@ -49,6 +51,8 @@ class Service:
 
     def replied(self, message, line):
         future = self.waiting.pop(message["id"], None)
+        if message["id"] in self.closing:
+            self.of(self.closing.pop(message["id"])).closed = True
         if future is None:
             self.broken.append(f"a second reply: {line[:200]!r}")
         elif not future.done():
@@ -90,6 +94,8 @@ class Service:
         self.number += 1
         future = asyncio.get_running_loop().create_future()
         self.waiting[self.number] = future
+        if method == "stream.close":
+            self.closing[self.number] = params["stream"]
         self.send({"id": self.number, "method": method, "params": params})
         return future
 

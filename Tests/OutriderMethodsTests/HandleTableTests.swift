@@ -13,6 +13,8 @@ struct HandleTableTests {
         static let kind = HandleKind.stream
         let isAwaited: Bool
         let closed = Mutex(0)
+        let over = Mutex(false)
+        var isOver: Bool { over.withLock { $0 } }
 
         init(isAwaited: Bool = false) { self.isAwaited = isAwaited }
 
@@ -75,6 +77,18 @@ struct HandleTableTests {
         #expect(error?.data == ["limit": .integer(256), "what": .string("streams")])
         table.remove(handles[0])
         _ = try keep(Thing(), in: table)
+    }
+
+    @Test func `what is over is forgotten when its place is needed, and not before`() throws {
+        let table = HandleTable()
+        let things = (0..<256).map { _ in Thing() }
+        let handles = try things.map { try keep($0, in: table) }
+        for thing in things.prefix(10) { thing.over.withLock { $0 = true } }
+        _ = try table.find(handles[0], "stream")
+        for _ in 0..<10 { _ = try keep(Thing(), in: table) }
+        #expect(throws: RPCError.self) { _ = try table.find(handles[0], "stream") }
+        _ = try table.find(handles[10], "stream")
+        #expect(throws: RPCError.self) { _ = try keep(Thing(), in: table) }
     }
 
     @Test func `when the client leaves all is closed once, and nothing more is kept`() throws {

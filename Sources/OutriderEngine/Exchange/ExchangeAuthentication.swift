@@ -49,7 +49,7 @@ extension ExchangeRunner {
         }
         let hash = try await bodyHash(of: attempt.body, chosen)
         let answer = chosen.answer(method: attempt.method, uri: attempt.url.target, bodyHash: hash)
-        outgoing.fields.add("Authorization", answer?.fieldValue ?? chosen.credential.basicValue)
+        outgoing.fields.add("Authorization", answer?.fieldValue ?? chosen.basicValue)
         outgoing.login = Login(chosen.credential, chosen.scheme)
         sentAs = SentSignature(signature: chosen, answer: answer)
         exchange.sends(outgoing)

@@ -225,7 +225,7 @@ package struct AuthenticationMachine: Sendable {
     ) -> Signature? {
         guard let challenge = offer.digest else {
             let space = ProtectionSpace(pending.source, of: pending.url, realm: offer.realm)
-            return Signature(space, credential, .basic)
+            return Signature(space, credential, .basic(isUTF8: offer.isUTF8))
         }
         var refused: String?
         if case .digest(let old, _, _)? = pending.sent?.proof { refused = old.nonce }
@@ -241,6 +241,8 @@ package struct AuthenticationOffer: Sendable {
     package var realm: String
     /// Nil for Basic.
     package var digest: DigestChallenge?
+    /// Of Basic: the server reads UTF-8 (RFC 7617 section 2.1).
+    package var isUTF8 = false
 
     /// The strongest first; of equal ones the server's first.
     package static func ranked(_ challenges: [Challenge], from url: HTTPURL) -> [AuthenticationOffer] {
@@ -249,7 +251,9 @@ package struct AuthenticationOffer: Sendable {
             if let digest = DigestChallenge(challenge, from: url) {
                 offers.append(AuthenticationOffer(scheme: .digest, realm: digest.realm, digest: digest))
             } else if challenge.isOf("Basic") {
-                offers.append(AuthenticationOffer(scheme: .basic, realm: challenge["realm"] ?? ""))
+                offers.append(AuthenticationOffer(
+                        scheme: .basic, realm: challenge["realm"] ?? "",
+                        isUTF8: HTTPFields.same(challenge["charset"] ?? "", "UTF-8")))
             }
         }
         let ranked = offers.enumerated().sorted { one, other in

@@ -19,7 +19,7 @@ package struct DigestAnswer: Sendable {
         clientNonce: String, bodyHash: String = ""
     ) {
         self.challenge = challenge
-        self.credential = credential
+        self.credential = challenge.isUTF8 ? credential.normalized : credential
         self.method = method
         self.uri = uri
         self.count = count

@@ -44,6 +44,8 @@ package struct ProtectionSpaces: Sendable {
         var credential: UserCredential
         /// Nil for Basic.
         var digest: Digest?
+        /// Of Basic, whether the server reads UTF-8.
+        var isUTF8 = false
         var paths: [String]
         /// Whether the server has accepted it.
         var isProven: Bool
@@ -110,14 +112,14 @@ package struct ProtectionSpaces: Sendable {
         if let best { return use(best.index, isEarly: true) }
         guard own == nil, let entry = entries.first(where: { $0.isEarly && $0.isFor(url, source) }) else { return nil }
         let space = ProtectionSpace(source, of: url, realm: entry.realm ?? "")
-        return Signature(space, entry.credential, .basic, isEarly: true)
+        return Signature(space, entry.credential, .basic(isUTF8: false), isEarly: true)
     }
 
     private mutating func use(_ index: Int, isEarly: Bool) -> Signature? {
         var space = learned.remove(at: index)
         guard var digest = space.digest else {
             learned.append(space)
-            return Signature(space.space, space.credential, .basic, isEarly: isEarly)
+            return Signature(space.space, space.credential, .basic(isUTF8: space.isUTF8), isEarly: isEarly)
         }
         // a nonce that was used so often is forgotten
         guard let turn = digest.turn(space.space, space.credential, isEarly: isEarly) else { return nil }
@@ -186,10 +188,10 @@ package struct ProtectionSpaces: Sendable {
             learned[index].paths.removeAll { $0.hasPrefix(folder) }
             learned[index].paths.append(folder)
             if learned[index].paths.count > 32 { learned[index].paths.removeFirst() }
-        case (.basic, _):
+        case (.basic(let isUTF8), _):
             let learned = Learned(
-                space: signature.space, credential: signature.credential, digest: nil, paths: [url.folder],
-                isProven: true)
+                space: signature.space, credential: signature.credential, digest: nil, isUTF8: isUTF8,
+                paths: [url.folder], isProven: true)
             remember(learned)
         case (.digest, let index?): learned[index].isProven = true
         case (.digest, nil): break

@@ -65,8 +65,10 @@ package struct SharedQuestionMachine: ~Copyable {
             open[space]?.waits.append(id)
             return .wait
         }
-        if let known = known[space], known.time > sent || (known.isRepeated && known.given?.credential == refused) {
-            return .take(shared(known.given, space))
+        if let known = known[space] {
+            if known.isRepeated, known.time > sent || known.given?.credential == refused { return .take(nil) }
+            // whoever was to ask once more may have gone
+            if known.time > sent, !isWrong(known.given, space) { return .take(known.given) }
         }
         open[space] = Open(asks: id)
         return .ask
@@ -89,7 +91,7 @@ package struct SharedQuestionMachine: ~Copyable {
             known[oldest.key] = nil
         }
         known[space] = Known(given: given, time: now, isRepeated: isRepeated)
-        return (open.removeValue(forKey: space)?.waits ?? [], shared(given, space))
+        return (open.removeValue(forKey: space)?.waits ?? [], isRepeated ? nil : given)
     }
 
     /// It waits or asks no longer. Returns who is to ask now, if that has changed.
@@ -109,10 +111,8 @@ package struct SharedQuestionMachine: ~Copyable {
         return question.asks
     }
 
-    /// What others take of an answer: not what is known to be wrong.
-    private func shared(_ given: GivenCredential?, _ space: ProtectionSpace) -> GivenCredential? {
-        let isWrong = refusals.contains { $0.space == space && $0.credential == given?.credential }
-        return isWrong ? nil : given
+    private func isWrong(_ given: GivenCredential?, _ space: ProtectionSpace) -> Bool {
+        refusals.contains { $0.space == space && $0.credential == given?.credential }
     }
 
     private mutating func note(_ refused: UserCredential, _ space: ProtectionSpace, _ now: Double) {

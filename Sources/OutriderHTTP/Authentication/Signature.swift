@@ -4,7 +4,8 @@
 /// How one sending proves who asks. A value; the field is written from it once method, target and body are known.
 package struct Signature: Sendable {
     package enum Proof: Sendable {
-        case basic
+        /// Whether the server reads UTF-8, and so wants its normal form.
+        case basic(isUTF8: Bool)
         /// The challenge, how often its nonce has been used with this use, and our own nonce.
         case digest(DigestChallenge, count: UInt32, clientNonce: String)
     }
@@ -24,6 +25,11 @@ package struct Signature: Sendable {
 
     package var scheme: UserCredential.Scheme {
         if case .digest = proof { .digest } else { .basic }
+    }
+
+    /// What Basic says.
+    package var basicValue: String {
+        if case .basic(isUTF8: true) = proof { credential.normalized.basicValue } else { credential.basicValue }
     }
 
     /// The hash that the body needs before it is sent; nil for none.

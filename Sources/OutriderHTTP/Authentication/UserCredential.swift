@@ -43,6 +43,15 @@ package struct UserCredential: Sendable, Hashable, CustomStringConvertible, Cust
         return scheme == .digest || url.isSecure || url.isLocal
     }
 
+    /// The same in the form that servers expect which say `charset="UTF-8"`: NFC (RFC 7617 section 2.1, RFC 7616
+    /// section 4). For others it stays as it was typed.
+    package var normalized: UserCredential {
+        UserCredential(Self.nfc(username), Self.nfc(password), schemes: schemes)
+    }
+
+    /// The standard library keeps its normalizer, by which strings are compared, under this name only.
+    private static func nfc(_ text: String) -> String { String(decoding: text._nfcCodeUnits, as: UTF8.self) }
+
     /// The value of the field for Basic, in UTF-8 (RFC 7617 section 2).
     package var basicValue: String { "Basic \(Base64.encode(Array("\(username):\(password)".utf8)))" }
 

@@ -44,8 +44,15 @@ package protocol Holdable: AnyObject, Sendable {
     /// Whether a call waits for it right now: what nobody waits for ends when a client's input ends.
     var isAwaited: Bool { get }
 
+    /// Nothing can be done with it any more: it is forgotten when its place is needed.
+    var isOver: Bool { get }
+
     /// Its owner is gone, or the service stops. Must return at once; may be called more than once.
     func close()
+}
+
+extension Holdable {
+    package var isOver: Bool { false }
 }
 
 /// The string by which a client names something that lives on: opaque, and not to be guessed.

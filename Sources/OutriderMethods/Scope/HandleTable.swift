@@ -14,6 +14,14 @@ package final class HandleTable: Sendable {
         var things: [String: any Holdable] = [:]
         var counts: [HandleKind: Int] = [:]
         var isClosed = false
+
+        /// Returns their names.
+        mutating func forgetOver(_ kind: HandleKind) -> [String] {
+            let names = things.filter { type(of: $0.value).kind == kind && $0.value.isOver }.map(\.key)
+            for name in names { things[name] = nil }
+            counts[kind, default: 0] -= names.count
+            return names
+        }
     }
 
     private let contents = Mutex(Contents())
@@ -43,14 +51,17 @@ package final class HandleTable: Sendable {
     /// `clientGone` when it has left; the thing is not closed then.
     package func keep<Thing: Holdable>(_ thing: Thing, as handle: Handle<Thing>) throws(RPCError) {
         let kind = Thing.kind
+        var over: [String] = []
         let refusal = contents.withLock { contents -> RPCError? in
             if contents.isClosed { return RPCError(.clientGone, "the connection has ended") }
+            if contents.counts[kind, default: 0] >= kind.limit { over = contents.forgetOver(kind) }
             let count = contents.counts[kind, default: 0]
             if count >= kind.limit { return Self.tooMany(kind) }
             contents.counts[kind] = count + 1
             contents.things[handle.name] = thing
             return nil
         }
+        if !over.isEmpty { streams?.remove(over) }
         if let refusal { throw refusal }
         if kind == .stream { streams?.add(thing, handle.name, user) }
     }

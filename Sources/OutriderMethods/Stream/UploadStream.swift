@@ -193,6 +193,8 @@ final class UploadStream: Holdable, BodyFeed {
     /// It is for a request, which others wait for, or which is still to come.
     var isAwaited: Bool { true }
 
+    var isOver: Bool { state.withLock { $0.phase == .done } }
+
     func close() { end() }
 
     private func end() {

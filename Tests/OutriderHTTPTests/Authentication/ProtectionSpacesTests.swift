@@ -86,7 +86,7 @@ import Testing
     @Test func `Basic holds for what lies beside and below, Digest for its domain [M3]`() throws {
         var spaces = try Self.spaces()
         let here = try Self.url()
-        let basic = Signature(ProtectionSpace(.origin, of: here, realm: "vault"), Self.ada, .basic)
+        let basic = Signature(ProtectionSpace(.origin, of: here, realm: "vault"), Self.ada, .basic(isUTF8: false))
         spaces.proved(basic, at: here)
         for (path, isSaid) in [("/private/b", true), ("/private/a/b?c", true), ("/", false), ("/privateer", false)] {
             #expect((try spaces.early(Self.url("http://127.0.0.1" + path), own: nil) != nil) == isSaid, "\(path)")

@@ -97,6 +97,16 @@ import Testing
         #expect(machine.gaveUp(9, space) == nil)
     }
 
+    @Test func `a late one asks itself when nobody is left who knows that the answer was wrong [M15]`() throws {
+        var machine = Machine()
+        let space = try Self.space()
+        _ = machine.wants(1, space, sentAt: 0, now: 1)
+        _ = machine.answered(space, Self.wrong, now: 2)
+        #expect(Self.shown(machine.wants(1, space, sentAt: 3, refused: Self.wrong.credential, now: 4)) == "ask")
+        #expect(machine.gaveUp(1, space) == nil)
+        #expect(Self.shown(machine.wants(2, space, sentAt: 1, now: 5)) == "ask")
+    }
+
     @Test func `answers are forgotten after a while, and there are never many`() throws {
         var machine = Machine()
         let space = try Self.space()
