@@ -33,7 +33,7 @@ OUTPUTS = {
 }
 NODE_KEYS = {
     "type", "properties", "required", "items", "enum", "$ref", "minimum", "maximum", "default", "format", "description",
-    "defaults", "example", "examples", "secret", "anyOf", "values", "exactlyOne", "open", "name",
+    "defaults", "example", "examples", "secret", "anyOf", "values", "exactlyOne", "needs", "open", "name",
 }  # fmt: skip
 TYPES = {"object", "array", "string", "integer", "number", "boolean", "null"}
 ENTRY_KEYS = ("name", "summary", "description", "since", "params")
@@ -168,6 +168,10 @@ def check_node(node, at, types, top=False):
     for name in list(node.get("required", [])) + list(node.get("exactlyOne", [])):
         if name not in properties:
             yield "%s: %s is required but not described" % (at, name)
+    for name, cases in node.get("needs", {}).items():
+        for value, others in cases.items():
+            if value not in properties.get(name, {}).get("enum", []) or not set(others) <= set(properties):
+                yield "%s: needs says of %s what is not described" % (at, name)
     for name, item in properties.items():
         if not LOWER_CAMEL.fullmatch(name):
             yield "%s.%s: names are lower camel case" % (at, name)

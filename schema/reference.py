@@ -67,6 +67,9 @@ def shape(title, node, defaults):
             return ["%s; %s." % (line, ", ".join(changes)) if changes else line + ".", ""]
         return ["%s: %s." % (title, "`{}`" if node["$ref"] == "Empty" else link(node["$ref"])), ""]
     lines = table(node, title.lower(), defaults)
+    for name, cases in node.get("needs", {}).items():
+        for value, others in cases.items():
+            lines += ["With `%s` `%s`, %s must be there." % (name, value, " and ".join("`%s`" % one for one in others)), ""]
     if node.get("open"):
         lines += ["%s: any members%s." % (title, " besides" if lines else ""), ""]
     return lines or ["%s: none." % title, ""]

@@ -11,7 +11,7 @@ import re
 PREFIX = "#/components/schemas/"
 KEYWORDS = {
     "$ref", "additionalProperties", "anyOf", "default", "description", "enum", "examples", "format", "items",
-    "maximum", "minimum", "oneOf", "properties", "required", "type", "x-outrider-secret",
+    "maximum", "minimum", "oneOf", "properties", "required", "type", "x-outrider-needs", "x-outrider-secret",
 }  # fmt: skip
 TYPES = {
     "array": list,
@@ -72,6 +72,8 @@ class Contract:
         }
         if "x-outrider-exactlyOne" in entry:
             schema["oneOf"] = [{"required": [name]} for name in entry["x-outrider-exactlyOne"]]
+        if "x-outrider-needs" in entry:
+            schema["x-outrider-needs"] = entry["x-outrider-needs"]
         return dict(schema, additionalProperties=False) if closed else schema
 
     def problems(self, value, schema, at="", placeholders=False, sent=False):
@@ -126,6 +128,10 @@ class Contract:
             ways = [one["required"] for one in schema.get("oneOf", [])]
             if ways and sum(all(value.get(name) is not None for name in way) for way in ways) != 1:
                 yield "%s: must have exactly one of %s" % (at, ", ".join(way[0] for way in ways))
+            for name, cases in schema.get("x-outrider-needs", {}).items():
+                for other in cases.get(value.get(name), []) if isinstance(value.get(name), str) else []:
+                    if value.get(other) is None:
+                        yield "%s: is missing" % pointer(at, other)
         for name, item in value.items():
             if (partial and name == "...") or (sent and name == "_meta"):
                 continue

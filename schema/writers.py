@@ -126,6 +126,8 @@ def entry(source, types, closed):
         out["x-outrider-open"] = True
     if "exactlyOne" in whole:
         out["x-outrider-exactlyOne"] = whole["exactlyOne"]
+    if "needs" in whole:
+        out["x-outrider-needs"] = whole["needs"]
     if "$ref" in source["params"]:
         out["x-outrider-params"] = PREFIX + source["params"]["$ref"]
     out["x-outrider-example"] = (examples(whole) or [{}])[0]

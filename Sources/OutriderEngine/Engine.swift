@@ -26,11 +26,15 @@ package final class Engine: Sendable {
         surroundings = Surroundings(
             transport: transport, loopTransport: transport as? any LoopTransport,
             workspace: Workspace(in: settings.temporaryDirectory), counters: EngineCounters(), executors: executors,
-            paths: PathWatch(executors), mostAttempts: settings.mostAttempts)
+            paths: PathWatch(executors),
+            credentials: CredentialBroker(later: { executors.later(seconds: $0, $1) }),
+            mostAttempts: settings.mostAttempts)
     }
 
     package var counts: EngineCounts { surroundings.counters.counts }
     package var statistics: EngineStatistics { surroundings.tally.now }
+    /// Tokens of OAuth 2, for exchanges and for those who send requests themselves.
+    package var credentials: CredentialBroker { surroundings.credentials }
     /// Where it is said what happens.
     package var monitor: Monitor { surroundings.monitor }
     /// Of the loop we are on, for tasks that shall stay on it.

@@ -52,6 +52,14 @@ package enum Methods {
         table.add(InterceptorDelete.self)
         table.add(InterceptorList.self)
 
+        table.add(OAuthCreate.self)
+        table.add(OAuthDelete.self)
+        table.add(OAuthGet.self)
+        table.add(OAuthList.self)
+        table.add(OAuthRefresh.self)
+        table.add(OAuthSet.self)
+        table.add(OAuthToken.self)
+
         table.add(RequestAdopt.self)
         table.add(RequestAuthenticate.self)
         table.add(RequestBuild.self)

@@ -45,6 +45,8 @@ struct ServeCommand: AsyncParsableCommand {
         let engine = Engine(
             transport: transport, group: group, settings: settings.engine,
             fields: Self.fields)
+        let vault = settings.store.vault(trustRoots: settings.engine.caFile)
+        engine.credentials.use(vault)
         // what killed services have left; nobody waits for it
         Task.detached { engine.sweep() }
         let log = ServerLog(settings.log)
@@ -68,6 +70,7 @@ struct ServeCommand: AsyncParsableCommand {
         let status = try await serve(server, listening)
         service.detached.close()
         engine.close()
+        vault.close()
         // Everything has ended; what destructors of linked libraries still want is not waited for.
         _exit(status)
     }

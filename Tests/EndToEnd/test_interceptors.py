@@ -81,11 +81,6 @@ def test_what_cannot_be_one_is_refused_where_it_is_said(line, interceptor, point
     assert error["code"] == -32602 and error["data"]["pointer"] == "/interceptor" + pointer, error
 
 
-def test_oauth_says_what_there_is(line):
-    error = line.call("interceptor.create", {"interceptor": {"oauth": "crd_x"}})["error"]
-    assert error["code"] == -32602 and "bearer" in error["message"] and "callback" in error["message"]
-
-
 # Credentials
 
 

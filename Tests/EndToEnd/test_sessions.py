@@ -68,11 +68,6 @@ def test_bad_interceptors_are_refused_at_their_place(wire, origin, params, point
     assert error["code"] == -32602 and error["data"]["pointer"] == pointer, error
 
 
-def test_oauth_is_refused_with_what_to_do_instead(wire):
-    error = wire.call("interceptor.create", {"interceptor": {"oauth": "crd_x"}})["error"]
-    assert error["code"] == -32602 and "callback" in error["message"]
-
-
 def test_chains_do_not_grow_without_end(wire):
     handle = result(wire.call("interceptor.create", {"interceptor": {"bearer": "x"}}))["interceptor"]
     for _ in range(8):

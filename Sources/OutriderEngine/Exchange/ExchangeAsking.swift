@@ -26,10 +26,11 @@ extension ExchangeRunner {
     }
 
     /// Throws `requestAdaptationFailed`, whatever an adapter had to say.
-    private func adapted(
+    private mutating func adapted(
         _ built: Attempt, _ machine: borrowing ExchangeMachine
     ) async throws(HTTPFailure) -> Attempt {
         var attempt = built
+        given = [:]
         do throws(HTTPFailure) {
             let adaptations = exchange.plan?.plan.adaptations ?? []
             var isAsked = false
@@ -42,11 +43,16 @@ extension ExchangeRunner {
                     if let advisor = exchange.advisor { attempt = try await advisor.adapt(name, moment) }
                     isAsked = true
                 case .compress(let compression): try await compression.apply(to: &attempt)
+                case .oauth(let name, let isRequired):
+                    try await applyToken(of: name, isRequired: isRequired, to: &attempt, home: built.url)
                 default: adaptation.apply(to: &attempt, home: built.url)
                 }
             }
             // only the client's code can lead elsewhere
-            if isAsked { adaptations.withholdCredentials(from: &attempt, home: built.url) }
+            if isAsked {
+                adaptations.withholdCredentials(from: &attempt, home: built.url)
+                withholdTokens(from: &attempt)
+            }
             try Adaptation.check(attempt, madeOf: built)
         } catch {
             throw Adaptation.failure(error)
@@ -69,6 +75,7 @@ extension ExchangeRunner {
         }
         guard case (var next, let hop)? = found else { return false }
         exchange.plan?.plan.adaptations.withholdCredentials(from: &next, home: next.url)
+        withholdTokens(from: &next)
         await drain(answer.body)
         note(answer.body.timeline)
         next.timeouts.total = try remaining(of: attempt.timeouts.total)
@@ -143,7 +150,7 @@ extension ExchangeRunner {
 
     /// What a client will not get as a stream it gets with the response: its beginning, if that comes soon. Returns
     /// whether that is all of it.
-    private mutating func keepRefused() async -> Bool {
+    mutating func keepRefused() async -> Bool {
         guard let body = answer?.body else { return true }
         sink = Self.sink(for: exchange, .inline)
         let patience = exchange.surroundings.executors.later(seconds: 1) { body.abandon() }
@@ -230,6 +237,7 @@ extension ExchangeRunner {
             fields: answer?.fields ?? [], retries: machine.retries, elapsed: elapsed(inAttempt: false),
             now: Int64(WallTime.now.seconds), chance: Double.random(in: 0...1))
         if failure?.kind.isOffline != true { offlineSince = nil }
+        isForToken = false
         for retrier in exchange.plan?.plan.retriers ?? [] {
             let verdict: RetryVerdict
             if case .offline(let wait) = retrier {
@@ -244,6 +252,9 @@ extension ExchangeRunner {
                 } catch {
                     verdict = .fail(error)
                 }
+            } else if case .oauth(let name) = retrier {
+                verdict = await tokenVerdict(name, on: failure)
+                if verdict == .retry(after: 0) { isForToken = true }
             } else {
                 continue
             }
@@ -280,7 +291,7 @@ extension ExchangeRunner {
                 HTTPFailure(.bodyUnreadable, "the request cannot be repeated: its body can be read only once"))
         }
         // that has a policy of its own for servers in trouble
-        if isLasting { return verdict }
+        if isLasting || isForToken { return verdict }
         return exchange.surroundings.budgets.retry(attempt.url.origin) ? verdict : .doNotRetry
     }
 

@@ -26,6 +26,10 @@ struct ExchangeRunner: ~Copyable {
     let download: DownloadRun?
     /// The body, once somebody looked at it before the end.
     private var body: ExchangeOutcome.Body?
+    /// The tokens of credentials that the attempt was given, by name.
+    var given: [String: GivenToken] = [:]
+    /// The next retry has a new token: that does not burden the server more.
+    var isForToken = false
     /// How the next sending is to be signed, where a server asked.
     var nextSignature: Signature?
     /// How the last one was.
@@ -186,6 +190,7 @@ struct ExchangeRunner: ~Copyable {
         var first = first
         guard let body = answer?.body else { return machine.received() }
         if let download { return await receive(body, for: download, &machine) }
+        if outlet != nil, let refusal = await refusedToken() { return machine.failed(refusal) }
         do throws(HTTPFailure) {
             sink.expect(body.expectedBytes)
             if let outlet, let answer { try await outlet.begin(ExchangeHead(answer), expecting: body.expectedBytes) }

@@ -13,6 +13,7 @@ struct Surroundings: Sendable {
     let executors: LoopExecutors
     let paths: PathWatch
     let budgets = RetryBudgets()
+    let credentials: CredentialBroker
     let monitor = Monitor()
     let tally = ExchangeTally()
     /// Attempts of one exchange, whatever its retriers say.

@@ -121,7 +121,8 @@ final class CredentialFiles {
         guard let bytes = try StoreFile.read(path) else { return .absent }
         guard let opened = seal.open(bytes, .record),
             let record = try? CredentialRecord(packed: PackedScanner(opened.bytes)),
-            Self.place(of: record.spec.name) == place, record.generation == opened.generation, Seal.hash(record.spec.identity) == opened.identity
+            Self.place(of: record.spec.name) == place, record.generation == opened.generation,
+            Seal.hash(record.spec.identity) == opened.identity
         else { return .damaged }
         return .whole(record)
     }

@@ -20,8 +20,15 @@ extension HTTPFailure {
         guard reason.kind != .requestRetryFailed, reason.kind != .eventStreamReconnectLimit else { return reason }
         var details = [FailureDetail.retryError(.string(reason.message))]
         if let original { details.append(.originalError(original)) }
+        if reason.kind.isOfTokens { details.append(.cause(reason)) }
+        let who = reason.kind.isOfTokens ? "the request was refused" : "the retrier answered with an error"
         return HTTPFailure(
-            .requestRetryFailed, "the retrier answered with an error: \(reason.message)",
+            .requestRetryFailed, "\(who): \(reason.message)",
             sent: original?.sent ?? .sent, underlying: reason.underlying, details: details)
     }
+}
+
+extension HTTPFailure.Kind {
+    /// Whether a credential has no token.
+    package var isOfTokens: Bool { self == .missingCredential || self == .excessiveRefresh || self == .refreshFailed }
 }

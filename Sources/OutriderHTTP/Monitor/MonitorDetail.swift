@@ -27,6 +27,8 @@ package enum MonitorDetail: Sendable {
     case parsed(String, size: Int, handler: String?, HTTPFailure?)
     case handle(String, size: Int?)
     case callback(Question)
+    /// A credential by its name, and why it has no new token.
+    case token(String, OAuthFailure?)
     /// What a server would accept, the strongest first.
     case challenge([AuthenticationOffer], url: String, attempt: Int)
     case credential(Signature, attempt: Int)

@@ -21,6 +21,7 @@ package enum MonitorTopic: UInt8, Sendable, CaseIterable {
     case responseStored, responseReleased
     case callbackAsked, callbackAnswered, callbackFailed
     case sessionCreated, sessionUpdated, sessionFlushed, sessionClosed
+    case tokenRefreshing, tokenRefreshed, tokenFailed
 
     /// As on the wire: `attemptBodySent` is `attempt.bodySent`.
     package var name: String { Self.names[Int(rawValue)] }
@@ -41,7 +42,9 @@ package enum MonitorTopic: UInt8, Sendable, CaseIterable {
     /// what comes once per piece of a body or doubles something else, `trace`.
     package var level: Level {
         switch self {
-        case .requestFinished, .requestRetrying, .callbackFailed, .sessionCreated, .sessionClosed: .info
+        case .requestFinished, .requestRetrying, .callbackFailed, .sessionCreated, .sessionClosed, .tokenRefreshed,
+            .tokenFailed:
+            .info
         case .attemptResumed, .attemptSuspended, .attemptCancelled, .attemptBodySent, .attemptReceived,
             .attemptConnecting, .streamItem, .streamPaused, .streamResumed:
             .trace

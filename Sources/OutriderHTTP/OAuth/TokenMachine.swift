@@ -129,7 +129,9 @@ package struct TokenMachine: Sendable {
         guard state == .refreshing, flight == self.flight else { return Release() }
         let spread = 0.9 + 0.2 * min(max(chance, 0), 1)
         switch failure.kind {
-        case .needsLogin, .config: barrier = failure
+        case .needsLogin, .config:
+            barrier = failure
+            if rules.onFailure == .clear { access = nil }
         case .temporary, .unknownOutcome, .store:
             failures = min(failures + 1, 1 << 20)
             let seconds = rules.pause(afterFailures: failures, retryAfter: failure.retryAfter, spread: spread)

@@ -8,19 +8,25 @@ package enum Retrier: Sendable, Equatable {
     case offline(wait: Double)
     /// The client's code of that name.
     case callback(String)
+    /// Refreshes the token of the credential of that name, where it was refused.
+    case oauth(String)
 
-    /// What the rule says; nil where the client's code is to be asked. Of `offline`, as if the network came back at once.
+    /// What the rule says; nil where the client's code or a credential is to be asked. Of `offline`, as if the network came back at once.
     package func verdict(_ question: RetryQuestion) -> RetryVerdict? {
         switch self {
         case .policy(let policy): policy.verdict(question)
         case .offline(let wait): Self.offlineVerdict(question, wait)
-        case .callback: nil
+        case .callback, .oauth: nil
         }
     }
 
     /// Whether it says anything about answers that nobody calls a failure.
     package var judgesAnswers: Bool {
-        if case .policy(let policy) = self { policy.repeatsAnswers && !policy.statuses.isEmpty } else { false }
+        switch self {
+        case .policy(let policy): policy.repeatsAnswers && !policy.statuses.isEmpty
+        case .oauth: true
+        case .offline, .callback: false
+        }
     }
 
     private static func offlineVerdict(_ question: RetryQuestion, _ wait: Double) -> RetryVerdict {

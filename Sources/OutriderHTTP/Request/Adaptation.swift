@@ -12,8 +12,11 @@ package enum Adaptation: Sendable, Equatable {
     case compress(RequestCompression)
     /// The client's code of that name.
     case callback(String)
+    /// The token of the credential of that name, to the origins that may know it; where it is required, the request goes
+    /// nowhere else. Done by the engine, since there may be none yet.
+    case oauth(String, isRequired: Bool)
 
-    /// Makes the change, where that takes no time: not for `compress` and `callback`.
+    /// Makes the change, where that takes no time: not for `compress`, `callback` and `oauth`.
     ///
     /// - Parameter home: where the request went as it was asked for.
     package func apply(to attempt: inout Attempt, home: HTTPURL) {
@@ -21,7 +24,7 @@ package enum Adaptation: Sendable, Equatable {
         case .headers(let changes): changes.apply(to: &attempt.fields)
         case .query(let query): attempt.url.append(query: query)
         case .credential(let credential): credential.apply(to: &attempt, home: home)
-        case .compress, .callback: break
+        case .compress, .callback, .oauth: break
         }
     }
 

@@ -24,23 +24,40 @@ package struct Credential: Sendable, Equatable {
         return Credential(field.value, origins)
     }
 
+    /// RFC 6749 section 7.1: by its type. Throws `createURLRequestFailed` for a token that no field can hold.
+    package static func token(_ token: AccessToken, origins: [HTTPURL]) throws(HTTPFailure) -> Credential {
+        let scheme = HTTPFields.same(token.type, "Bearer") ? "Bearer" : token.type
+        let field = HTTPFields.Field(Self.name, "\(scheme) \(token.token.exposed)")
+        try AttemptBuilder.check([field])
+        return Credential(field.value, origins)
+    }
+
     private static let name = "Authorization"
 
-    /// Whether it may be sent there.
+    private func mayKnow(_ url: HTTPURL, home: HTTPURL) -> Bool { Self.mayKnow(url, home: home, origins: origins) }
+
+    /// Whether one for these origins may be sent there.
     ///
-    /// - Parameter home: where the request went as it was asked for.
-    private func mayKnow(_ url: HTTPURL, home: HTTPURL) -> Bool {
+    /// - Parameters:
+    ///   - home: where the request went as it was asked for.
+    ///   - origins: nil for that one.
+    package static func mayKnow(_ url: HTTPURL, home: HTTPURL, origins: [HTTPURL]?) -> Bool {
         guard let origins else { return url.isSameOrigin(as: home) }
         return origins.contains { url.isSameOrigin(as: $0) }
     }
 
+    /// Whether the attempt says it.
+    package func isIn(_ attempt: Attempt) -> Bool {
+        attempt.fields.list.contains { $0.value == value && HTTPFields.same($0.name, Self.name) }
+    }
+
     /// Adds it where it may be known, in place of what says who asks already.
-    func apply(to attempt: inout Attempt, home: HTTPURL) {
+    package func apply(to attempt: inout Attempt, home: HTTPURL) {
         if mayKnow(attempt.url, home: home) { attempt.fields.set(Self.name, value) }
     }
 
     /// Takes it out of an attempt that goes elsewhere in the meantime.
-    func withhold(from attempt: inout Attempt, home: HTTPURL) {
+    package func withhold(from attempt: inout Attempt, home: HTTPURL) {
         guard !mayKnow(attempt.url, home: home) else { return }
         attempt.fields.list.removeAll { $0.value == value && HTTPFields.same($0.name, Self.name) }
     }

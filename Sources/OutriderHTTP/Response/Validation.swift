@@ -82,7 +82,7 @@ package struct ValidationRule: Sendable {
             details: error.map { [.error($0)] } ?? [])
     }
 
-    private static func unacceptable(_ status: Int, _ facts: ResponseFacts) -> HTTPFailure {
+    package static func unacceptable(_ status: Int, _ facts: ResponseFacts) -> HTTPFailure {
         HTTPFailure(
             .unacceptableStatusCode, "Response status code was unacceptable: \(status) (\(facts.shown))",
             retryable: transient.contains(status) && repeatable.contains(facts.method), sent: .sent,

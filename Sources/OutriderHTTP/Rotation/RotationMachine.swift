@@ -242,7 +242,9 @@ package struct RotationMachine: ~Copyable {
     }
 
     private mutating func settled(at now: ClockPair) -> Action {
-        guard case .obtain(let request, let known) = order else { return run([.end(.mended(record, isSaved: isSaved))]) }
+        guard case .obtain(let request, let known) = order else {
+            return run([.end(.mended(record, isSaved: isSaved))])
+        }
         guard let record else { return run([.end(.mended(nil, isSaved: true))]) }
         if let known {
             if request == .refresh, let failure = record.failure { return run([.end(.failed(failure))]) }

@@ -37,6 +37,10 @@ package enum FailureDetail: Sendable, Equatable {
     case needed(Int64)
     /// Bytes that it has room for.
     case available(Int64)
+    /// The name of the credential that has no token.
+    case credential(String)
+    /// Why there is none.
+    case oauth(OAuthFailure)
     /// What `download.resume` goes on with.
     case resumeData(String)
 }

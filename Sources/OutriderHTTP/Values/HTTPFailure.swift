@@ -66,7 +66,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         // a client's own rules before and between attempts
         case requestAdaptationFailed, requestRetryFailed
         // who asks, and who answers
-        case serverAuthenticationFailed
+        case serverAuthenticationFailed, missingCredential, excessiveRefresh, refreshFailed
         // the network
         case sessionTaskFailed, nameNotFound, connectionRefused, unreachable, connectionLost, timedOut
         case tlsHandshakeFailed, tooManyRedirects, malformedResponse, bodyUnreadable, limitExceeded

@@ -29,6 +29,9 @@ enum CallbackKind: String, Sendable, CaseIterable {
     /// When a server wants to know who asks: a user and a password. Otherwise its refusal is the answer.
     case challenge
 
+    /// When a credential is to have a new token. Otherwise it has none (1322).
+    case refresh
+
     /// The method that a client answers.
     var method: String { "callback." + rawValue }
 
@@ -42,7 +45,7 @@ enum CallbackKind: String, Sendable, CaseIterable {
         case .validate: (kind, what) = (.customValidationFailed, "the client did not say that the response is valid")
         case .preprocess: (kind, what) = (.customSerializationFailed, "the client did not say which bytes to read")
         case .serialize: (kind, what) = (.customSerializationFailed, "the client did not say what the body says")
-        case .retry, .disposition, .redirect, .destination, .challenge: return nil
+        case .retry, .disposition, .redirect, .destination, .challenge, .refresh: return nil
         }
         return HTTPFailure(
             kind, "\(what): \(error.message)", underlying: error.underlying,

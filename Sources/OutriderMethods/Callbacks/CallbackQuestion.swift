@@ -9,7 +9,8 @@ import OutriderJSON
 struct QuestionNames: Sendable {
     /// The client's own word for its code.
     var callback: String
-    var request: String
+    /// Nil for a question that is about none; then `attempt` says nothing either.
+    var request: String?
     /// The handle or name of the request's session; nil for the default one.
     var session: String?
     var tag: String?
@@ -29,6 +30,7 @@ struct CallbackQuestion: JSONEncodable, Sendable {
         case redirect(RedirectHop, Attempt)
         case destination(ArrivedFile, Attempt, ExchangeHead?)
         case challenge(AuthenticationQuestion, Attempt, ExchangeHead?)
+        case refresh(CredentialSnapshot, RefreshReason)
     }
 
     var names: QuestionNames
@@ -41,7 +43,7 @@ struct CallbackQuestion: JSONEncodable, Sendable {
             writer.member("request", names.request)
             writer.member("session", names.session)
             writer.member("tag", names.tag)
-            writer.member("attempt", names.attempt)
+            if names.request != nil { writer.member("attempt", names.attempt) }
             writer.member("deadline", TimeShape(deadline))
             encodeContent(to: &writer)
         }
@@ -83,6 +85,11 @@ struct CallbackQuestion: JSONEncodable, Sendable {
             writer.member("path", file.path)
             writer.member("size", file.size)
             writer.member("suggestedFilename", file.suggestedName)
+        case .refresh(let credential, let reason):
+            writer.member("credential", credential.spec.name)
+            writer.member("reason", reason.rawValue)
+            writer.member("scope", credential.spec.scope)
+            writer.member("expiresAt", credential.access?.expires.map { TimeShape($0.wallTime) })
         case .challenge(let question, let attempt, let head):
             Self.encode(attempt, head, to: &writer)
             writer.member("offers", question.offers.map { OfferShape($0) })

@@ -26,6 +26,9 @@ extension InterceptorSpec {
     fileprivate func add(to whole: inout Interceptor, _ call: Call<ClientScope>) throws(RPCError) {
         switch action {
         case .adapt(let adaptation): whole.adapt(adaptation)
+        case .oauth(let credential):
+            whole.adapt(.oauth(credential.text, isRequired: false))
+            whole.retry(.oauth(credential.text))
         case .retry(let retriers, let code):
             for retrier in retriers {
                 if let code, retrier == .callback(code.name) {

@@ -103,6 +103,9 @@ struct MonitorDetailShape: JSONEncodable {
         case .handle(let handle, let size):
             writer.member("handle", handle)
             writer.member("size", size)
+        case .token(let name, let failure):
+            writer.member("credential", name)
+            if let failure { writer.member("oauth", OAuthFailureShape(failure)) }
         case .callback(let question): Self.encode(question, to: &writer)
         case .challenge(let offers, let url, let attempt):
             Self.number(attempt, to: &writer)

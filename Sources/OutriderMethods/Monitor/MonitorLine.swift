@@ -62,6 +62,7 @@ struct MonitorLine: LogLine {
         case .parsed(let kind, let size, let handler, let failure):
             (handler.map { "\($0): " } ?? "") + "\(kind), \(size) bytes" + (failure.map { ", \(words($0))" } ?? "")
         case .handle(let handle, let size): handle + (size.map { ", \($0) bytes" } ?? "")
+        case .token(let name, let failure): name + (failure.map { ": \($0.kind.rawValue), \($0.reason)" } ?? "")
         case .callback(let question):
             "\(question.method) \(question.name)\(Self.nth(question.attempt))"
                 + (question.seconds.map { " in \(Self.text($0)) s" } ?? "")

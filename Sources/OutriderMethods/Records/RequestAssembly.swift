@@ -19,7 +19,7 @@ struct RequestAssembly {
         spec = params.spec(with: call.scope.service.engine.settings, settings?.timeout)
         let encoder = spec.parameters?.encoder
         guard settings != nil || params.adds || encoder != nil else { return }
-        if let settings { addFields(settings.spec.fields) }
+        if let settings { addFields(settings.spec.fields, hasCredential: params.credential != nil) }
         var plan = spec.plan
         let own = plan
         plan.adaptations = []
@@ -34,6 +34,10 @@ struct RequestAssembly {
         if let code = settings?.challengeCode, params.codes?.challenge == nil { plan.challenge = book.add(code) }
         settings?.interceptor.add(to: &plan, &book)
         if !params.interceptors.isEmpty { try params.interceptors.resolved(call).add(to: &plan, &book) }
+        if let credential = params.credential?.text {
+            plan.adaptations.append(.oauth(credential, isRequired: true))
+            plan.retriers.append(.oauth(credential))
+        }
         plan.adaptations += own.adaptations
         plan.retriers += own.retriers
         if let codes = params.codes { name(codes, in: &plan, call) }
@@ -66,10 +70,10 @@ struct RequestAssembly {
         ClientAdvisor(book, asker, review, disposition: params.codes?.disposition)
     }
 
-    private mutating func addFields(_ fields: HTTPFields) {
+    private mutating func addFields(_ fields: HTTPFields, hasCredential: Bool) {
         for field in fields.list where !spec.fields.contains(field.name) {
             // `auth` of the request says the same
-            if spec.authorization != nil, HTTPFields.same(field.name, "Authorization") { continue }
+            if spec.authorization != nil || hasCredential, HTTPFields.same(field.name, "Authorization") { continue }
             spec.fields.list.append(field)
         }
     }
@@ -97,7 +101,8 @@ struct RequestAssembly {
 extension RequestParameters {
     /// Whether it asks for more than the plain plan, as far as sessions, interceptors and the client's code go.
     var adds: Bool {
-        !interceptors.isEmpty || priority != nil || startsImmediately == false || codes?.redirect != nil
+        !interceptors.isEmpty || credential != nil || priority != nil || startsImmediately == false
+            || codes?.redirect != nil
             || codes?.retry != nil || codes?.destination != nil || codes?.challenge != nil
     }
 }

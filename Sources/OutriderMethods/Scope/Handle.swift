@@ -13,13 +13,14 @@ package enum HandleKind: String, Sendable, CaseIterable {
     case interceptor = "int_"
     case session = "ses_"
     case subscription = "sub_"
+    case credential = "crd_"
 
     /// How many a connection may have.
     package var limit: Int {
         switch self {
         case .request, .response: 4096
         case .stream, .interceptor, .session: 256
-        case .decision, .router, .subscription: 64
+        case .decision, .router, .subscription, .credential: 64
         }
     }
 
@@ -33,6 +34,7 @@ package enum HandleKind: String, Sendable, CaseIterable {
         case .interceptor: "interceptors"
         case .session: "sessions"
         case .subscription: "subscriptions"
+        case .credential: "credentials"
         }
     }
 }

@@ -16,6 +16,8 @@ package final class Service: Sendable {
     let callbacks = CallbackTally()
     /// What authorization servers publish.
     let documents: ServerDocuments
+    /// Who hears of credentials.
+    let credentials: CredentialBoard
     /// Closes the connections to servers that lie idle.
     let flush: @Sendable () -> Void
     /// Routers that all connections share.
@@ -30,6 +32,8 @@ package final class Service: Sendable {
         self.engine = engine
         documents = ServerDocuments(engine)
         self.monitors = monitors
+        credentials = CredentialBoard(monitors)
+        engine.credentials.tell(credentials)
         self.flush = flush
         self.pool = pool
     }

@@ -4,11 +4,15 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Who asks: exactly one of `basic`, `bearer`, `digest`, `raw` and `username`, which `password` and `schemes` go with.
+/// Who asks: exactly one of `basic`, `bearer`, `digest`, `oauth`, `raw` and `username`, which `password` and `schemes` go
+/// with.
 struct AuthParameter: JSONDecodable {
-    var authorization: Authorization
+    /// Nil where a credential has its own token.
+    var authorization: Authorization?
+    /// The name of that.
+    var credential: CredentialName?
 
-    private static let kinds: [StaticString] = ["basic", "bearer", "digest", "raw", "username"]
+    private static let kinds: [StaticString] = ["basic", "bearer", "digest", "oauth", "raw", "username"]
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
@@ -16,6 +20,7 @@ struct AuthParameter: JSONDecodable {
         let basic: Basic? = try fields.optional("basic")
         let bearer: String? = try fields.optional("bearer")
         let raw: String? = try fields.optional("raw")
+        self.credential = try fields.optional("oauth")
         let digest: DigestParameter? = try fields.optional("digest")
         let strays = fields.present(["password", "schemes"])
         let credential = try fields.credential()
@@ -26,7 +31,9 @@ struct AuthParameter: JSONDecodable {
         if credential == nil, let stray = strays.first?.description {
             throw JSONComplaint("\(stray) goes with username only", at: JSONPointer(member: stray))
         }
-        if let basic {
+        if self.credential != nil {
+            authorization = nil
+        } else if let basic {
             authorization = .basic(username: basic.username, password: basic.password)
         } else if let bearer {
             authorization = .bearer(bearer)

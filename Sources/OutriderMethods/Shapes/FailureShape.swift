@@ -54,6 +54,8 @@ struct FailureShape: JSONEncodable {
         case .needed(let bytes): writer.member("needed", bytes)
         case .available(let bytes): writer.member("available", bytes)
         case .resumeData(let data): writer.member("resumeData", data)
+        case .credential(let name): writer.member("credential", name)
+        case .oauth(let failure): writer.member("oauth", OAuthFailureShape(failure))
         }
     }
 }

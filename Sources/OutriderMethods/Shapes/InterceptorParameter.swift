@@ -24,6 +24,8 @@ enum InterceptorParameter: JSONDecodable, Sendable {
 /// What an interceptor shall do: exactly one of the members that say so, and what goes with it.
 struct InterceptorSpec: JSONDecodable, Sendable {
     enum Action: Sendable {
+        /// Adapts and retries.
+        case oauth(CredentialName)
         case adapt(Adaptation)
         case retry([Retrier], CallbackSpec?)
         case chain([InterceptorParameter])
@@ -32,7 +34,7 @@ struct InterceptorSpec: JSONDecodable, Sendable {
 
     /// The members that say what it does, in the order in which the contract lists them.
     enum Kind: String, Sendable, CaseIterable {
-        case headers, query, basic, bearer, retry, connectionLost, offline, compress, chain, callback
+        case headers, query, basic, bearer, oauth, retry, connectionLost, offline, compress, chain, callback
     }
 
     let action: Action
@@ -46,11 +48,6 @@ struct InterceptorSpec: JSONDecodable, Sendable {
             return
         }
         var fields = try JSONFields(json)
-        if fields.all["oauth"] != nil {
-            throw JSONComplaint(
-                "oauth credentials are not part of this version: use bearer, or refresh the token in a callback",
-                at: JSONPointer(member: "oauth"))
-        }
         var given: [(kind: Kind, value: JSONValue)] = []
         for kind in Kind.allCases { if let value = fields.value(kind.name) { given.append((kind, value)) } }
         let strays = fields.present(["decide", "timeout", "asks", "askPer"])
@@ -106,6 +103,7 @@ struct InterceptorSpec: JSONDecodable, Sendable {
             let token = try read(kind, value, as: String.self)
             return .adapt(
                 .credential(try checked(kind) { () throws(HTTPFailure) in try .bearer(token, origins: origins) }))
+        case .oauth: return .oauth(try read(kind, value, as: CredentialName.self))
         case .retry:
             let retry = try read(kind, value, as: RetryParameter.self)
             return .retry(retry.retriers, retry.callback)
@@ -149,6 +147,7 @@ extension InterceptorSpec.Kind {
         case .query: "query"
         case .basic: "basic"
         case .bearer: "bearer"
+        case .oauth: "oauth"
         case .retry: "retry"
         case .connectionLost: "connectionLost"
         case .offline: "offline"

@@ -18,6 +18,8 @@ struct RequestParameters: JSONDecodable {
     var showsHandle = true
     var session: SessionReference?
     var interceptors: [InterceptorParameter] = []
+    /// Whose token it is sent with.
+    var credential: CredentialName?
     var priority: RequestPriority?
     /// Nil for what its session says.
     var startsImmediately: Bool?
@@ -145,6 +147,7 @@ struct RequestParameters: JSONDecodable {
                 "auth and an Authorization header say the same: give one", at: JSONPointer(member: "auth"))
         }
         spec.authorization = auth.authorization
+        credential = auth.credential
     }
 
     /// Whether it is sent and received, and nothing more: no session, nobody who is asked or told, nothing that outlives it.

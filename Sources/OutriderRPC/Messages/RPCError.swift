@@ -36,6 +36,7 @@ package struct RPCError: Error, Equatable {
         case featureMissing = -32015
         case clientTooSlow = -32016
         case stopping = -32017
+        case noToken = -32018
         case callbackTimedOut = -32020
         case callbackFailed = -32021
         case clientGone = -32022

@@ -76,7 +76,8 @@ struct RotationWorld {
     }
 
     /// One process from the lock on, which it has, to its end or its death.
-    mutating func run(newerThan known: UInt64?, attempt: UInt64, _ choices: inout Choices) throws -> RotationMachine.End {
+    mutating func run(newerThan known: UInt64?, attempt: UInt64, _ choices: inout Choices) throws -> RotationMachine.End
+    {
         var machine = RotationMachine(.obtain(.refresh, newerThan: known), boot: "b", attempt: attempt)
         var action = machine.done()
         for _ in 0..<64 {

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ._async_client import AsyncClient as AsyncClient
     from ._async_event_source import AsyncEventSource as AsyncEventSource
     from ._async_events import AsyncEventStream as AsyncEventStream
+    from ._async_oauth import AsyncCredential as AsyncCredential
     from ._async_sessions import AsyncSession as AsyncSession
     from ._async_streams import AsyncStream as AsyncStream
     from ._async_watching import AsyncWatch as AsyncWatch
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from ._exceptions import StatusError as StatusError
     from ._exceptions import StreamError as StreamError
     from ._exceptions import TLSError as TLSError
+    from ._exceptions import TokenError as TokenError
     from ._exceptions import TooManyRedirects as TooManyRedirects
     from ._exceptions import TransportError as TransportError
     from ._exceptions import TrustError as TrustError
@@ -83,6 +85,9 @@ if TYPE_CHECKING:
     from ._exceptions import ValidationError as ValidationError
     from ._models import Event as Event
     from ._models import Headers as Headers
+    from ._oauth import AccessToken as AccessToken
+    from ._oauth import Credential as Credential
+    from ._oauth import LoggedOut as LoggedOut
     from ._progress import Progress as Progress
     from ._progress import bar as bar
     from ._responses import AsyncResponse as AsyncResponse
@@ -99,6 +104,8 @@ _WHERE = {
     "_client": "Client",
     "_sessions": "Session",
     "_async_sessions": "AsyncSession",
+    "_oauth": "AccessToken Credential LoggedOut",
+    "_async_oauth": "AsyncCredential",
     "_event_source": "EventSource ServerSentEvent",
     "_async_event_source": "AsyncEventSource",
     "_async_streams": "AsyncStream",
@@ -115,7 +122,7 @@ _WHERE = {
     " FeatureMissing FileError HandleError InterceptionError InvalidCall LimitError MalformedResponse NameNotFound"
     " NotPermitted OutriderError ProtocolError ProxyError RequestError RequestTimeout ResponseTooLarge RouterError"
     " SchemaError SerializationError ServerError ServerGone ServerNotFound ServerStopping StatusError StreamError"
-    " TLSError TooManyRedirects TransportError TrustError UnknownMethod ValidationError",
+    " TLSError TokenError TooManyRedirects TransportError TrustError UnknownMethod ValidationError",
 }
 
 __all__ = ["__version__"]

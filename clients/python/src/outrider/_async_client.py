@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._async_downloads import AsyncDownloads
+    from ._async_oauth import AsyncCredentials
     from ._async_event_source import AsyncEventSource
     from ._async_sessions import AsyncSession
     from ._async_streams import AsyncStream
@@ -54,6 +55,7 @@ class AsyncClient(Later):
     """
 
     download: AsyncDownloads
+    oauth: AsyncCredentials
 
     def __init__(
         self,

@@ -227,6 +227,8 @@ class Later:
             parts = {
                 "Client.download": "_downloads.Downloads",
                 "AsyncClient.download": "_async_downloads.AsyncDownloads",
+                "Client.oauth": "_oauth.Credentials",
+                "AsyncClient.oauth": "_async_oauth.AsyncCredentials",
             }
             for kind in type(self).__mro__:
                 module, _, part = parts.get(f"{kind.__name__}.{name}", "").partition(".")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._downloads import Downloads
+    from ._oauth import Credentials
     from ._event_source import EventSource
     from ._options import Auth, HeadersIn, Item, Options, SSEOptions, Timeout
     from ._events import EventStream, Subscriptions
@@ -65,6 +66,7 @@ class Client(Verbs, Later):
     """
 
     download: Downloads
+    oauth: Credentials
 
     def __init__(
         self,

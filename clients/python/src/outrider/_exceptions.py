@@ -13,6 +13,7 @@
     │   ├── NotPermitted          the handle belongs to somebody else (also a PermissionError)
     │   ├── FeatureMissing        the service is too old for what was required
     │   ├── CallCancelled         ended by ``$/cancelRequest``
+    │   ├── TokenError            a credential has no token; ``.needs_login`` says whether a person must help
     │   ├── CallbackError         a callback was late, failed, or its program has gone
     │   ├── ServerStopping        the service is shutting down
     │   └── ServerError           a bug in the service, or an error this client does not know
@@ -127,6 +128,19 @@ class FeatureMissing(CallError):
 
 class CallCancelled(CallError):
     """The call was ended by ``$/cancelRequest``."""
+
+
+class TokenError(CallError):
+    """A credential has no token to give. ``data["failure"]`` says why: 1320, 1321 or 1322, and who can help."""
+
+    @property
+    def needs_login(self) -> bool:
+        """Whether only a person can help: nobody has logged in, or the server has forgotten who did."""
+        failure = self.data.get("failure")
+        if not isinstance(failure, dict):
+            return False
+        oauth = (failure.get("data") or {}).get("oauth") or {}
+        return failure.get("code") == 1320 or oauth.get("kind") == "needsLogin"
 
 
 class CallbackError(CallError):
@@ -307,6 +321,7 @@ _CALL_ERRORS: dict[int, type[OutriderError]] = {
     -32015: FeatureMissing,
     -32016: LimitError,
     -32017: ServerStopping,
+    -32018: TokenError,
     -32020: CallbackError,
     -32021: CallbackError,
     -32022: CallbackError,

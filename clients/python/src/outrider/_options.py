@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, Any, Literal, TypedDict, Union
 
+from ._oauth import Named
 from ._progress import Progress, Watcher
 
 Scalar = Union[str, int, float, bool, None]
@@ -15,7 +16,7 @@ Pairs = Union[Mapping[str, Any], Iterable[tuple[str, Scalar]]]
 HeadersIn = Union[Mapping[str, Union[str, Sequence[str]]], Iterable[tuple[str, str]]]
 Files = Union[Mapping[str, Any], Iterable[tuple[str, Any]]]
 Timeout = Union[float, Mapping[str, float]]
-Auth = Union[tuple[str, str], Mapping[str, Any]]
+Auth = Union[tuple[str, str], Mapping[str, Any], Named]
 Item = Union[str, tuple[str, str], Mapping[str, Any]]
 
 

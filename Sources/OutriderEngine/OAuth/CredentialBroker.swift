@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+import Synchronization
+
+/// The credentials of this service by name: those that somebody made or used since it began, and those of the user's store.
+package final class CredentialBroker: Sendable {
+    /// More are refused, beside those of the user's store.
+    package static let most = 1024
+
+    private struct State {
+        var credentials: [String: SharedCredential] = [:]
+        var observer: (any CredentialObserver)?
+        var vault: (any CredentialVault)?
+    }
+
+    private let state = Mutex(State())
+    private let clock: @Sendable () -> ClockPair
+    private let later: @Sendable (Double, @escaping @Sendable () -> Void) -> Postponed
+
+    init(
+        later: @escaping @Sendable (Double, @escaping @Sendable () -> Void) -> Postponed,
+        clock: @escaping @Sendable () -> ClockPair = { Clocks.now }
+    ) {
+        self.later = later
+        self.clock = clock
+    }
+
+    /// Where secrets are kept; set once, by the roof.
+    package func use(_ vault: any CredentialVault) { state.withLock { $0.vault = vault } }
+
+    /// Who is told of everything.
+    package func tell(_ observer: any CredentialObserver) { state.withLock { $0.observer = observer } }
+
+    /// Where secrets are kept; nil where that is nowhere.
+    package var vault: (any CredentialVault)? { state.withLock { $0.vault } }
+
+    /// The credential of that name, looked for in the store, too; nil if nobody has it.
+    package func find(_ name: String) async throws(OAuthFailure) -> SharedCredential? {
+        let (known, vault) = state.withLock { ($0.credentials[name], $0.vault) }
+        if let known { return known }
+        guard let vault, let found = try await vault.read(name) else { return nil }
+        return keep(found, nil)
+    }
+
+    /// Makes a credential, or changes what is known of one: tokens that are there stay unless others are given. Throws for
+    /// one of that name that is another's.
+    package func create(
+        _ spec: CredentialSpec, _ secrets: CredentialSecrets, access: AccessToken?, refresher: (any TokenRefresher)?
+    ) async throws(OAuthFailure) -> SharedCredential {
+        let known = try await find(spec.name)
+        if let known, !known.snapshot.spec.isSame(as: spec) {
+            throw OAuthFailure(
+                .config, "name_taken",
+                "there is another credential named \(spec.name): choose another name, or delete that one first")
+        }
+        let isFull = state.withLock { known == nil && $0.credentials.count >= Self.most }
+        if isFull { throw OAuthFailure(.store, "too_many", "there are \(Self.most) credentials: delete some") }
+        let snapshot: CredentialSnapshot
+        if spec.isKeptByService {
+            snapshot = Self.changed(known?.snapshot, to: spec, access)
+        } else {
+            guard let vault else { throw TokenSource.noVault }
+            snapshot = try await vault.store(spec, secrets, access: access)
+        }
+        guard let known else {
+            let credential = keep(snapshot, refresher)
+            tell(.created, snapshot)
+            return credential
+        }
+        if let refresher { known.use(refresher) }
+        known.take(snapshot)
+        return known
+    }
+
+    /// Other settings, other tokens, or none.
+    package func change(
+        _ credential: SharedCredential, to spec: CredentialSpec, _ secrets: CredentialSecrets, access: AccessToken?,
+        clearing: Bool
+    ) async throws(OAuthFailure) {
+        if clearing {
+            if !spec.isKeptByService { try await vault?.erase(spec.name, spec: false, revoke: false) }
+            credential.clear(because: nil)
+        }
+        if spec.isKeptByService {
+            credential.take(Self.changed(credential.snapshot, to: spec, access))
+        } else if let vault {
+            credential.take(try await vault.store(spec, secrets, access: access))
+        }
+    }
+
+    /// All that are known here or in the store, by name.
+    package func list() async throws(OAuthFailure) -> [CredentialSnapshot] {
+        let (known, vault) = state.withLock { ($0.credentials.mapValues(\.snapshot), $0.vault) }
+        var all = known
+        for found in try await vault?.list() ?? [] where all[found.spec.name] == nil { all[found.spec.name] = found }
+        return all.values.sorted { $0.spec.name < $1.spec.name }
+    }
+
+    /// Forgets it, and revokes its tokens where that is wanted; what the server said to that is thrown.
+    package func delete(_ credential: SharedCredential, revoking: Bool) async throws(OAuthFailure) {
+        let snapshot = credential.snapshot
+        state.withLock { $0.credentials[credential.name] = nil }
+        credential.clear(because: nil)
+        tell(.deleted, snapshot)
+        guard !snapshot.spec.isKeptByService, let vault else { return }
+        try await vault.erase(credential.name, spec: true, revoke: revoking)
+    }
+
+    private func keep(_ snapshot: CredentialSnapshot, _ refresher: (any TokenRefresher)?) -> SharedCredential {
+        let source = TokenSource(
+            vault: vault, clock: clock, later: later, tell: { [weak self] in self?.tell($0, $1) })
+        let made = SharedCredential(snapshot, source, refresher: refresher)
+        return state.withLock { state in
+            if let other = state.credentials[snapshot.spec.name] { return other }
+            state.credentials[snapshot.spec.name] = made
+            return made
+        }
+    }
+
+    private func tell(_ event: CredentialEvent, _ credential: CredentialSnapshot) {
+        state.withLock { $0.observer }?.heard(event, credential)
+    }
+
+    private static func changed(
+        _ before: CredentialSnapshot?, to spec: CredentialSpec, _ access: AccessToken?
+    ) -> CredentialSnapshot {
+        var snapshot = before ?? CredentialSnapshot(spec)
+        snapshot.spec = spec
+        guard let access else { return snapshot }
+        snapshot.access = access
+        snapshot.state = .ready
+        snapshot.generation &+= 1
+        return snapshot
+    }
+}
+
+extension CredentialSpec {
+    /// Whether it speaks of the same tokens: who they are for, from whom, and for what.
+    package func isSame(as other: CredentialSpec) -> Bool {
+        issuer == other.issuer && clientID == other.clientID && endpoints.token == other.endpoints.token
+            && resources == other.resources && grant == other.grant && persistence == other.persistence
+    }
+}

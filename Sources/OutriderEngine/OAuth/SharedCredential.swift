@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+import Synchronization
+
+/// One credential as all exchanges and programs of this service share it: what the machine decides is done here.
+///
+/// A refresh, once begun, is carried to its end, whoever stops waiting for it; each of those who wait has a limit of its
+/// own.
+package final class SharedCredential: Sendable {
+    /// How waiting ended.
+    enum End: Sendable {
+        case step(TokenMachine.Step)
+        case late
+        case cancelled
+    }
+
+    private struct State {
+        var machine: TokenMachine
+        var snapshot: CredentialSnapshot
+        var refresher: (any TokenRefresher)?
+        var waiters: [Int: CheckedContinuation<End, Never>] = [:]
+        /// What was decided before anybody could wait for it.
+        var early: [Int: End] = [:]
+        var nextID = 0
+        /// When the store was asked, by the clock that counts sleep.
+        var checked = 0.0
+        /// Somebody has taken its tokens away: only new ones bring it back.
+        var isCleared = false
+    }
+
+    package let name: String
+    private let source: TokenSource
+    private let state: Mutex<State>
+
+    init(_ snapshot: CredentialSnapshot, _ source: TokenSource, refresher: (any TokenRefresher)?) {
+        name = snapshot.spec.name
+        self.source = source
+        let machine = TokenMachine(TokenRules(snapshot.spec))
+        state = Mutex(State(machine: machine, snapshot: snapshot, refresher: refresher))
+        take(snapshot, because: nil)
+    }
+
+    package var snapshot: CredentialSnapshot { state.withLock { $0.snapshot } }
+    package var counts: TokenMachine.Counts { state.withLock { $0.machine.counts } }
+    package var isRefreshing: Bool { state.withLock { $0.machine.isRefreshing } }
+
+    // MARK: those who want a token
+
+    /// A token for that purpose, and its generation, within so many seconds.
+    package func token(
+        for purpose: TokenMachine.Purpose, within seconds: Double
+    ) async throws(HTTPFailure) -> (token: AccessToken, generation: UInt64) {
+        await lookAgain()
+        return try granted(
+            try await follow(.expired, within: seconds) { machine, id in
+                machine.adapt(id, for: purpose, at: source.now)
+            })
+    }
+
+    /// A new token, whatever the old one is worth.
+    package func refresh(
+        within seconds: Double
+    ) async throws(HTTPFailure) -> (token: AccessToken, generation: UInt64) {
+        await lookAgain()
+        return try granted(
+            try await follow(.asked, within: seconds) { machine, id in machine.demand(id, at: source.now) })
+    }
+
+    /// What is to become of a request that was sent with that token.
+    ///
+    /// - Parameter isRefused: whether it failed because of the token; nil if there was no answer.
+    package func retry(
+        used: AccessToken, isRefused: Bool?, within seconds: Double
+    ) async throws(HTTPFailure) -> RetryVerdict {
+        if isRefused == true { await lookAgain() }
+        let step = try await follow(.refused, within: seconds) { machine, id in
+            machine.retry(id, isRefused: isRefused, used: used, at: source.now)
+        }
+        switch step {
+        case .retry: return .retry(after: 0)
+        case .fail(let fault): return .fail(failure(fault))
+        default: return .doNotRetry
+        }
+    }
+
+    private func granted(_ step: TokenMachine.Step) throws(HTTPFailure) -> (AccessToken, UInt64) {
+        switch step {
+        case .apply(let token, let generation): return (token, generation)
+        case .fail(let fault): throw failure(fault)
+        default: throw failure(.missingCredential)
+        }
+    }
+
+    /// Asks the machine, and waits if it says so. Throws `timedOut` and `explicitlyCancelled`.
+    private func follow(
+        _ reason: RefreshReason, within seconds: Double, _ ask: (inout TokenMachine, Int) -> TokenMachine.Step
+    ) async throws(HTTPFailure) -> TokenMachine.Step {
+        let (id, step) = state.withLock { state -> (Int, TokenMachine.Step) in
+            state.nextID &+= 1
+            return (state.nextID, ask(&state.machine, state.nextID))
+        }
+        guard step == .wait || step == .refresh else { return step }
+        if step == .refresh { fly(because: reason) }
+        let alarm = source.later(seconds) { [weak self] in self?.end(id, .late) }
+        defer { alarm.cancel() }
+        switch await wait(id) {
+        case .step(let step): return step
+        case .late:
+            throw HTTPFailure(
+                .timedOut, "the token of \(name) was not there in time", phase: .queue, retryable: true)
+        case .cancelled: throw HTTPFailure(.explicitlyCancelled, "the request was cancelled")
+        }
+    }
+
+    private func wait(_ id: Int) async -> End {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let early = state.withLock { state -> End? in
+                    if let early = state.early.removeValue(forKey: id) { return early }
+                    state.waiters[id] = continuation
+                    return nil
+                }
+                if let early { continuation.resume(returning: early) }
+            }
+        } onCancel: {
+            end(id, .cancelled)
+        }
+    }
+
+    /// Somebody waits no longer.
+    private func end(_ id: Int, _ end: End) {
+        let waiter = state.withLock { state -> CheckedContinuation<End, Never>? in
+            state.machine.cancel(id)
+            if let waiter = state.waiters.removeValue(forKey: id) { return waiter }
+            if state.early[id] == nil { state.early[id] = end }
+            return nil
+        }
+        waiter?.resume(returning: end)
+    }
+
+    // MARK: tokens
+
+    /// There are other tokens, or another spec, from outside.
+    package func take(_ snapshot: CredentialSnapshot) { take(snapshot, because: .changed) }
+
+    /// Nobody who is not told otherwise gets its tokens any more.
+    func clear(because event: CredentialEvent?) {
+        var snapshot = snapshot
+        snapshot.access = nil
+        snapshot.hasRefreshToken = false
+        snapshot.state = .empty
+        snapshot.generation &+= 1
+        state.withLock { $0.isCleared = true }
+        take(snapshot, because: event)
+    }
+
+    /// The client's code that gets its tokens.
+    package func use(_ refresher: any TokenRefresher) { state.withLock { $0.refresher = refresher } }
+
+    private func take(_ snapshot: CredentialSnapshot, because event: CredentialEvent?) {
+        let release = state.withLock { state in
+            state.snapshot = snapshot
+            state.machine.rules = TokenRules(snapshot.spec)
+            if snapshot.access != nil || snapshot.hasRefreshToken { state.isCleared = false }
+            if case .needsLogin(let failure) = snapshot.state {
+                return took(&state, barrier: failure)
+            }
+            return took(&state, barrier: nil)
+        }
+        go(release, because: .expired)
+        if let event { source.tell(event, snapshot) }
+    }
+
+    private func took(_ state: inout State, barrier: OAuthFailure?) -> TokenMachine.Release {
+        let release = state.machine.took(
+            state.snapshot.access, generation: state.snapshot.generation,
+            isObtainable: !state.isCleared && Self.isObtainable(state.snapshot, state.refresher), barrier: barrier,
+            at: source.now, chance: source.chance)
+        return release
+    }
+
+    /// Whether a token can be had without a person.
+    private static func isObtainable(_ snapshot: CredentialSnapshot, _ refresher: (any TokenRefresher)?) -> Bool {
+        switch snapshot.spec.grant {
+        case .clientCredentials, .jwtBearer: true
+        case .callback: refresher != nil
+        case .refresh, .authorizationCode, .device: snapshot.hasRefreshToken
+        }
+    }
+
+    /// Does what was decided for those who waited.
+    private func go(_ release: TokenMachine.Release, because reason: RefreshReason) {
+        let ends = state.withLock { state in
+            var ends: [(CheckedContinuation<End, Never>, TokenMachine.Step)] = []
+            for (id, step) in release.steps {
+                if let waiter = state.waiters.removeValue(forKey: id) {
+                    ends.append((waiter, step))
+                } else if state.early[id] == nil {
+                    state.early[id] = .step(step)
+                }
+            }
+            return ends
+        }
+        for (waiter, step) in ends { waiter.resume(returning: .step(step)) }
+        if release.refreshes { fly(because: reason) }
+    }
+
+    /// What another process or a person has stored meanwhile, where only that can help; not more often than every two
+    /// seconds.
+    private func lookAgain() async {
+        let now = source.now.boot
+        let isDue = state.withLock { state in
+            guard state.machine.barrier != nil, state.snapshot.spec.persistence == .disk, state.checked < now - 2 else {
+                return false
+            }
+            state.checked = now
+            return true
+        }
+        guard isDue, let found = await source.stored(name), found.generation > snapshot.generation else { return }
+        take(found, because: .changed)
+    }
+
+    // MARK: the refresh
+
+    private func fly(because reason: RefreshReason) {
+        let (flight, snapshot, refresher) = state.withLock { ($0.machine.flight, $0.snapshot, $0.refresher) }
+        let cause = snapshot.access == nil ? RefreshReason.missing : reason
+        source.tell(.refreshing(cause), snapshot)
+        Task.detached { [self] in
+            do throws(OAuthFailure) {
+                landed(try await source.obtain(snapshot, cause, refresher), since: snapshot.generation)
+            } catch {
+                await failed(error, flight)
+            }
+        }
+    }
+
+    private func landed(_ fresh: CredentialSnapshot, since generation: UInt64) {
+        let isNews = state.withLock { state in
+            // somebody was faster, from outside: what they say holds
+            state.snapshot.generation == generation || fresh.generation > state.snapshot.generation
+        }
+        if isNews { take(fresh, because: .refreshed) } else { take(snapshot, because: nil) }
+    }
+
+    private func failed(_ failure: OAuthFailure, _ flight: Int) async {
+        let (release, snapshot, clears) = state.withLock { state in
+            let release = state.machine.refreshFailed(failure, flight: flight, at: source.now, chance: source.chance)
+            let isFinal = state.machine.barrier == failure
+            if isFinal { state.snapshot.state = .needsLogin(failure) }
+            let clears = isFinal && state.snapshot.spec.onFailure == .clear
+            if clears {
+                state.snapshot.access = nil
+                state.snapshot.hasRefreshToken = false
+            }
+            return (release, state.snapshot, clears)
+        }
+        go(release, because: .expired)
+        source.tell(.failed(failure), snapshot)
+        if clears { await source.forgetTokens(snapshot) }
+    }
+
+    // MARK: failures
+
+    private func failure(_ fault: TokenFault) -> HTTPFailure {
+        switch fault {
+        case .missingCredential:
+            return HTTPFailure(
+                .missingCredential,
+                "the credential \(name) has no token: log in (oauth.login, oauth.device), or give it one with oauth.set",
+                details: [.credential(name)])
+        case .excessiveRefresh:
+            let window = snapshot.spec.window ?? RefreshWindow()
+            return HTTPFailure(
+                .excessiveRefresh,
+                "the token of \(name) was refreshed \(window.maximumAttempts) times within \(window.interval) s already: the"
+                    + " server refuses what it gives, or the window is too narrow", details: [.credential(name)])
+        case .refreshFailed(let failure):
+            return HTTPFailure(
+                .refreshFailed, "the token of \(name) could not be refreshed: \(failure.message)",
+                retryable: failure.kind == .temporary, details: [.credential(name), .oauth(failure)])
+        }
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+
+/// Where shared credentials get tokens from, and what else they find around them.
+struct TokenSource: Sendable {
+    /// Nil where there is none: then only clients' own code brings tokens.
+    var vault: (any CredentialVault)?
+    var clock: @Sendable () -> ClockPair
+    var later: @Sendable (Double, @escaping @Sendable () -> Void) -> Postponed
+    var tell: @Sendable (CredentialEvent, CredentialSnapshot) -> Void
+
+    var now: ClockPair { clock() }
+    /// For jitter.
+    var chance: Double { Double.random(in: 0...1) }
+
+    /// What the store knows; nil if it cannot say.
+    func stored(_ name: String) async -> CredentialSnapshot? {
+        guard let vault else { return nil }
+        let found = try? await vault.read(name)
+        return found ?? nil
+    }
+
+    /// A snapshot with a token that was not there before.
+    func obtain(
+        _ snapshot: CredentialSnapshot, _ reason: RefreshReason, _ refresher: (any TokenRefresher)?
+    ) async throws(OAuthFailure) -> CredentialSnapshot {
+        if snapshot.spec.grant == .callback { return try await asked(snapshot, reason, refresher) }
+        guard let vault else { throw Self.noVault }
+        let request: TokenRequest
+        switch snapshot.spec.grant {
+        case .clientCredentials where !snapshot.hasRefreshToken: request = .clientCredentials
+        case .jwtBearer where !snapshot.hasRefreshToken: request = .jwtBearer
+        default:
+            guard snapshot.hasRefreshToken else {
+                throw OAuthFailure(
+                    .needsLogin, "no_refresh_token", "the server gave no refresh token: log in again (oauth.login)")
+            }
+            request = .refresh
+        }
+        return try await vault.obtain(request, for: snapshot.spec.name, newerThan: snapshot.generation)
+    }
+
+    private func asked(
+        _ snapshot: CredentialSnapshot, _ reason: RefreshReason, _ refresher: (any TokenRefresher)?
+    ) async throws(OAuthFailure) -> CredentialSnapshot {
+        guard let refresher else {
+            throw OAuthFailure(
+                .temporary, "no_callback",
+                "no client that runs now refreshes it: name its callback with oauth.create once more")
+        }
+        let access = try await refresher.refresh(snapshot, reason)
+        guard !snapshot.spec.isKeptByService else {
+            var fresh = snapshot
+            fresh.access = access
+            fresh.state = .ready
+            fresh.generation &+= 1
+            fresh.lastRefresh = now
+            return fresh
+        }
+        guard let vault else { throw Self.noVault }
+        var fresh = try await vault.store(snapshot.spec, CredentialSecrets(), access: access)
+        fresh.lastRefresh = fresh.lastRefresh ?? now
+        return fresh
+    }
+
+    /// The tokens are worth nothing any more, and are not kept.
+    func forgetTokens(_ snapshot: CredentialSnapshot) async {
+        guard !snapshot.spec.isKeptByService, let vault else { return }
+        do throws(OAuthFailure) {
+            try await vault.erase(snapshot.spec.name, spec: false, revoke: false)
+        } catch {
+            // they are stale, and marked so
+        }
+    }
+
+    static let noVault = OAuthFailure(
+        .store, "no_store", "this service keeps no secrets: start it with a place for credentials")
+}
+
+extension CredentialSpec {
+    /// The service itself keeps its tokens: there is no secret beside them, and they end with the service.
+    var isKeptByService: Bool { grant == .callback && persistence == .memory }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Has the code of a client get the tokens of a credential: `callback.refresh`.
+struct CallbackRefresher: TokenRefresher {
+    private let callback: CallbackSpec
+    private let asker: Asker
+
+    init(_ callback: CallbackSpec, _ asker: Asker) {
+        self.callback = callback
+        self.asker = asker
+    }
+
+    func refresh(
+        _ credential: CredentialSnapshot, _ reason: RefreshReason
+    ) async throws(OAuthFailure) -> AccessToken {
+        let names = QuestionNames(callback: callback.name, request: nil, attempt: 0)
+        let answer: RefreshAnswer
+        do throws(RPCError) {
+            answer = try await asker.ask(
+                .refresh, callback, names, .refresh(credential, reason), events: InboxOutlet())
+        } catch {
+            throw OAuthFailure(.temporary, "callback_failed", "the client gave no token: \(error.message)")
+        }
+        switch answer.token {
+        case .success(let token): return token
+        case .failure(let failure): throw failure
+        }
+    }
+}
+
+/// What is about no request waits with the connection.
+struct InboxOutlet: DecisionOutlet {
+    func decision(_ shape: DecisionShape, isOpen: @escaping @Sendable () -> Bool, also inbox: EventQueue) async {
+        inbox.push(
+            Event("event.decision", OwnDecisionShape(shape: shape)), mayBeLost: false, claim: isOpen,
+            isStale: { !isOpen() })
+    }
+
+    private struct OwnDecisionShape: JSONEncodable {
+        var shape: DecisionShape
+
+        func encode(to writer: inout JSONWriter) { writer.object { shape.encodeMembers(to: &$0) } }
+    }
+}
+
+/// `callback.refresh`: a token, or why there is none.
+struct RefreshAnswer: JSONDecodable {
+    var token: Swift.Result<AccessToken, OAuthFailure>
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let given: TokenParameter? = try fields.optional("token")
+        let error: String? = try fields.optional("error")
+        let isFinal: Bool = try fields.optional("final") ?? false
+        try fields.finish()
+        switch (given, error) {
+        case (let given?, nil):
+            if given.refresh != nil {
+                let pointer = JSONPointer(member: "refreshToken").under(member: "token")
+                throw JSONComplaint("refreshToken stays with the client's code", at: pointer)
+            }
+            token = .success(given.access)
+        case (nil, let error?): token = .failure(OAuthFailure(isFinal ? .needsLogin : .temporary, "callback", error))
+        default: throw JSONComplaint("must have exactly one of token and error")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// How a client names a credential: by its name, or by the handle that one without a name was given.
+struct CredentialName: JSONDecodable, Sendable {
+    let text: String
+
+    /// Of a name, in bytes of UTF-8.
+    static let longest = 128
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        text = try String(json: json)
+        if let fault = Self.fault(in: text) { throw JSONComplaint(fault) }
+    }
+
+    static func fault(in name: String) -> String? {
+        if name.isEmpty || name.utf8.count > longest { return "must have 1 to \(longest) bytes" }
+        return name.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? "must not contain control characters" : nil
+    }
+
+    /// Throws `unknownHandle` for a name that nobody has, and `noToken` where the store cannot be read.
+    func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> SharedCredential {
+        let found: SharedCredential?
+        do throws(OAuthFailure) {
+            found = try await call.scope.service.engine.credentials.find(text)
+        } catch {
+            throw RPCError(error)
+        }
+        guard let found else {
+            throw RPCError(
+                .unknownHandle,
+                "there is no credential named \(text.prefix(40)): make it with oauth.create, or look for it with oauth.list",
+                data: ["pointer": .string("/credential")])
+        }
+        return found
+    }
+}
+
+/// The params of a method that is about one credential, and of nothing else.
+struct CredentialParams: JSONDecodable {
+    var credential: CredentialName
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let credential: CredentialName? = try fields.optional("credential")
+        try fields.finish()
+        self.credential = try JSONFields.need("credential", credential)
+    }
+}
+
+/// A credential without a name: it ends with the connection that made it.
+final class OwnCredential: Holdable {
+    static let kind = HandleKind.credential
+
+    let handle = Handle<OwnCredential>()
+    private let broker: CredentialBroker
+
+    init(_ broker: CredentialBroker) { self.broker = broker }
+
+    /// Detached requests may need it, but nobody could name it any more.
+    var isAwaited: Bool { true }
+
+    func close() {
+        let (broker, name) = (broker, handle.name)
+        Task {
+            guard let credential = try? await broker.find(name) else { return }
+            try? await broker.delete(credential, revoking: false)
+        }
+    }
+}
+
+/// Runs what a credential needs of the store or the network. Throws `noToken` for its failures.
+func asked<Value>(_ work: () async throws(OAuthFailure) -> Value) async throws(RPCError) -> Value {
+    do throws(OAuthFailure) {
+        return try await work()
+    } catch {
+        throw RPCError(error)
+    }
+}
+
+extension RPCError {
+    /// For calls that end without a token.
+    init(_ failure: OAuthFailure) {
+        self.init(
+            noToken: HTTPFailure(
+                .refreshFailed, failure.message, retryable: failure.kind == .temporary, details: [.oauth(failure)]))
+    }
+
+    /// The same for a failure that says more.
+    init(noToken failure: HTTPFailure) {
+        let shape = JSONWriter.bytes(of: FailureShape(failure))
+        let value = (try? JSONParser.parse(shape)) ?? .null
+        self.init(.noToken, failure.message, data: ["failure": value])
+    }
+}

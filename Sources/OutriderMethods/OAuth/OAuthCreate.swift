@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Makes a credential that requests and programs can name; or changes one that is the same.
+struct OAuthCreate: Method {
+    static let name = "oauth.create"
+
+    struct Params: JSONDecodable {
+        var spec: CredentialSpec
+        /// Where its server is asked, as far as that was said; the rest is what the issuer publishes.
+        private var endpoints: EndpointsParameter
+        var secrets = CredentialSecrets()
+        var access: AccessToken?
+        var hasName: Bool
+        /// The client's code that gets its tokens.
+        var callback: CallbackSpec?
+        /// Whether this connection hears of it.
+        var hasEvents: Bool
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let name = try fields.optional("name", as: String.self) { (name: String) in
+                name.hasPrefix(HandleKind.credential.rawValue)
+                    ? "must not look like a handle" : CredentialName.fault(in: name)
+            }
+            let grant: CredentialSpec.Grant? = try fields.choice("grant")
+            let clientID: String? = try fields.optional("clientId") { (id: String) in
+                id.isEmpty || id.utf8.count > 1024 ? "must have 1 to 1024 bytes" : nil
+            }
+            let issuer = try fields.optional("issuer", as: String.self)
+            endpoints = try EndpointsParameter(&fields)
+            let resources: [String]? = try fields.optional("resources") { (resources: [String]) in
+                resources.count > 16 ? "must not hold more than 16" : nil
+            }
+            let settings = try CredentialSettings(&fields)
+            let authentication: ClientAuthenticationParameter? = try fields.optional("clientAuth")
+            secrets.clientSecret = try fields.optional("clientSecret", as: String.self).map(Secret.init)
+            secrets.assertion = try fields.optional("assertion", as: String.self).map(Secret.init)
+            let token: TokenParameter? = try fields.optional("token")
+            let persistence: CredentialSpec.Persistence? = try fields.choice("persist")
+            let strays = fields.present(["callback", "decide", "timeout"])
+            callback = try fields.callback()
+            hasEvents = try fields.optional("events") ?? false
+            try fields.finish()
+
+            let kind = try JSONFields.need("grant", grant)
+            hasName = name != nil
+            let client = kind == .callback ? clientID ?? "" : try JSONFields.need("clientId", clientID)
+            spec = CredentialSpec(
+                name: name ?? "", clientID: client, endpoints: try endpoints.given(for: kind, issuer), grant: kind)
+            spec.issuer = issuer
+            spec.resources = resources ?? []
+            spec.persistence = persistence ?? .memory
+            spec.authentication = authentication?.authentication ?? (secrets.clientSecret == nil ? .none : .basic)
+            secrets.refreshToken = token?.refresh
+            access = token?.access
+            try settings.apply(to: &spec)
+            try check(strays)
+        }
+
+        /// Completed by what the issuer publishes, where something is missing that the grant needs.
+        func completed(_ documents: ServerDocuments) async throws(OAuthFailure) -> CredentialSpec {
+            var spec = spec
+            guard let issuer = spec.issuer, spec.grant != .callback, endpoints.lack(for: spec.grant) else {
+                return spec
+            }
+            spec.endpoints = endpoints.completed(by: try await documents.metadata(of: issuer).metadata.endpoints)
+            return spec
+        }
+
+        private func check(_ strays: [StaticString]) throws(JSONComplaint) {
+            if spec.grant == .callback {
+                _ = try JSONFields.need("callback", callback)
+                if secrets != CredentialSecrets() {
+                    throw Self.fault("token", "the grant callback needs no secrets: the client's code has them")
+                }
+            } else if let stray = strays.first?.description {
+                throw Self.fault(stray, "\(stray) goes with the grant callback only")
+            }
+            if spec.persistence == .disk, !hasName { throw Self.fault("name", "a credential on disk needs a name") }
+            if secrets.assertion != nil, spec.grant != .jwtBearer {
+                throw Self.fault("assertion", "assertion goes with the grant jwtBearer only")
+            }
+            switch spec.authentication {
+            case .basic, .body:
+                if secrets.clientSecret == nil { throw Self.fault("clientSecret", "clientAuth needs the clientSecret") }
+            case .none, .privateKeyJWT:
+                guard secrets.clientSecret != nil else { return }
+                throw Self.fault("clientAuth", "clientAuth sends no clientSecret: leave one of them out")
+            }
+        }
+
+        private static func fault(_ member: String, _ message: String) -> JSONComplaint {
+            JSONComplaint(message, at: JSONPointer(member: member))
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var credential: String
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("credential", credential) } }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let broker = call.scope.service.engine.credentials
+        var spec = try await asked { () async throws(OAuthFailure) in
+            try await params.completed(call.scope.service.documents)
+        }
+        var record: OwnCredential?
+        if !params.hasName {
+            let made = OwnCredential(broker)
+            try call.scope.handles.keep(made, as: made.handle)
+            spec.name = made.handle.name
+            record = made
+        }
+        let refresher = params.callback.map { CallbackRefresher($0, Asker(call)) }
+        if params.hasEvents { call.scope.service.credentials.watch(spec.name, call) }
+        do {
+            _ = try await asked { () async throws(OAuthFailure) in
+                try await broker.create(spec, params.secrets, access: params.access, refresher: refresher)
+            }
+        } catch {
+            if let record { call.scope.handles.remove(record.handle) }
+            throw error
+        }
+        return Result(credential: spec.name)
+    }
+}
+
+/// Where the authorization server is asked; of an endpoint that is never asked, nothing need be said.
+private struct EndpointsParameter {
+    private var token: HTTPURL?
+    private var authorization: HTTPURL?
+    private var device: HTTPURL?
+    private var revocation: HTTPURL?
+    private var introspection: HTTPURL?
+    private var keys: HTTPURL?
+
+    init(_ fields: inout JSONFields) throws(JSONComplaint) {
+        token = try fields.optional("tokenUrl", as: SafeURLParameter.self)?.url
+        authorization = try fields.optional("authorizationUrl", as: SafeURLParameter.self)?.url
+        device = try fields.optional("deviceUrl", as: SafeURLParameter.self)?.url
+        revocation = try fields.optional("revocationUrl", as: SafeURLParameter.self)?.url
+        introspection = try fields.optional("introspectionUrl", as: SafeURLParameter.self)?.url
+        keys = try fields.optional("keysUrl", as: SafeURLParameter.self)?.url
+    }
+
+    /// As far as it was said. What the issuer is to say has a place that nobody ever asks.
+    func given(for grant: CredentialSpec.Grant, _ issuer: String?) throws(JSONComplaint) -> OAuthEndpoints {
+        var token = token
+        if token == nil, grant == .callback || issuer != nil {
+            token = try? HTTPURL(parsing: "https://oauth.invalid/")
+        }
+        return made(try JSONFields.need("tokenUrl", token))
+    }
+
+    /// Whether something is missing that the grant needs.
+    func lack(for grant: CredentialSpec.Grant) -> Bool {
+        token == nil || (grant == .authorizationCode && authorization == nil) || (grant == .device && device == nil)
+    }
+
+    func completed(by found: OAuthEndpoints) -> OAuthEndpoints {
+        var endpoints = made(token ?? found.token)
+        endpoints.authorization = authorization ?? found.authorization
+        endpoints.device = device ?? found.device
+        endpoints.revocation = revocation ?? found.revocation
+        endpoints.introspection = introspection ?? found.introspection
+        endpoints.keys = keys ?? found.keys
+        return endpoints
+    }
+
+    private func made(_ token: HTTPURL) -> OAuthEndpoints {
+        var endpoints = OAuthEndpoints(token: token)
+        endpoints.authorization = authorization
+        endpoints.device = device
+        endpoints.revocation = revocation
+        endpoints.introspection = introspection
+        endpoints.keys = keys
+        return endpoints
+    }
+}
+
+/// `none`, `basic`, `body`, or `{privateKeyJwt: {file, alg, kid}}`.
+private struct ClientAuthenticationParameter: JSONDecodable {
+    var authentication: ClientAuthentication
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        switch json.string {
+        case "none": authentication = .none
+        case "basic": authentication = .basic
+        case "body": authentication = .body
+        case .some: throw JSONComplaint("must be none, basic, body or {privateKeyJwt}")
+        case nil:
+            var fields = try JSONFields(json)
+            let key: KeyParameter? = try fields.optional("privateKeyJwt")
+            try fields.finish()
+            authentication = try JSONFields.need("privateKeyJwt", key).authentication
+        }
+    }
+
+    private struct KeyParameter: JSONDecodable {
+        var authentication: ClientAuthentication
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let file: String? = try fields.optional("file") { (file: String) in
+                file.hasPrefix("/") ? nil : "must be an absolute path"
+            }
+            let algorithm: String? = try fields.optional("alg")
+            let key: String? = try fields.optional("kid")
+            try fields.finish()
+            authentication = .privateKeyJWT(
+                file: try JSONFields.need("file", file), algorithm: try JSONFields.need("alg", algorithm), keyID: key)
+        }
+    }
+}

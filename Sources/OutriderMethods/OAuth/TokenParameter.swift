@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+
+/// Tokens as a client gives them: `{accessToken, refreshToken, tokenType, expiresAt | expiresIn, scope}`.
+struct TokenParameter: JSONDecodable, Sendable {
+    var access: AccessToken
+    var refresh: Secret?
+
+    /// Seconds that `expiresIn` may be.
+    private static let lifetimes = -1e9...1e10
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let token: String? = try fields.optional("accessToken", as: String.self) { Self.fault(in: $0) }
+        refresh = try fields.optional("refreshToken", as: String.self) { Self.fault(in: $0) }.map(Secret.init)
+        let type = try fields.optional("tokenType", as: String.self) { (type: String) in
+            FieldRules.fault(inMethod: type) == nil ? nil : "must be a token, such as Bearer"
+        }
+        let at = try fields.optional("expiresAt", as: MomentParameter.self)
+        let lifetime = try fields.number("expiresIn", in: Self.lifetimes)
+        let scope: ScopeParameter? = try fields.optional("scope")
+        try fields.finish()
+        if at != nil, lifetime != nil {
+            throw JSONComplaint("expiresIn and expiresAt say the same: give one", at: JSONPointer(member: "expiresIn"))
+        }
+        let now = Clocks.now
+        let seconds = lifetime ?? at.map { Double($0.moment.seconds) + Double($0.moment.nanoseconds) / 1e9 - now.wall }
+        access = AccessToken(
+            Secret(try JSONFields.need("accessToken", token)), type: type ?? "Bearer", obtained: now,
+            expires: seconds.map { ClockPair(wall: now.wall + $0, boot: now.boot + $0) }, scope: scope?.words)
+    }
+
+    private static func fault(in token: String) -> String? {
+        if token.isEmpty { return "must not be empty" }
+        if token.utf8.count > 64 << 10 { return "must not be longer than 65536 bytes" }
+        // RFC 6749 appendix A.12
+        return token.utf8.allSatisfy { (0x20...0x7E).contains($0) } ? nil : "must be of printable ASCII characters"
+    }
+}
+
+/// RFC 3339.
+private struct MomentParameter: JSONDecodable {
+    var moment: Moment
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        guard let moment = Moment(try String(json: json)) else {
+            throw JSONComplaint("must be a time of RFC 3339, such as 2030-01-02T03:04:05Z")
+        }
+        self.moment = moment
+    }
+}
+
+/// Scopes, as one text with spaces (RFC 6749 section 3.3) or as a list.
+struct ScopeParameter: JSONDecodable, Sendable {
+    var words: [String]
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        if let text = json.string {
+            words = text.split(separator: " ").map(String.init)
+        } else {
+            words = try [String](json: json)
+        }
+        if words.count > 256 { throw JSONComplaint("must not hold more than 256 scopes") }
+        for (index, word) in words.enumerated() {
+            guard !Self.isWord(word) else { continue }
+            throw JSONComplaint("must be of visible ASCII characters, without quotes and backslashes")
+                .under(index: index)
+        }
+    }
+}
+
+extension ScopeParameter {
+    private static func isWord(_ word: String) -> Bool {
+        !word.isEmpty
+            && word.utf8.allSatisfy { $0 == 0x21 || (0x23...0x5B).contains($0) || (0x5D...0x7E).contains($0) }
+    }
+}
+
+/// A URL with https, or one on this machine.
+struct SafeURLParameter: JSONDecodable, Sendable {
+    var url: HTTPURL
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        let text = try String(json: json)
+        do throws(HTTPFailure) {
+            url = try HTTPURL(parsing: text)
+        } catch {
+            throw JSONComplaint("must be a URL: \(error.message)")
+        }
+        guard url.isSecure || url.isLocal else {
+            throw JSONComplaint("must begin with https, since secrets go there; http is for this machine only")
+        }
+        guard url.fragment == nil else { throw JSONComplaint("must have no fragment") }
+    }
+}
+
+/// An origin that may get tokens: with https, or on this machine.
+struct TokenOriginParameter: JSONDecodable, Sendable {
+    var url: HTTPURL
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        url = try SafeURLParameter(json: json).url
+        guard url.target == "/" else {
+            throw JSONComplaint("must be an origin without a path, such as https://api.example.com")
+        }
+    }
+}
