@@ -57,3 +57,9 @@ static inline long outrider_file_system(const char *path) {
 
 /// Closes every descriptor from this one on in the process that is started. glibc 2.34.
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+
+/// Takes room for bytes of a file; with mode 1 (FALLOC_FL_KEEP_SIZE) its size stays. Only where the file system can.
+int fallocate(int file, int mode, long offset, long length);
+
+/// With flag 2 (SYNC_FILE_RANGE_WRITE), lets the medium begin with what is written there, and does not wait for it.
+int sync_file_range(int file, long offset, long length, unsigned int flags);

@@ -21,15 +21,18 @@ package final class LoopExecutor: TaskExecutor {
 
 /// Runs blocking work away from the event loop, and comes back with its result.
 package func offLoop<Value: Sendable>(
+    on executor: any TaskExecutor = globalConcurrentExecutor,
     _ work: @escaping @Sendable () throws(HTTPFailure) -> Value
 ) async throws(HTTPFailure) -> Value {
-    let result = await withTaskExecutorPreference(globalConcurrentExecutor) {
+    let result = await withTaskExecutorPreference(executor) {
         Result { () throws(HTTPFailure) in try work() }
     }
     return try result.get()
 }
 
 /// The same for work that cannot fail.
-package func background<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
-    await withTaskExecutorPreference(globalConcurrentExecutor) { work() }
+package func background<Value: Sendable>(
+    on executor: any TaskExecutor = globalConcurrentExecutor, _ work: @escaping @Sendable () -> Value
+) async -> Value {
+    await withTaskExecutorPreference(executor) { work() }
 }

@@ -258,7 +258,11 @@ final class PartialFile: Sendable {
 
     /// Nothing more is written: the next download to the same place may go on.
     func letGo() {
-        isGone.withLock { $0 = true }
+        let wasThere = isGone.withLock { isGone in
+            defer { isGone = true }
+            return !isGone
+        }
+        if wasThere { giveBackRoom() }
         flock(descriptor, LOCK_UN)
     }
 

@@ -68,7 +68,7 @@ extension DownloadRun {
                 sent: .sent)
         }
         do throws(HTTPFailure) {
-            let path = try await offLoop { () throws(HTTPFailure) in
+            let path = try await offLoop(on: BlockingThreads.syncing) { () throws(HTTPFailure) in
                 var place = opened.place
                 if let destination {
                     place = try DownloadPlace(
@@ -96,7 +96,7 @@ extension DownloadRun {
     private func keep(_ file: PartialFile, _ ending: inout Ending, _ contentType: String?) async {
         guard let failure = ending.failure else { return }
         if isKept(after: failure, file) {
-            await background { _ = file.save() }
+            await background(on: BlockingThreads.syncing) { _ = file.save() }
             ending.resumeData = file.journal.resumeData
             exchange.tell(.downloadKept) { .partial(path: file.path, file.held.count, of: total) }
             return

@@ -61,7 +61,7 @@ extension DownloadRun {
     private func take(
         _ body: any AttemptResponseBody, _ range: Range<Int64>, to file: PartialFile, stopsEarly: Bool = false
     ) async throws(HTTPFailure) {
-        let writer = PartWriter(file, at: range.lowerBound, exchange.surroundings.executors)
+        let writer = PartWriter(file, range, exchange.surroundings.executors)
         var left = range.upperBound &- range.lowerBound
         do throws(HTTPFailure) {
             while !(stopsEarly && left == 0), var chunk = try await body.next() {

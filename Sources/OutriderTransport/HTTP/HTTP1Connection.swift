@@ -66,6 +66,7 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
     private var arrival = ByteBuffer()
     private var piece: ByteBuffer?
     private var ending: HTTP1Machine.End?
+    private var room = ReadRoom()
     private var isClosed = false
 
     init(
@@ -146,6 +147,7 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
         }
         self.arrival = arrival
         piece = nil
+        room.took(arrival.readableBytes, from: channel)
         user?.heard(arrival.readableBytes)
         switch reader {
         case .unknown: readFirst(arrival, data, context)
@@ -231,6 +233,7 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
         case nil: if user?.wantsMore() ?? false { context.read() }
         case .reuse:
             ending = nil
+            room.reset(channel)
             context.read()
             pool.takeBack(self)
         case .close: finish()
