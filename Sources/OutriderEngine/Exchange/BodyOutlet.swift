@@ -30,6 +30,11 @@ package struct BodyChunk: Sendable {
 
     package init(_ buffer: ByteBuffer) { self.buffer = buffer }
 
+    package var count: Int { buffer.readableBytes }
+
+    /// For whoever knows what a buffer is.
+    package var storage: any Sendable { buffer }
+
     package var bytes: [UInt8] { Array(buffer.readableBytesView) }
 
     package func withUnsafeBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {

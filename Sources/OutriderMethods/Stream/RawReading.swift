@@ -6,6 +6,8 @@ import OutriderHTTP
 import OutriderRPC
 import Synchronization
 
+extension BodyChunk: RawBytes {}
+
 /// A stream whose bytes a second connection carries.
 extension ReadStream {
     /// What a second connection hears before the bytes.
@@ -56,6 +58,16 @@ extension ReadStream {
         pipe.ignoreInput()
         _ = carry()
         pipe.whenMoved { [weak self] in self?.pipeMoved() }
+    }
+
+    /// Gives a second connection a chunk as it lies; false where there is none, or others must go first.
+    func pass(_ chunk: BodyChunk) -> Bool {
+        let pipe = contents.withLock { contents in
+            contents.isCarrying || contents.pipe == nil || !contents.machine.pass(chunk.count) ? nil : contents.pipe
+        }
+        // if nobody is there any more, whoever delivers next hears of it
+        pipe?.write(chunk)
+        return pipe != nil
     }
 
     private func pipeMoved() {

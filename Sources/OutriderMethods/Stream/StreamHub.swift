@@ -114,6 +114,18 @@ package final class StreamHub: Sendable {
         try await settle()
     }
 
+    /// The same for bytes that some streams can pass on as they lie.
+    func take(_ chunk: BodyChunk) async throws(HTTPFailure) {
+        contents.withLock { $0.hasBegun = true }
+        var bytes: [UInt8]?
+        for stream in streams where !stream.pass(chunk) {
+            let copy = bytes ?? chunk.bytes
+            bytes = copy
+            stream.feed(copy)
+        }
+        try await settle()
+    }
+
     package func bodyEnded() async throws(HTTPFailure) {
         for stream in streams { stream.bodyEnded() }
         try await settle()

@@ -219,6 +219,15 @@ package struct StreamMachine: ~Copyable {
     /// Bytes of the body that came so far.
     package var came: Int { fed }
 
+    /// So many bytes come, and go at once to a client that takes them as they come. False if others must go first.
+    package mutating func pass(_ count: Int) -> Bool {
+        guard phase == .open, !isPush, held == 0, scanner is ByteItems else { return false }
+        fed &+= count
+        offset &+= count
+        sequence &+= 1
+        return true
+    }
+
     /// Whether all that will come is delivered.
     package var isOver: Bool { phase == .done || (phase == .ended && held == 0) }
 

@@ -54,7 +54,7 @@ final class StreamOutlet: BodyOutlet {
         reach(.begun)
     }
 
-    func take(_ chunk: BodyChunk) async throws(HTTPFailure) { try await hub.take(chunk.bytes) }
+    func take(_ chunk: BodyChunk) async throws(HTTPFailure) { try await hub.take(chunk) }
 
     func finish() async throws(HTTPFailure) { try await hub.bodyEnded() }
 

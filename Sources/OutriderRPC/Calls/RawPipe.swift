@@ -11,6 +11,10 @@ package protocol RawPipe: AnyObject, Sendable {
     @discardableResult
     func write(_ bytes: UnsafeRawBufferPointer) -> Bool
 
+    /// The same without a copy, where both ends of the house know what the bytes are made of.
+    @discardableResult
+    func write(_ bytes: some RawBytes) -> Bool
+
     /// Whether more should be written now.
     var hasRoom: Bool { get }
 
@@ -31,6 +35,14 @@ package protocol RawPipe: AnyObject, Sendable {
 
     /// Closes at once.
     func abort()
+}
+
+/// Bytes that pass through the hall, which does not look at them.
+package protocol RawBytes: Sendable {
+    /// What they are made of, for whoever knows that.
+    var storage: any Sendable { get }
+
+    func withUnsafeBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value
 }
 
 package enum RawInput: Sendable, Equatable {

@@ -38,16 +38,21 @@ final class RawConnection: RawPipe {
 
     // MARK: output
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    func write(_ bytes: UnsafeRawBufferPointer) -> Bool { write(ByteBuffer(bytes: bytes)) }
+
+    func write(_ bytes: some RawBytes) -> Bool {
+        write(bytes.storage as? ByteBuffer ?? bytes.withUnsafeBytes { ByteBuffer(bytes: $0) })
+    }
+
+    private func write(_ buffer: ByteBuffer) -> Bool {
         let isInLoop = loop.inEventLoop
         let isOpen = contents.withLock { contents in
             guard contents.phase == .open else { return false }
-            if !isInLoop { contents.onTheWay += bytes.count }
+            if !isInLoop { contents.onTheWay += buffer.readableBytes }
             return true
         }
         guard isOpen else { return false }
-        let buffer = ByteBuffer(bytes: bytes)
-        tally.bytesSent.count(bytes.count)
+        tally.bytesSent.count(buffer.readableBytes)
         if isInLoop {
             send(buffer)
         } else {
@@ -144,6 +149,7 @@ final class RawConnection: RawPipe {
 
     /// The reply is on its way: from here on it is all bytes.
     func open() {
+        wire.expectMuch()
         contents.withLock { contents in
             if contents.phase == .seized { contents.phase = .open }
         }

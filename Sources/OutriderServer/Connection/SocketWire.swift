@@ -21,6 +21,9 @@ final class SocketWire: Wire {
 
     func setReading(_ on: Bool) { _ = channel.setOption(.autoRead, value: on) }
 
+    /// As much as the system allows, which is less.
+    func expectMuch() { _ = channel.setOption(.socketOption(.so_sndbuf), value: 1 << 20) }
+
     /// Says that nothing more will come, and leaves the client half a second to stop talking: closing a socket with
     /// unread input could take the last answer from it.
     func finish() {

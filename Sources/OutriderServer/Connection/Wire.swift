@@ -15,6 +15,9 @@ protocol Wire: AnyObject, Sendable {
     func flush()
     func setReading(_ on: Bool)
 
+    /// More will flow than messages: the kernel may hold more of it.
+    func expectMuch()
+
     /// Closes as soon as all that was written is delivered.
     func finish()
 

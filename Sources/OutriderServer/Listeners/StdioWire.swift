@@ -74,6 +74,9 @@ final class StdioWire: Wire {
 
     func flush() {}
 
+    /// Never: it cannot be seized.
+    func expectMuch() {}
+
     func setReading(_ on: Bool) { gate.change { $0.open = on } }
 
     func finish() { queue.change { $0.jobs.append(.finish) } }
