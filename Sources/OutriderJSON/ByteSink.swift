@@ -83,7 +83,9 @@ extension UnsafeBufferPointer<UInt8> {
             let special =
                 (quote &- ones) & ~quote | (slash &- ones) & ~slash | (delete &- ones) & ~delete
                 | (word &- ones &* 0x20) & ~word | word
-            if special & highs != 0 { break }
+            // the lowest mark is exact; those above it may stand for a carry. The first byte is the lowest one here
+            let marks = UInt64(littleEndian: special & highs)
+            if marks != 0 { return index + marks.trailingZeroBitCount / 8 }
             index += 8
         }
         while index < count {

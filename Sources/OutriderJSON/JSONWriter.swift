@@ -39,6 +39,18 @@ package struct JSONWriter: ~Copyable {
         return overflow ?? bytes
     }
 
+    /// A string of text in UTF-8; what is not becomes U+FFFD.
+    package static func bytes(ofText text: [UInt8]) -> [UInt8] {
+        // room for quotes in it, which texts that are JSON themselves have many of
+        var writer = JSONWriter(capacity: text.count &+ text.count / 4 &+ 16)
+        if text.contains(where: { $0 >= 0x80 }) {
+            writer.value(String(decoding: text, as: UTF8.self))
+        } else {
+            text.withUnsafeBufferPointer { writer.appendQuoted($0) }
+        }
+        return writer.bytes
+    }
+
     /// What was written so far.
     package var bytes: [UInt8] { out.bytes }
 
@@ -237,6 +249,7 @@ package struct JSONWriter: ~Copyable {
         return 1
     }
 
+    @inline(__always)
     private mutating func appendEscaped(_ letter: UInt8) {
         out.append(0x5C)
         out.append(letter)

@@ -16,9 +16,6 @@ package struct EventStreamScanner: Sendable {
     package static let defaultLimit = 1 << 20
     /// A reconnection time that does not fit means very long: a day, in seconds.
     package static let longestRetry = 86400.0
-    /// Memory up to this is kept for the next event.
-    private static let keptBytes = 64 << 10
-
     private let limit: Int
     private var bytes: [UInt8] = []
     /// What stands before is taken.
@@ -149,9 +146,10 @@ package struct EventStreamScanner: Sendable {
         let value = UnsafeBufferPointer(rebasing: line[begin...])
         let name = UnsafeBufferPointer(rebasing: line[..<end])
         if Self.same(name, "data") {
-            if data.count &+ value.count >= limit { throw tooLong("an event") }
+            if data.count &+ value.count &+ (hasData ? 1 : 0) >= limit { throw tooLong("an event") }
+            // the first line has no line feed before it
+            if hasData { data.append(0x0A) }
             data.append(contentsOf: value)
-            data.append(0x0A)
             hasData = true
         } else if Self.same(name, "event") {
             type = String(decoding: value, as: UTF8.self)
@@ -171,18 +169,15 @@ package struct EventStreamScanner: Sendable {
         guard hasData else { return nil }
         span = spanned
         spanned = 0
-        let text = data.withUnsafeBufferPointer { bytes in
-            String(decoding: UnsafeBufferPointer(rebasing: bytes.dropLast()), as: UTF8.self)
-        }
         let type = type.isEmpty ? ServerSentEvent.defaultType : type
-        return ServerSentEvent(type: type, data: text, id: id, retry: retry)
+        return ServerSentEvent(type: type, bytes: data, id: id, retry: retry)
     }
 
     private mutating func forgetBlock() {
         if !type.isEmpty { type = "" }
         retry = nil
         guard hasData else { return }
-        data.removeAll(keepingCapacity: data.capacity <= Self.keptBytes)
+        data = []
         hasData = false
     }
 

@@ -8,8 +8,8 @@ package struct ServerSentEvent: Sendable, Equatable {
 
     /// What the stream calls `event`; `message` where it says nothing.
     package var type: String
-    /// The lines of data, joined by line feeds. May be empty.
-    package var data: String
+    /// The lines of data, joined by line feeds, as they came: what is not UTF-8 stands for U+FFFD. May be empty.
+    package var bytes: [UInt8]
     /// The last id that the stream has told, with this event or before; empty if there is none.
     package var id: String
     /// The reconnection time that came with this event, in seconds; nil where none did.
@@ -17,8 +17,22 @@ package struct ServerSentEvent: Sendable, Equatable {
 
     package init(type: String = Self.defaultType, data: String, id: String = "", retry: Double? = nil) {
         self.type = type
-        self.data = data
+        bytes = Array(data.utf8)
         self.id = id
         self.retry = retry
+    }
+
+    /// - Parameter bytes: may hold what is not UTF-8.
+    init(type: String, bytes: [UInt8], id: String, retry: Double?) {
+        self.type = type
+        self.bytes = bytes
+        self.id = id
+        self.retry = retry
+    }
+
+    package var data: String { String(decoding: bytes, as: UTF8.self) }
+
+    package static func == (one: Self, other: Self) -> Bool {
+        one.type == other.type && one.data == other.data && one.id == other.id && one.retry == other.retry
     }
 }

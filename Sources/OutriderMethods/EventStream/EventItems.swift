@@ -15,6 +15,10 @@ struct EventItems: ItemScanner {
         var parsesJSON = false
     }
 
+    /// Events that are looked for before anybody asks: more would cost memory, which short ones take much more of than they
+    /// have bytes.
+    private static let mostReady = 1024
+
     private let style: Style
     private let memory: EventStreamMemory
     private var scanner: EventStreamScanner
@@ -44,7 +48,11 @@ struct EventItems: ItemScanner {
         scanner.begin()
     }
 
-    mutating func feed(_ bytes: [UInt8]) { scanner.feed(bytes) }
+    /// Some are looked for at once, while the client is busy with those that it has.
+    mutating func feed(_ bytes: [UInt8]) {
+        scanner.feed(bytes)
+        while ready.count &- first < Self.mostReady, failure == nil, find() {}
+    }
 
     mutating func end() {
         drain()
@@ -75,29 +83,29 @@ struct EventItems: ItemScanner {
 
     /// What is there, so that the last id is known.
     private mutating func drain() {
-        var before = -1
-        while failure == nil, before != ready.count {
-            before = ready.count
-            find()
-        }
+        while failure == nil, find() {}
     }
 
-    private mutating func find() {
+    /// Whether there was one more.
+    @discardableResult
+    private mutating func find() -> Bool {
         do throws(HTTPFailure) {
-            guard let event = try scanner.next() else { return }
+            guard let event = try scanner.next() else { return false }
             let item = StreamItem(content(event), bytes: scanner.span)
             ready.append(item)
             readyBytes &+= item.bytes
+            return true
         } catch {
             failure = error
+            return false
         }
     }
 
     // MARK: looks
 
     private mutating func content(_ event: ServerSentEvent) -> StreamItem.Content {
-        var writer = JSONWriter(capacity: event.data.utf8.count &+ 64)
         guard style.isCompact else {
+            var writer = JSONWriter(capacity: event.bytes.count &+ 64)
             members(of: event, hasType: true, hasID: !event.id.isEmpty, to: &writer)
             return .members(JSONText(written: writer.bytes))
         }
@@ -105,10 +113,10 @@ struct EventItems: ItemScanner {
         let hasNewID = event.id != knownID
         knownID = event.id
         if !hasType, !hasNewID, event.retry == nil, !style.parsesJSON {
-            writer.value(event.data)
-        } else {
-            writer.object { members(of: event, hasType: hasType, hasID: hasNewID, to: &$0) }
+            return .value(JSONText(written: JSONWriter.bytes(ofText: event.bytes)))
         }
+        var writer = JSONWriter(capacity: event.bytes.count &+ 64)
+        writer.object { members(of: event, hasType: hasType, hasID: hasNewID, to: &$0) }
         return .value(JSONText(written: writer.bytes))
     }
 
@@ -121,7 +129,7 @@ struct EventItems: ItemScanner {
             writer.value(retry)
         }
         // what is no JSON has no value: many streams end with a word
-        if style.parsesJSON, let value = try? JSONText(checking: Array(event.data.utf8), limits: Self.limits) {
+        if style.parsesJSON, let value = try? JSONText(checking: event.bytes, limits: Self.limits) {
             writer.member("value", value)
         }
     }
