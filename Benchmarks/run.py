@@ -282,14 +282,30 @@ ROWS = ("sequential", "parallel", "cold", "scripts", "far_scripts", "editor", "s
         "question", "chain")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="a quarter of the requests")
-    parser.add_argument("--only", choices=ROWS, action="append")
+def arguments(page, quick, rows=()):
+    """A parser of what all benchmarks take."""
+    parser = argparse.ArgumentParser(description=page.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help=quick)
+    if rows:
+        parser.add_argument("--only", choices=rows, action="append")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--strict", action="store_true")
-    options = parser.parse_args()
+    return parser
+
+
+def told(rows, options):
+    """Says what was missed; the exit status."""
+    if options.json:
+        with open(options.json, "w") as out:
+            json.dump(rows, out, indent=1)
+    missed = [(row["row"], name) for row in rows for name in row["missed"]]
+    print("\n%d rows, %d missed%s" % (len(rows), len(missed), "".join("\n  %s: %s" % one for one in missed)))
+    return 1 if missed and options.strict else 0
+
+
+def main():
+    options = arguments(__doc__, "a quarter of the requests", ROWS).parse_args()
     with tempfile.TemporaryDirectory(prefix="outrider-bench-") as folder, origin.nginx(folder) as (http, https, ca):
         bench = Bench(options, folder, http, https, ca)
         bench.start_daemon()
@@ -298,12 +314,7 @@ def main():
                 getattr(bench, name)()
         finally:
             bench.stop_daemon()
-    if options.json:
-        with open(options.json, "w") as out:
-            json.dump(bench.rows, out, indent=1)
-    missed = [(row["row"], name) for row in bench.rows for name in row["missed"]]
-    print("\n%d rows, %d missed%s" % (len(bench.rows), len(missed), "".join("\n  %s: %s" % m for m in missed)))
-    return 1 if missed and options.strict else 0
+    return told(bench.rows, options)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ A client's time is that from its first event to its last, all of them in its han
 httpx-sse's rate in a burst, and twice that over HTTPS. Run it with .build/bench/bin/python, after
 `scripts/setup --bench` and a release build ($OUTRIDER, else .build/release/outrider).
 """
-import argparse
 import asyncio
 import contextlib
 import json
@@ -27,7 +26,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import origin  # noqa: E402
-from run import Bench  # noqa: E402
+from run import Bench, arguments, told  # noqa: E402
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 CHUNK = '{"id":"chatcmpl-7","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" w%d"}}]}'
@@ -180,13 +179,9 @@ class EventBench(Bench):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="a fifth of the events")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--strict", action="store_true")
-    parser.add_argument("--origin", metavar="FOLDER", help=argparse.SUPPRESS)
-    parser.add_argument("--client", nargs=3, help=argparse.SUPPRESS)
+    parser = arguments(__doc__, "a fifth of the events")
+    parser.add_argument("--origin", metavar="FOLDER", help="for the benchmark itself")
+    parser.add_argument("--client", nargs=3, help="for the benchmark itself")
     options = parser.parse_args()
     if options.origin:
         return serve(options.origin)
@@ -209,12 +204,7 @@ def main():
             bench.stop_daemon()
             server.stdin.close()
             server.wait()
-    if options.json:
-        with open(options.json, "w") as out:
-            json.dump(bench.rows, out, indent=1)
-    missed = [(row["row"], name) for row in bench.rows for name in row["missed"]]
-    print("\n%d rows, %d missed%s" % (len(bench.rows), len(missed), "".join("\n  %s: %s" % m for m in missed)))
-    return 1 if missed and options.strict else 0
+    return told(bench.rows, options)
 
 
 if __name__ == "__main__":

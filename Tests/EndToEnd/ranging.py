@@ -50,6 +50,8 @@ class Ranging(Listening):
         self.data = random.Random(size).randbytes(size)
         self.etag, self.date = '"first"', DATE
         self.requests, self.cut, self.stop = [], None, None
+        # what an answer says that it is long, where it is not
+        self.length = None
         self.go = threading.Event()
         self.fields = []
         self.statuses = {}
@@ -83,7 +85,7 @@ class Ranging(Listening):
 
     def answer(self, connection, manner, fields):
         status, head, body = self.response(manner, fields)
-        lines = [f"HTTP/1.1 {status} Ranging", f"Content-Length: {len(body)}", *head, *self.fields]
+        lines = [f"HTTP/1.1 {status} Ranging", f"Content-Length: {self.length or len(body)}", *head, *self.fields]
         connection.sendall("\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape"))
         cut, self.cut = self.cut, None
         stop, self.stop = self.stop, None

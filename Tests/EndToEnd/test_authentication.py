@@ -3,10 +3,7 @@
 """Saying who asks: what is said to challenges, by a strict server and by real ones."""
 
 import base64
-import shutil
-import socket
 import subprocess
-import time
 
 import contract
 import httpbin_server
@@ -14,6 +11,7 @@ import pytest
 from answering import ask, callback
 from asking import get, result
 from guarding import ADA, BASIC, BODY, PASSWORD, USER, Guard, counts, session
+from webserver import needs_nginx, nginx
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -246,30 +244,14 @@ def test_httpbin_s_basic(wire, httpbin):
     assert get(wire, hidden, session=place["session"])["status"] == 200
 
 
-@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not here")
+@needs_nginx
 def test_nginx_s_basic(wire, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     (tmp_path / "passwords").write_text(f"{USER}:{{PLAIN}}{PASSWORD}\n")
     (tmp_path / "index.html").write_text("hello\n")
-    (tmp_path / "conf").write_text(
-        f"""
-        daemon off; master_process off; pid {tmp_path}/pid; error_log stderr; user root;
-        events {{}}
-        http {{ access_log off; client_body_temp_path {tmp_path}/b; proxy_temp_path {tmp_path}/p;
-          fastcgi_temp_path {tmp_path}/f; uwsgi_temp_path {tmp_path}/u; scgi_temp_path {tmp_path}/s;
-          server {{ listen 127.0.0.1:{port}; root {tmp_path};
-            auth_basic "a, \\"quoted\\" realm"; auth_basic_user_file {tmp_path}/passwords; }} }}
-        """
-    )
-    with subprocess.Popen(["nginx", "-c", str(tmp_path / "conf")], stderr=subprocess.DEVNULL) as process:
-        try:
-            url, deadline = f"http://127.0.0.1:{port}/index.html", time.monotonic() + 20
-            response = get(wire, url, auth=ADA)
-            while not response["ok"] and time.monotonic() < deadline:
-                response = get(wire, url, auth=ADA)
-            assert response["status"] == 200 and response["body"]["text"] == "hello\n"
-            assert get(wire, url, auth={**ADA, "password": "wrong"})["status"] == 401
-            assert get(wire, url, auth={"digest": ADA})["status"] == 401
-        finally:
-            process.terminate()
+    basic = f'auth_basic "a, \\"quoted\\" realm"; auth_basic_user_file {tmp_path}/passwords;'
+    with nginx(tmp_path, basic) as port:
+        url = f"http://127.0.0.1:{port}/index.html"
+        response = get(wire, url, auth=ADA)
+        assert response["status"] == 200 and response["body"]["text"] == "hello\n"
+        assert get(wire, url, auth={**ADA, "password": "wrong"})["status"] == 401
+        assert get(wire, url, auth={"digest": ADA})["status"] == 401
