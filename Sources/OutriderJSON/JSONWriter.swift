@@ -190,6 +190,18 @@ package struct JSONWriter: ~Copyable {
         object(members)
     }
 
+    /// `{"name":…,"value":…}`: fields are many, and go out with each response.
+    package mutating func pair(_ name: String, _ value: String) {
+        separate()
+        append(#"{"name":"#)
+        needsComma = false
+        self.value(name)
+        append(#","value":"#)
+        needsComma = false
+        self.value(value)
+        out.append(UInt8(ascii: "}"))
+    }
+
     // MARK: bytes
 
     private mutating func separate() {
@@ -198,8 +210,12 @@ package struct JSONWriter: ~Copyable {
 
     private mutating func word(_ word: StaticString) {
         separate()
-        out.append(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+        append(word)
         needsComma = true
+    }
+
+    private mutating func append(_ text: StaticString) {
+        out.append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     private mutating func appendDecimal(_ number: Int64) {

@@ -109,7 +109,7 @@ struct ExchangeRunner: ~Copyable {
     }
 
     mutating func makeMachine() -> ExchangeMachine {
-        let steps = exchange.plan?.plan.steps ?? []
+        let steps = exchange.plan?.plan.steps ?? ExchangeMachine.Steps()
         let most = isLasting ? .max : exchange.surroundings.mostAttempts
         switch exchange.request {
         case .success(let attempt):

@@ -24,7 +24,9 @@ struct URLReader {
 
     init(_ text: String) {
         self.text = text
-        bytes = Array(text.utf8.prefix(Self.maximumLength + 1))
+        // copying all of a string at once is much faster than byte by byte
+        let isShort = text.utf8.count <= Self.maximumLength
+        bytes = isShort ? Array(text.utf8) : Array(text.utf8.prefix(Self.maximumLength + 1))
     }
 
     static func fault(_ message: String) -> HTTPFailure { HTTPFailure(.invalidURL, message, pointer: "/url") }

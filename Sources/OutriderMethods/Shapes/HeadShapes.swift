@@ -12,12 +12,7 @@ struct FieldsShape: JSONEncodable {
 
     func encode(to writer: inout JSONWriter) {
         writer.array { writer in
-            for field in fields.list {
-                writer.object { writer in
-                    writer.member("name", field.name)
-                    writer.member("value", field.value)
-                }
-            }
+            for field in fields.list { writer.pair(field.name, field.value) }
         }
     }
 }
