@@ -75,6 +75,21 @@ def test_compact_events_say_only_what_is_new(wire, server):
                       {"data": "6", "retry": 0.007}]  # fmt: skip
 
 
+@pytest.mark.parametrize("compact", [False, True])
+def test_data_arrives_whatever_stands_where(wire, server, compact):
+    """Every character that JSON escapes, at every place of a long line, and what is not UTF-8."""
+    texts = [
+        b"x" * before + special + b"y" * 20 + special
+        for special in (b'"', b"\\", b"\t", b"\x01", b"\x00", b"\x7f", "é".encode(), "🦊".encode(), b"\xff", b'"\\"')
+        for before in range(20)
+    ]
+    url = server.at("/places", [STREAM, b"".join(b"data: " + text + b"\n\n" for text in texts)])
+    stream = wire.call("sse.open", {"url": url, "reconnect": False, "compact": compact})["result"]["stream"]
+    values, _ = read_all(wire, stream, bytes=262144)
+    found = values if compact else [value["data"] for value in values]
+    assert found == [text.decode(errors="replace") for text in texts]
+
+
 def test_several_events_may_come_in_one_message(wire, server):
     url = server.at("/batch", [STREAM, b"".join(b"data: %d\n\n" % n for n in range(2000))])
     source = Source(wire, url, reconnect=False, batch=True, compact=True)
