@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The server of schedules.py: answers, dies, redirects, drips, takes bodies, gives parts of a file, and asks who asks."""
+"""The server of schedules.py: answers, dies, redirects, drips, takes bodies, gives parts of a file, asks who asks."""
 
 import asyncio
 import hashlib
@@ -94,6 +94,9 @@ async def file(writer, method, target, fields, body):
     found = re.match(r"bytes=(\d+)-$", fields.get("range", ""))
     start = int(found[1]) if found else 0
     part = FILE[start:]
+    if not part:
+        writer.write(b"HTTP/1.1 416 No\r\nContent-Range: bytes */%d\r\nContent-Length: 0\r\n\r\n" % len(FILE))
+        return
     status = b"206 Part\r\nContent-Range: bytes %d-%d/%d" % (start, len(FILE) - 1, len(FILE)) if found else b"200 OK"
     writer.write(b'HTTP/1.1 %s\r\nETag: "one"\r\nContent-Length: %d\r\n\r\n' % (status, len(part)) + part[:30000])
     await writer.drain()

@@ -6,9 +6,9 @@
     Benchmarks/schedules.py [--schedules N] [--minutes N] [--seed N] [--first N] [--together N] [--kinds KIND,…]
 
 A schedule is one request (plain, streamed, of an event stream, to a file, with a body, with a password, in a session
-with limits), and up to eight things that are done to it. Each must end exactly once, tell nothing after its end, be what
-it should be if it ended well, and leave nothing behind: descriptors and memory of the service are compared at the end
-with what they were after the first thousand.
+with limits), and up to eight things that are done to it. Each must end exactly once, tell nothing after its end, be
+what it should be if it ended well, and leave nothing behind: descriptors and memory of the service are compared at the
+end with what they were after the first thousand.
 
 Seed and number make a schedule: what was interrupted goes on with `--first`, and one that failed is tried alone with
 `--first NUMBER --schedules 1`. $OUTRIDER is the binary; without it the release build, or the debug build. Prints a line

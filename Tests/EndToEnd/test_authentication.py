@@ -52,6 +52,22 @@ def test_a_name_that_is_not_ascii_arrives(wire, more):
         assert get(wire, guard.url("/doe.json"), auth={"digest": {**said, "username": "x"}})["status"] == 401
 
 
+@pytest.mark.parametrize("reads, statuses", [(True, [401, 200, 200]), (False, [401] * 4)])
+def test_names_and_passwords_come_in_nfc_where_the_server_reads_utf_8(wire, reads, statuses):
+    """RFC 7617 section 2.1 and RFC 7616 section 4; for others they stay as they were typed. [M16]"""
+    typed, known = {"username": "Ja\u0308son", "password": "Se\u0301cret"}, ("J\u00e4son", "S\u00e9cret")
+    charset = 'charset="utf-8"' if reads else ""
+    basic = ['Basic realm="x"' + (", " + charset if charset else "")]
+    for guard in (Guard("SHA-256", user=known[0], password=known[1], more=charset),
+                  Guard(user=known[0], password=known[1], challenges=basic)):
+        with guard:
+            places = [{"url": guard.url("/"), **typed}]
+            place = result(wire.call("session.create", {"credentials": places}))["session"]
+            for _ in range(2):
+                get(wire, guard.url("/vault"), session=place)
+        assert guard.statuses == statuses
+
+
 @pytest.mark.parametrize("auth", [{"digest": {**ADA, "password": "wrong"}}, {**ADA, "password": "wrong"}])
 def test_a_wrong_password_is_tried_once_and_the_refusal_is_the_response(wire, auth):
     """[M4] [3.K.1]"""

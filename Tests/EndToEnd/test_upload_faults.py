@@ -11,7 +11,7 @@ import time
 
 import contract
 import pytest
-from asking import memory, result
+from asking import get, memory, result
 from taking import Taker
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -268,3 +268,12 @@ def test_a_long_upload_takes_little_memory(wire, taker, big):
         assert end(wire, start(wire, taker.url(path), body, **more))["ok"]
     # a debug build, and room for what malloc keeps
     assert memory(wire) - before < 24 << 20
+
+
+def test_streams_that_were_sent_take_no_place_for_ever(wire, origin):
+    """More than a connection may have at once, one after the other, and nobody closes them."""
+    for _ in range(260):
+        stream = result(wire.call("upload.open"))["stream"]
+        wire.start("stream.write", {"stream": stream, "text": "x"})
+        wire.start("stream.finish", {"stream": stream})
+        assert get(wire, origin + "/echo", method="POST", body={"stream": stream})["ok"]

@@ -386,12 +386,3 @@ def test_a_shell_can_feed_a_body(listening, taker):
         lines.stdin.close()
         replies = {reply["id"]: reply for reply in map(json.loads, lines.stdout)}
     assert replies[2]["result"]["status"] == 200 and taker.last().body == b"hello from a shell\n"
-
-
-def test_streams_that_were_sent_take_no_place_for_ever(wire, origin):
-    """More than a connection may have at once, one after the other, and nobody closes them."""
-    for _ in range(260):
-        stream = result(wire.call("upload.open"))["stream"]
-        wire.start("stream.write", {"stream": stream, "text": "x"})
-        wire.start("stream.finish", {"stream": stream})
-        assert get(wire, origin + "/echo", method="POST", body={"stream": stream})["ok"]

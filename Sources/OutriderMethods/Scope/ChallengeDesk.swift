@@ -27,6 +27,9 @@ final class ChallengeDesk: Sendable {
         var nextID = 0
     }
 
+    /// Nobody is asked for less time than this; it is half of what a client may say.
+    private static let leastSeconds = CallbackSpec.timeouts.lowerBound / 2
+
     private let contents = Mutex(Contents())
 
     /// What the code gives, whoever asked it; nil for nothing, or when the seconds are over or the task is cancelled.
@@ -39,31 +42,41 @@ final class ChallengeDesk: Sendable {
         for space: ProtectionSpace, sentAt sent: ContinuousClock.Instant, refused: UserCredential?,
         within seconds: Double, _ engine: Engine, ask: (Double) async -> GivenCredential??
     ) async -> GivenCredential? {
-        let began = ContinuousClock.now
-        let (id, step) = contents.withLock { contents in
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while true {
+            let (id, step) = enter(space, sent, refused)
+            let turn: Turn =
+                switch step {
+                case .ask: .ask
+                case .take(let given): .take(given)
+                case .wait: await wait(id, (deadline - .now).seconds, engine)
+                }
+            // what this request was refused with is no help to it, though it may be to the others
+            if case .take(let given) = turn {
+                if let given, given.credential == refused { continue }
+                return given
+            }
+            let left = (deadline - .now).seconds
+            if case .ask = turn, left >= Self.leastSeconds, let given = await ask(left) {
+                settle(space, given, refused)
+                return given
+            }
+            giveUp(id, space)
+            return nil
+        }
+    }
+
+    private func enter(
+        _ space: ProtectionSpace, _ sent: ContinuousClock.Instant, _ refused: UserCredential?
+    ) -> (Int, SharedQuestionMachine.Step) {
+        contents.withLock { contents in
             contents.nextID &+= 1
             let id = contents.nextID
             let step = contents.machine.wants(
-                id, space, sentAt: Self.seconds(sent), refused: refused, now: Self.seconds(began))
+                id, space, sentAt: Self.seconds(sent), refused: refused, now: Self.seconds(.now))
             if case .wait = step { contents.waiters[id] = .coming }
             return (id, step)
         }
-        var left = seconds
-        let turn: Turn
-        switch step {
-        case .ask: turn = .ask
-        case .take(let given): turn = .take(given)
-        case .wait:
-            turn = await wait(id, seconds, engine)
-            left -= (ContinuousClock.now - began).seconds
-        }
-        if case .take(let given) = turn { return given }
-        if case .ask = turn, left >= CallbackSpec.timeouts.lowerBound, let given = await ask(left) {
-            settle(space, given, refused)
-            return given
-        }
-        giveUp(id, space)
-        return nil
     }
 
     private func wait(_ id: Int, _ seconds: Double, _ engine: Engine) async -> Turn {

@@ -72,20 +72,27 @@ struct SessionUpdate: Method {
     }
 }
 
+/// To how many requests of a session something was done, and what.
+struct SessionCount: JSONEncodable {
+    private let deed: StaticString
+    private let count: Int
+
+    init(_ deed: StaticString, _ count: Int) {
+        self.deed = deed
+        self.count = count
+    }
+
+    func encode(to writer: inout JSONWriter) { writer.object { $0.member(deed, count) } }
+}
+
 /// Cancels every request of a session, and waits until they are over.
 struct SessionCancelAll: Method {
     static let name = "session.cancelAll"
 
-    struct Result: JSONEncodable {
-        var cancelled: Int
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("cancelled", cancelled) } }
-    }
-
     /// Seconds; a client that does not take its events may hold up their ends.
     private static let patience = 5.0
 
-    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> SessionCount {
         let exchanges = SessionRecord.exchanges(try params.session?.resolved(call.scope), call.scope)
         for exchange in exchanges { exchange.cancel() }
         await withTaskGroup(of: Void.self) { group in
@@ -94,7 +101,7 @@ struct SessionCancelAll: Method {
             _ = await group.next()
             group.cancelAll()
         }
-        return Result(cancelled: exchanges.count)
+        return SessionCount("cancelled", exchanges.count)
     }
 }
 
@@ -102,16 +109,10 @@ struct SessionCancelAll: Method {
 struct SessionSuspendAll: Method {
     static let name = "session.suspendAll"
 
-    struct Result: JSONEncodable {
-        var suspended: Int
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("suspended", suspended) } }
-    }
-
-    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> SessionCount {
         let exchanges = SessionRecord.exchanges(try params.session?.resolved(call.scope), call.scope)
         for exchange in exchanges { exchange.suspend() }
-        return Result(suspended: exchanges.count { $0.snapshot.phase == .suspended })
+        return SessionCount("suspended", exchanges.count { $0.snapshot.phase == .suspended })
     }
 }
 
@@ -119,16 +120,10 @@ struct SessionSuspendAll: Method {
 struct SessionResumeAll: Method {
     static let name = "session.resumeAll"
 
-    struct Result: JSONEncodable {
-        var resumed: Int
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("resumed", resumed) } }
-    }
-
-    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> SessionCount {
         let exchanges = SessionRecord.exchanges(try params.session?.resolved(call.scope), call.scope)
         for exchange in exchanges { exchange.resume() }
-        return Result(resumed: exchanges.count)
+        return SessionCount("resumed", exchanges.count)
     }
 }
 

@@ -160,6 +160,14 @@ def asking(server, password="s3cret"):
     return f"{server}/digest-auth/ada/{password}"
 
 
+def test_the_example_of_the_page_on_authentication(service, origin, monkeypatch, capsys):
+    page = (PAGE.parent / "authentication.md").read_text("utf-8")
+    [example] = re.findall(r"```python\n(.*?)```", page, re.S)
+    monkeypatch.setenv("OUTRIDER_SOCKET", service)
+    exec(example.replace("https://example.org/private", asking(origin)), {"__name__": "example"})
+    assert capsys.readouterr().out == "200\n200\n"
+
+
 def test_a_function_says_who_asks(client, origin):
     session = client.session()
     asked = []
