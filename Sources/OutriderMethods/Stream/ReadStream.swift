@@ -235,11 +235,12 @@ package final class ReadStream: Holdable {
                 sent()
                 if !isSent { return .hungry }
             case .end(let sequence, let size):
-                handles.remove(handle)
                 let event = EndEvent(
                     stream: handle, sequence: sequence, size: size,
                     failure: failure.map { JSONText(written: JSONWriter.bytes(of: FailureShape($0))) })
                 _ = await send(event, to: peer)
+                // whoever closes it meanwhile is answered behind that
+                handles.remove(handle)
                 sent()
                 tellEnd()
                 // unless everything ends, this one ended by itself
