@@ -43,7 +43,9 @@ package protocol MonitorSink: AnyObject, Sendable {
 
 /// Where the engine says what happens. While nobody listens, that costs one load and one branch per topic.
 package final class Monitor: Sendable {
+    /// A `TopicSet` in two halves, each of which is right at any time.
     private let wanted = Atomic<UInt64>(0)
+    private let wantedToo = Atomic<UInt64>(0)
     private let sink = Mutex<(any MonitorSink)?>(nil)
 
     package init() {}
@@ -51,17 +53,22 @@ package final class Monitor: Sendable {
     /// From now on these topics go there.
     package func tell(_ sink: any MonitorSink, _ topics: TopicSet) {
         self.sink.withLock { $0 = sink }
-        wanted.store(topics.rawValue, ordering: .relaxed)
+        wanted.store(UInt64(truncatingIfNeeded: topics.rawValue), ordering: .relaxed)
+        wantedToo.store(UInt64(truncatingIfNeeded: topics.rawValue >> 64), ordering: .relaxed)
     }
 
     @inline(__always)
     package func wants(_ topic: MonitorTopic) -> Bool {
-        TopicSet(rawValue: wanted.load(ordering: .relaxed)).contains(topic)
+        let bit = UInt64(topic.rawValue)
+        let half = bit < 64 ? wanted.load(ordering: .relaxed) : wantedToo.load(ordering: .relaxed)
+        return half & (1 &<< (bit & 63)) != 0
     }
 
     /// Whether any of them is wanted.
     func wants(_ topics: TopicSet) -> Bool {
-        !TopicSet(rawValue: wanted.load(ordering: .relaxed)).isDisjoint(with: topics)
+        let low = UInt128(wanted.load(ordering: .relaxed))
+        let high = UInt128(wantedToo.load(ordering: .relaxed))
+        return !TopicSet(rawValue: high << 64 | low).isDisjoint(with: topics)
     }
 
     package func report(_ topic: MonitorTopic, _ subject: MonitorSubject, _ detail: () -> MonitorDetail) {

@@ -3,7 +3,7 @@
 
 /// Something that happens on the way of a request and that others may watch. `schema/topics.json` describes each.
 ///
-/// The order is that of a request's life; each has one bit of a `TopicSet`, of which there are 64.
+/// The order is that of a request's life; each has one bit of a `TopicSet`, of which there are 128.
 package enum MonitorTopic: UInt8, Sendable, CaseIterable {
     case requestCreated, requestUnbuilt
     case uploadPrepared, uploadFailed, uploadOpened, uploadRepeated
@@ -33,7 +33,7 @@ package enum MonitorTopic: UInt8, Sendable, CaseIterable {
         return "\(word[..<end]).\(rest.prefix(1).lowercased())\(rest.dropFirst())"
     }
 
-    fileprivate var bit: TopicSet { TopicSet(rawValue: 1 << UInt64(rawValue)) }
+    fileprivate var bit: TopicSet { TopicSet(rawValue: 1 << UInt128(rawValue)) }
 
     /// How important it is to whoever reads the log.
     package enum Level: String, Sendable, CaseIterable { case trace, debug, info }
@@ -55,9 +55,9 @@ package enum MonitorTopic: UInt8, Sendable, CaseIterable {
 
 /// Some topics. Empty, it costs whoever asks one load.
 package struct TopicSet: OptionSet, Sendable, Hashable {
-    package var rawValue: UInt64
+    package var rawValue: UInt128
 
-    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    package init(rawValue: UInt128) { self.rawValue = rawValue }
 
     package init(_ topic: MonitorTopic) { self = topic.bit }
 

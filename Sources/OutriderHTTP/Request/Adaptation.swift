@@ -7,7 +7,7 @@ package enum Adaptation: Sendable, Equatable {
     /// Appends to the query, percent-encoded as it is.
     case query(String)
     /// Says who asks, to those who may know.
-    case credential(OriginAuthorization)
+    case credential(Credential)
     /// Compresses the body. Done by the engine, since it may take long.
     case compress(RequestCompression)
     /// The client's code of that name.

@@ -13,7 +13,7 @@ struct TopicTests {
     }
 
     @Test func `there is a bit for every topic, and another for each`() {
-        #expect(MonitorTopic.allCases.count <= 64)
+        #expect(MonitorTopic.allCases.count <= 128)
         #expect(TopicSet.all.topics == MonitorTopic.allCases)
         for topic in MonitorTopic.allCases { #expect(TopicSet(topic).topics == [topic]) }
     }

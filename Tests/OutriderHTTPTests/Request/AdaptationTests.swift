@@ -43,7 +43,7 @@ struct AdaptationTests {
     @Test func `what may not be sent is refused when it is given`() {
         #expect(throws: HTTPFailure.self) { try FieldChanges([Self.field("A b", "1")]) }
         #expect(throws: HTTPFailure.self) { try FieldChanges([Self.field("Host", "h")]) }
-        #expect(throws: HTTPFailure.self) { try OriginAuthorization.bearer("a\nb") }
+        #expect(throws: HTTPFailure.self) { try Credential.bearer("a\nb") }
     }
 
     @Test(
@@ -56,7 +56,7 @@ struct AdaptationTests {
         ])
     func origins(_ url: String, _ goes: Bool) throws {
         let origins = [try HTTPURL(parsing: "https://api.example.com"), try HTTPURL(parsing: "http://127.0.0.1:81")]
-        let credential = OriginAuthorization.basic(user: "u", password: "p", origins: origins)
+        let credential = Credential.basic(user: "u", password: "p", origins: origins)
         var attempt = try Self.attempt(url, [Self.field("authorization", "own")])
         Adaptation.credential(credential).apply(to: &attempt, home: attempt.url)
         #expect(attempt.fields.list.map(\.value) == [goes ? "Basic dTpw" : "own"])
@@ -65,7 +65,7 @@ struct AdaptationTests {
     @Test func `a credential does not go along when something leads elsewhere`() throws {
         let home = try HTTPURL(parsing: "http://a.example/")
         let (anywhere, named) = (
-            try OriginAuthorization.bearer("1"), try OriginAuthorization.bearer("2", origins: [try HTTPURL(parsing: "http://b.example")])
+            try Credential.bearer("1"), try Credential.bearer("2", origins: [try HTTPURL(parsing: "http://b.example")])
         )
         for (credential, url, stays) in [
             (anywhere, "http://a.example/x", true), (anywhere, "http://b.example/", false),

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// An Authorization field, and the origins that may know it.
-package struct OriginAuthorization: Sendable, Equatable {
+package struct Credential: Sendable, Equatable {
     private let value: String
     /// Nil for the origin of the request as it was asked for.
     package let origins: [HTTPURL]?
@@ -13,15 +13,15 @@ package struct OriginAuthorization: Sendable, Equatable {
     }
 
     /// RFC 7617, in UTF-8.
-    package static func basic(user: String, password: String, origins: [HTTPURL]? = nil) -> OriginAuthorization {
-        OriginAuthorization(UserCredential(user, password).basicValue, origins)
+    package static func basic(user: String, password: String, origins: [HTTPURL]? = nil) -> Credential {
+        Credential(UserCredential(user, password).basicValue, origins)
     }
 
     /// RFC 6750. Throws `createURLRequestFailed` for a token that no field can hold.
-    package static func bearer(_ token: String, origins: [HTTPURL]? = nil) throws(HTTPFailure) -> OriginAuthorization {
+    package static func bearer(_ token: String, origins: [HTTPURL]? = nil) throws(HTTPFailure) -> Credential {
         let field = HTTPFields.Field(Self.name, "Bearer \(token)")
         try AttemptBuilder.check([field])
-        return OriginAuthorization(field.value, origins)
+        return Credential(field.value, origins)
     }
 
     /// RFC 6749 section 7.1: by its type. Throws `createURLRequestFailed` for a token that no field can hold.
