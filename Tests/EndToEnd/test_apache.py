@@ -6,9 +6,11 @@ import base64
 import contextlib
 import hashlib
 import os
+import pathlib
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 import unicodedata
 
@@ -87,15 +89,15 @@ def sha(word):
 
 
 @pytest.fixture(scope="module")
-def apache(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("apache")
-    # its workers are nobody, and read what is here
-    for place in (directory, *list(directory.parents)[:2]):
-        place.chmod(0o755)
-    server = Apache(directory)
-    server.start()
-    yield server
-    server.stop()
+def apache():
+    with tempfile.TemporaryDirectory() as name:
+        # its workers are nobody, and read what is here
+        directory = pathlib.Path(name)
+        directory.chmod(0o755)
+        server = Apache(directory)
+        server.start()
+        yield server
+        server.stop()
 
 
 def sendings(wire, response):

@@ -251,9 +251,8 @@ package struct AuthenticationOffer: Sendable {
             if let digest = DigestChallenge(challenge, from: url) {
                 offers.append(AuthenticationOffer(scheme: .digest, realm: digest.realm, digest: digest))
             } else if challenge.isOf("Basic") {
-                offers.append(AuthenticationOffer(
-                        scheme: .basic, realm: challenge["realm"] ?? "",
-                        isUTF8: HTTPFields.same(challenge["charset"] ?? "", "UTF-8")))
+                let isUTF8 = HTTPFields.same(challenge["charset"] ?? "", "UTF-8")
+                offers.append(AuthenticationOffer(scheme: .basic, realm: challenge["realm"] ?? "", isUTF8: isUTF8))
             }
         }
         let ranked = offers.enumerated().sorted { one, other in
