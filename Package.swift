@@ -145,7 +145,6 @@ let package = Package(
         .executableTarget(
             name: "outrider",
             dependencies: [
-                "CLinux",
                 "OutriderEngine",
                 "OutriderHTTP",
                 "OutriderJSON",

@@ -63,7 +63,8 @@ extension CredentialsCommand {
         static func describe(_ key: KeySource) -> String {
             switch key {
             case .none, .raw: memoryOnly
-            case .file(let path): "sealed with the key in \(path), which does not protect from whoever has both, as a stolen disk"
+            case .file(let path):
+                "sealed with the key in \(path), which does not protect from whoever has both, as a stolen disk"
             case .command(let words): "sealed with the key that \(words.joined(separator: " ")) prints"
             case .secretService: "sealed with a key that the desktop's keyring keeps"
             case .passphrase: "sealed with a key made of a passphrase, kept by the kernel until the machine stops"
@@ -153,7 +154,7 @@ extension CredentialsCommand {
 
     struct Forget: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "forget", abstract: "Removes a credential, after its tokens were revoked where that is possible.")
+            commandName: "forget", abstract: "Removes a credential; its tokens are revoked first, where they can be.")
 
         @OptionGroup var store: StoreOptions
 

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import ArgumentParser
-import CLinux
 import Glibc
 import NIOPosix
 import OutriderEngine
@@ -15,12 +14,10 @@ struct KeeperCommand: AsyncParsableCommand {
         commandName: "keeper", abstract: "Keeps credentials; started by the service, not by people.",
         shouldDisplay: false)
 
-    /// The wait for the lock, a request and its repetition, and the disk, with room to spare.
-    private static let longestSeconds: UInt32 = 110
     private static let mostBytes = 1 << 20
 
     func run() async throws {
-        Self.shut()
+        Keeper.shut()
         guard isatty(STDIN_FILENO) == 0 else {
             throw CommandFailure(.usage, "the keeper is started by the service: see outrider credentials")
         }
@@ -36,15 +33,5 @@ struct KeeperCommand: AsyncParsableCommand {
         // whoever asked may be gone: what was done is done
         try? StandardOutput.write(PackedWriter.bytes(of: answer))
         _exit(0)
-    }
-
-    /// Nobody looks in, nothing is left behind, and it ends.
-    private static func shut() {
-        _ = outrider_close_to_others()
-        var none = rlimit(rlim_cur: 0, rlim_max: 0)
-        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        alarm(longestSeconds)
-        _ = umask(0o077)
-        _ = chdir("/")
     }
 }

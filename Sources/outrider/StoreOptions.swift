@@ -14,7 +14,10 @@ struct StoreOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: "What seals them: file:PATH, command:WORDS, secret-service, passphrase or none; else $OUTRIDER_CREDENTIAL_KEY.")
+        help: """
+            What seals them: file:PATH, command:WORDS, secret-service, passphrase or none; else \
+            $OUTRIDER_CREDENTIAL_KEY, else what outrider credentials key chose.
+            """)
     var credentialKey: String?
 
     mutating func validate() throws {
@@ -22,7 +25,8 @@ struct StoreOptions: ParsableArguments {
         if credentialKey == nil { credentialKey = environmentVariable("OUTRIDER_CREDENTIAL_KEY") }
         if let word = credentialKey, KeySource(word: word) == nil {
             throw ValidationError(
-                "--credential-key is \(word), and must be file:/PATH, command:WORDS, secret-service, passphrase or none")
+                "--credential-key is \(word), and must be file:/PATH, command:WORDS, secret-service, passphrase or none"
+            )
         }
         if let path = credentials, !path.hasPrefix("/") { credentials = Self.absolute(path) }
     }

@@ -34,7 +34,7 @@ class Asked(NamedTuple):
     time: float
     path: str
     grant: Optional[str]
-    # "ok", "replayed" (within the grace), "reuse" (the family is dead), "cut", "scripted", or the error that was answered
+    # "ok", "replayed" (within the grace), "reuse" (the family is dead), "cut", "scripted", or the error of the answer
     outcome: str
     form: dict
     authorization: Optional[str]

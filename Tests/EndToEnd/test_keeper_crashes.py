@@ -93,7 +93,7 @@ def test_a_kill_at_any_call_loses_no_login(server, store, tmp_path, call):
 @needs_strace
 @pytest.mark.parametrize("call", FAILING)
 def test_a_disk_that_fails_at_any_call_loses_no_login(server, store, tmp_path, call):
-    """What cannot be written where it belongs is kept elsewhere, and told; what could not be kept is never asked for."""
+    """What cannot be written where it belongs is kept elsewhere; what could not be kept is never asked for."""
     generation = store.put(server, server.issue()).generation
     files = ["record.tmp", "record.prev.tmp", "record", "intent.tmp", "intent", "response", "reserve", "."]
     paths = [(folder(store) / name).resolve() for name in files]

@@ -164,7 +164,8 @@ final class CredentialFiles {
     }
 
     private func forgetEscrow() throws(OAuthFailure) {
-        if !escrowPath.isEmpty, unlink(escrowPath) != 0, errno != ENOENT { throw StoreFile.failure("remove", escrowPath) }
+        if escrowPath.isEmpty || unlink(escrowPath) == 0 || errno == ENOENT { return }
+        throw StoreFile.failure("remove", escrowPath)
     }
 
     private func replaceRecord(with bytes: [UInt8]) throws(OAuthFailure) {

@@ -29,7 +29,8 @@ enum KeeperProcess {
             if let answer = try? KeeperAnswer(packed: PackedScanner(output)) { return answer }
             return .failure(broken("it ended with status \(status)"))
         case .tooLong: return .failure(broken("it did not answer"))
-        case .notStarted(let code): return .failure(broken("it could not be started: \(String(cString: strerror(code)))"))
+        case .notStarted(let code):
+            return .failure(broken("it could not be started: \(String(cString: strerror(code)))"))
         }
     }
 

@@ -63,14 +63,16 @@ package struct KeyChoice {
             salt = fresh
         }
         guard let salt, salt.count == PassphraseKey.saltBytes else {
-            throw OAuthFailure(.store, "store_damaged", "\(path) is missing or damaged: without it no passphrase opens anything")
+            throw OAuthFailure(
+                .store, "store_damaged", "\(path) is missing or damaged: without it no passphrase opens anything")
         }
         guard let key = PassphraseKey.derive(from: passphrase, salt: salt) else {
             throw OAuthFailure(.store, "store_failed", "there is not enough memory to derive a key: 64 MB are wanted")
         }
         guard KernelKeys.put(KernelKeys.name(root.directory), key) else {
             throw OAuthFailure(
-                .store, "store_failed", "the kernel's keyring did not take the key: \(String(cString: strerror(errno)))")
+                .store, "store_failed",
+                "the kernel's keyring did not take the key: \(String(cString: strerror(errno)))")
         }
     }
 

@@ -7,8 +7,8 @@ import Glibc
 import OutriderHTTP
 
 /// Gets the key of a store, in the keeper. Every way is bounded, and none falls back to another.
-package enum KeyRing {
-    package static let keyBytes = 32
+enum KeyRing {
+    static let keyBytes = 32
 
     static func key(from source: KeySource, for directory: String) throws(OAuthFailure) -> SymmetricKey {
         switch source {
@@ -26,7 +26,7 @@ package enum KeyRing {
     }
 
     /// What the Secret Service knows the key of a store by.
-    package static func attributes(_ directory: String) -> [String] {
+    static func attributes(_ directory: String) -> [String] {
         ["application", "outrider", "store", directory]
     }
 
@@ -50,10 +50,12 @@ package enum KeyRing {
         throw locked("\(source) gives no 32 bytes in hexadecimal: 64 digits")
     }
 
-    package static func bytes(hex text: some StringProtocol) -> [UInt8]? {
+    private static func bytes(hex text: some StringProtocol) -> [UInt8]? {
         let digits = text.compactMap(\.hexDigitValue)
         guard digits.count == text.count, digits.count % 2 == 0 else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(truncatingIfNeeded: digits[$0] << 4 | digits[$0 + 1]) }
+        return stride(from: 0, to: digits.count, by: 2).map { index in
+            UInt8(truncatingIfNeeded: digits[index] << 4 | digits[index + 1])
+        }
     }
 
     private static func output(of words: [String], seconds: Double) throws(OAuthFailure) -> String {
@@ -61,7 +63,8 @@ package enum KeyRing {
         case .ended(0, let output): return String(decoding: output, as: UTF8.self)
         case .ended(let status, _): throw locked("\(words.first ?? "") ended with status \(status)")
         case .tooLong: throw locked("\(words.first ?? "") did not answer within \(Int(seconds)) seconds")
-        case .notStarted(let code): throw locked("\(words.first ?? "") cannot be run: \(String(cString: strerror(code)))")
+        case .notStarted(let code):
+            throw locked("\(words.first ?? "") cannot be run: \(String(cString: strerror(code)))")
         }
     }
 
@@ -72,8 +75,8 @@ package enum KeyRing {
 }
 
 /// The keyring that the kernel keeps for this user until the machine stops.
-package enum KernelKeys {
-    package static func name(_ directory: String) -> String { "outrider:\(directory)" }
+enum KernelKeys {
+    static func name(_ directory: String) -> String { "outrider:\(directory)" }
 
     static func read(_ name: String) -> [UInt8]? {
         let key = outrider_key_find(name)
@@ -83,9 +86,11 @@ package enum KernelKeys {
     }
 
     /// False where the kernel has no keyrings, or will not.
-    package static func put(_ name: String, _ bytes: [UInt8]) -> Bool { outrider_key_put(name, bytes, bytes.count) >= 0 }
+    static func put(_ name: String, _ bytes: [UInt8]) -> Bool {
+        outrider_key_put(name, bytes, bytes.count) >= 0
+    }
 
-    package static func forget(_ name: String) {
+    static func forget(_ name: String) {
         let key = outrider_key_find(name)
         if key >= 0 { _ = outrider_key_forget(key) }
     }

@@ -32,9 +32,11 @@ package enum KeySource: Sendable, Equatable {
 
     /// As it is written in one word: `file:PATH`, `command:WORDS`, `secret-service`, `passphrase`, `none`. Nil for others.
     package init?(word: String) {
-        let (kind, rest) = word.firstIndex(of: ":").map { (word[..<$0], word[word.index(after: $0)...]) } ?? (word[...], "")
-        let words = kind == "command" ? rest.split(separator: " ").map(String.init) : rest.isEmpty ? [] : [String(rest)]
-        self.init(lines: [String(kind)] + words)
+        let parts = word.split(separator: ":", maxSplits: 1).map(String.init)
+        guard let kind = parts.first else { return nil }
+        let rest = Array(parts.dropFirst())
+        self.init(
+            lines: [kind] + (kind == "command" ? rest.flatMap { $0.split(separator: " ").map(String.init) } : rest))
     }
 
     /// Nil for what nobody could have written.

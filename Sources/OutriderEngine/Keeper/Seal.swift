@@ -37,7 +37,9 @@ struct Seal {
     /// Nil if the library cannot: then nothing is written.
     func close(_ bytes: [UInt8], _ kind: Kind, generation: UInt64, identity: [UInt8]) -> [UInt8]? {
         var head = Self.magic + [kind.rawValue]
-        for shift in stride(from: 56, through: 0, by: -8) { head.append(UInt8(truncatingIfNeeded: generation >> shift)) }
+        for shift in stride(from: 56, through: 0, by: -8) {
+            head.append(UInt8(truncatingIfNeeded: generation >> shift))
+        }
         head += identity
         guard let box = try? AES.GCM.seal(bytes, using: key, authenticating: head + place) else { return nil }
         return head + Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)

@@ -50,7 +50,8 @@ struct TokenPost {
             if let failure = watch.failure { return .notSent(failure) }
             if watch.isCommitted { return .lost(answer, after: Clocks.now.boot - asked.boot, why: error) }
             return .notSent(
-                OAuthFailure(.temporary, "unreachable", "\(error.message); nothing was sent, and it is tried again later"))
+                OAuthFailure(
+                    .temporary, "unreachable", "\(error.message); nothing was sent, and it is tried again later"))
         }
     }
 

@@ -49,7 +49,8 @@ extension TokenRequest {
         guard case .authorizationCode(_, _, _, let nonce?, let keys) = self else { return nil }
         guard let idToken = tokens.idToken else {
             return OAuthFailure(
-                .needsLogin, "id_token_invalid", "the server sent no ID token for '\(spec.name)'; the tokens are not kept")
+                .needsLogin, "id_token_invalid",
+                "the server sent no ID token for '\(spec.name)'; the tokens are not kept")
         }
         let rules = IDTokenRules(issuer: spec.issuer ?? "", clientID: spec.clientID, nonce: nonce, keys: keys ?? "")
         do throws(OAuthFailure) {
@@ -81,7 +82,8 @@ extension OAuthFailure {
 
     static func paused(_ name: String, _ seconds: Double) -> OAuthFailure {
         OAuthFailure(
-            .temporary, "paused", "the token endpoint of '\(name)' has failed repeatedly, and is left alone for a while",
+            .temporary, "paused",
+            "the token endpoint of '\(name)' has failed repeatedly, and is left alone for a while",
             retryAfter: seconds)
     }
 

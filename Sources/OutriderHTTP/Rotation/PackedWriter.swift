@@ -52,7 +52,9 @@ package struct PackedWriter: Sendable {
     }
 
     /// Most significant byte first.
-    static func bytes(of number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: number.bigEndian, Array.init) }
+    static func bytes(of number: some FixedWidthInteger) -> [UInt8] {
+        withUnsafeBytes(of: number.bigEndian, Array.init)
+    }
 }
 
 /// What can be written and read again so.

@@ -24,7 +24,8 @@ import Testing
         var record = CredentialRecord(
             spec, CredentialSecrets(clientSecret: Secret("s"), refreshToken: Secret("r")),
             access: AccessToken(
-                Secret("a"), obtained: ClockPair(wall: 1e9, boot: 5), expires: ClockPair(wall: 1e9 + 60, boot: 65), scope: []),
+                Secret("a"), obtained: ClockPair(wall: 1e9, boot: 5), expires: ClockPair(wall: 1e9 + 60, boot: 65),
+                scope: []),
             generation: .max, boot: "b1")
         record.failure = OAuthFailure(.needsLogin, "invalid_grant", "no", retryAfter: 1.5)
         record.rotates = true

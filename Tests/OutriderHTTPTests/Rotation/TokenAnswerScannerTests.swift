@@ -15,7 +15,10 @@ import Testing
 
     @Test func `an answer with everything`() throws {
         let answer = try Self.answer(
-            #" { "access_token" : "a\u002fb\ud83d\ude00" , "token_type":"bearer","expires_in":3600,"refresh_token":"r", "scope":"x y","id_token":"i","more":{"a":[1,{"b":null}]},"n":-1.5e3,"t":true} "#
+            #"""
+            { "access_token" : "a\u002fb\ud83d\ude00" , "token_type":"bearer","expires_in":3600,"refresh_token":"r",
+              "scope":"x y","id_token":"i","more":{"a":[1,{"b":null}]},"n":-1.5e3,"t":true}
+            """#
         )
         #expect(answer.accessToken == Secret("a/b😀"))
         #expect(answer.type == "bearer")
@@ -28,7 +31,8 @@ import Testing
     @Test(
         "lifetimes are clamped to what makes sense",
         arguments: [
-            ("3600", 3600.0), (#""3600""#, 3600), ("-1", nil), ("0", nil), ("1e18", 315_360_000), ("1e400", 315_360_000),
+            ("3600", 3600.0), (#""3600""#, 3600), ("-1", nil), ("0", nil), ("1e18", 315_360_000),
+            ("1e400", 315_360_000),
             ("null", nil), (#""soon""#, nil), ("true", nil), ("[]", nil), (#""nan""#, nil), ("0.5", 0.5),
             ("99999999999999999999999999", 315_360_000),
         ] as [(String, Double?)])
