@@ -18,35 +18,51 @@ enum DeadMemory {
 
     /// Blocks: some 100 ms per GB.
     static func scrub(_ secrets: [Secret?]) {
-        let texts = secrets.compactMap { $0 }.map { Array($0.exposed.utf8) }
-            .filter { $0.count >= leastBytes && $0.allSatisfy { (0x21...0x7E).contains($0) } }
-        guard !texts.isEmpty, let longest = texts.map(\.count).max() else { return }
-        let size = pieceBytes + longest
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
-        defer { buffer.deallocate() }
-        guard let base = buffer.baseAddress else { return }
-        for range in regions() {
-            var start = range.lowerBound
-            while start < range.upperBound {
-                let count = min(size, Int(clamping: range.upperBound - start))
-                if let from = UnsafeRawPointer(bitPattern: start), outrider_peek(from, base, count) == count {
-                    for text in texts { scrub(text, in: UnsafeRawBufferPointer(start: base, count: count), at: start) }
-                }
-                start += UInt(pieceBytes)
-            }
+        let texts = secrets.compactMap { $0?.exposed }.filter { text in
+            text.utf8.count >= leastBytes && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         }
-        memset(base, 0, size)
+        guard !texts.isEmpty, let longest = texts.map(\.utf8.count).max() else { return }
+        let readBytes = pieceBytes + longest
+        let size = readBytes + texts.reduce(0) { $0 + $1.utf8.count }
+        // shared memory is none of the regions that are looked through: what is looked for must not find itself
+        guard let own = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), own != MAP_FAILED
+        else { return }
+        defer {
+            memset(own, 0, size)
+            munmap(own, size)
+        }
+        var wanted: [UnsafeRawBufferPointer] = []
+        var next = own + readBytes
+        for text in texts {
+            let place = UnsafeMutableRawBufferPointer(start: next, count: text.utf8.count)
+            place.copyBytes(from: text.utf8)
+            wanted.append(UnsafeRawBufferPointer(place))
+            next += text.utf8.count
+        }
+        for range in regions() { scrub(wanted, in: range, through: own, readBytes) }
     }
 
-    private static func scrub(_ text: [UInt8], in copy: UnsafeRawBufferPointer, at start: UInt) {
-        guard let base = copy.baseAddress else { return }
-        text.withUnsafeBytes { text in
-            var offset = 0
-            while let found = memmem(base + offset, copy.count - offset, text.baseAddress, text.count) {
-                offset = UnsafeRawPointer(found) - base
-                erase(text, at: start + UInt(clamping: offset))
-                offset += 1
+    private static func scrub(
+        _ wanted: [UnsafeRawBufferPointer], in range: Range<UInt>, through copy: UnsafeMutableRawPointer, _ size: Int
+    ) {
+        var start = range.lowerBound
+        while start < range.upperBound {
+            let count = min(size, Int(clamping: range.upperBound - start))
+            let got = UnsafeRawPointer(bitPattern: start).map { outrider_peek($0, copy, count) } ?? 0
+            for text in wanted where got > 0 {
+                scrub(text, in: UnsafeRawBufferPointer(start: copy, count: got), at: start)
             }
+            start += UInt(pieceBytes)
+        }
+    }
+
+    private static func scrub(_ text: UnsafeRawBufferPointer, in copy: UnsafeRawBufferPointer, at start: UInt) {
+        guard let base = copy.baseAddress else { return }
+        var offset = 0
+        while let found = memmem(base + offset, copy.count - offset, text.baseAddress, text.count) {
+            offset = UnsafeRawPointer(found) - base
+            erase(text, at: start + UInt(clamping: offset))
+            offset += 1
         }
     }
 
