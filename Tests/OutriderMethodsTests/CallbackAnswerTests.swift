@@ -95,7 +95,7 @@ struct CallbackAnswerTests {
         case .encode: #expect(failure?.kind == .customEncodingFailed)
         case .validate: #expect(failure?.kind == .customValidationFailed)
         case .serialize, .preprocess: #expect(failure?.kind == .customSerializationFailed)
-        case .retry, .disposition, .redirect, .destination, .challenge: #expect(failure == nil)
+        case .retry, .disposition, .redirect, .destination, .challenge, .refresh: #expect(failure == nil)
         }
         if let failure { #expect(failure.underlying?.code == -32020 && failure.underlying?.domain == .callback) }
     }
