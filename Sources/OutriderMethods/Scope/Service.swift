@@ -16,6 +16,8 @@ package final class Service: Sendable {
     let callbacks = CallbackTally()
     /// What authorization servers publish.
     let documents: ServerDocuments
+    /// Where people log in.
+    let logins: LoginDesk
     /// Who hears of credentials.
     let credentials: CredentialBoard
     /// Closes the connections to servers that lie idle.
@@ -31,6 +33,7 @@ package final class Service: Sendable {
     ) {
         self.engine = engine
         documents = ServerDocuments(engine)
+        logins = LoginDesk(engine, documents)
         self.monitors = monitors
         credentials = CredentialBoard(monitors)
         engine.credentials.tell(credentials)

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderTransport
+import Synchronization
+
+/// The attempts to log in that are under way, by credential, and how the last ones ended.
+final class LoginAttempts: Sendable {
+    /// One that waits for its answer.
+    struct Waiting: Sendable {
+        var attempt: LoginAttempt
+        var keys: String?
+        var listener: LoopbackListener?
+        var alarm: Postponed
+    }
+
+    private struct Entry {
+        let number: Int
+        /// Until its answer is taken.
+        var waiting: Waiting?
+        /// What asks the server for a device.
+        var task: Task<Void, Never>?
+        var ending: LoginDesk.Ending?
+        var waiters: [Int: CheckedContinuation<LoginDesk.Ending?, Never>] = [:]
+
+        /// What has to stop when it is over.
+        mutating func release() -> Waiting? {
+            defer { waiting = nil }
+            return waiting
+        }
+    }
+
+    private struct State {
+        var entries: [String: Entry] = [:]
+        /// Alarms that rang before anybody could wait for them.
+        var early: Set<Int> = []
+        var last = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Names that are remembered; more make room by the oldest that is over.
+    private static let most = 256
+
+    /// A new attempt, in place of one that is under way.
+    func begin(_ name: String) -> Int {
+        let (number, old) = state.withLock { state in
+            state.last += 1
+            let old = state.entries.updateValue(Entry(number: state.last), forKey: name)
+            if state.entries.count > Self.most,
+                let oldest = state.entries.filter({ $0.value.ending != nil }).min(by: {
+                    $0.value.number < $1.value.number
+                })
+            {
+                state.entries[oldest.key] = nil
+            }
+            return (state.last, old)
+        }
+        if var old, old.ending == nil { Self.stop(&old, .failure(LoginDesk.superseded)) }
+        return number
+    }
+
+    /// It waits for its answer now, unless it is over already.
+    func wait(_ name: String, _ number: Int, _ waiting: Waiting) {
+        let isOver = state.withLock { state in
+            guard state.entries[name]?.number == number, state.entries[name]?.ending == nil else { return true }
+            state.entries[name]?.waiting = waiting
+            return false
+        }
+        if isOver { Self.stop(waiting) }
+    }
+
+    /// What ends with it.
+    func run(_ name: String, _ number: Int, _ task: Task<Void, Never>) {
+        let isOver = state.withLock { state in
+            guard state.entries[name]?.number == number, state.entries[name]?.ending == nil else { return true }
+            state.entries[name]?.task = task
+            return false
+        }
+        if isOver { task.cancel() }
+    }
+
+    /// Takes the answer to the attempt that waits for one, once.
+    ///
+    /// - Parameters:
+    ///   - isGuess: somebody may have brought the wrong one: a wrong state is thrown, and the attempt goes on.
+    ///   - number: only for this one.
+    func judge(
+        _ name: String, _ answer: String, isGuess: Bool, _ number: Int? = nil
+    ) throws(OAuthFailure) -> (number: Int, request: Result<TokenRequest, OAuthFailure>) {
+        let (found, waiting) = state.withLock { state -> (Int, Waiting?) in
+            guard let entry = state.entries[name], number == nil || entry.number == number else { return (0, nil) }
+            return (entry.number, entry.waiting)
+        }
+        guard let waiting else { throw Self.nobody(name) }
+        let request: Result<TokenRequest, OAuthFailure>
+        do throws(OAuthFailure) {
+            request = .success(try waiting.attempt.take(answer, keys: waiting.keys))
+        } catch {
+            if isGuess, error.reason == "state_mismatch" { throw error }
+            request = .failure(error)
+        }
+        let isFirst = state.withLock { state in
+            guard state.entries[name]?.number == found else { return false }
+            return state.entries[name]?.release() != nil
+        }
+        guard isFirst else { throw Self.nobody(name) }
+        Self.stop(waiting)
+        return (found, request)
+    }
+
+    func end(_ name: String, _ number: Int, _ ending: LoginDesk.Ending) {
+        let entry = state.withLock { state -> Entry? in
+            guard let entry = state.entries[name], entry.number == number, entry.ending == nil else { return nil }
+            state.entries[name] = Entry(number: number, ending: ending)
+            return entry
+        }
+        if var entry { Self.stop(&entry, ending) }
+    }
+
+    func isUnderWay(_ name: String) -> Bool { state.withLock { $0.entries[name].map { $0.ending == nil } ?? false } }
+
+    func number(of name: String) -> Int? { state.withLock { $0.entries[name]?.number } }
+
+    /// Waits for the end; nil if there is no such attempt, or if the task is cancelled, or the alarm rings, before that.
+    func ending(
+        of name: String, _ number: Int?, alarm: ((@escaping @Sendable () -> Void) -> Postponed)? = nil
+    ) async -> LoginDesk.Ending? {
+        let id = state.withLock { state in
+            state.last += 1
+            return state.last
+        }
+        let ringing = alarm?({ [weak self] in self?.wake(name, id) })
+        defer {
+            ringing?.cancel()
+            state.withLock { _ = $0.early.remove(id) }
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let now = state.withLock { state -> LoginDesk.Ending?? in
+                    guard let entry = state.entries[name], number == nil || entry.number == number else {
+                        return .some(nil)
+                    }
+                    if let ending = entry.ending { return ending }
+                    if Task.isCancelled || state.early.contains(id) { return .some(nil) }
+                    state.entries[name]?.waiters[id] = continuation
+                    return nil
+                }
+                if let now { continuation.resume(returning: now) }
+            }
+        } onCancel: {
+            wake(name, id)
+        }
+    }
+
+    private func wake(_ name: String, _ id: Int) {
+        let waiter = state.withLock { state in
+            let waiter = state.entries[name]?.waiters.removeValue(forKey: id)
+            if waiter == nil { state.early.insert(id) }
+            return waiter
+        }
+        waiter?.resume(returning: nil)
+    }
+
+    private static func stop(_ entry: inout Entry, _ ending: LoginDesk.Ending) {
+        if let waiting = entry.release() { stop(waiting) }
+        entry.task?.cancel()
+        for waiter in entry.waiters.values { waiter.resume(returning: ending) }
+    }
+
+    private static func stop(_ waiting: Waiting) {
+        waiting.alarm.cancel()
+        waiting.listener?.close()
+    }
+
+    private static func nobody(_ name: String) -> OAuthFailure {
+        OAuthFailure(
+            .needsLogin, "state_mismatch", "no login of \(name) waits for this answer: it came already, or begin again")
+    }
+}

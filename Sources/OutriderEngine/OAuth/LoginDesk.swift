@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+import OutriderTransport
+
+/// Where people log in: one attempt per credential, from its beginning to its end; a newer one takes its place.
+///
+/// An attempt belongs to nobody's connection: who begins it may leave, and somebody else bring its answer.
+package final class LoginDesk: Sendable {
+    /// How an attempt ended.
+    package typealias Ending = Result<CredentialSnapshot, OAuthFailure>
+    /// Where the answer of the server comes in.
+    package enum Redirect: Sendable {
+        /// A listener of our own.
+        case loopback(LoopbackWishes)
+        /// Somebody brings it with `callback`.
+        case given(String)
+    }
+
+    /// What a browser needs to know.
+    package struct Begun: Sendable {
+        package var url: String
+        package var redirect: String
+        package var state: String
+        /// Seconds for which the answer is waited for.
+        package var seconds: Double
+    }
+
+    /// Seconds for which an answer is waited for.
+    package static let patience = 300.0
+
+    private let engine: Engine
+    private let documents: ServerDocuments
+    private let attempts = LoginAttempts()
+
+    package init(_ engine: Engine, _ documents: ServerDocuments) {
+        self.engine = engine
+        self.documents = documents
+    }
+
+    // MARK: authorization codes
+
+    /// Begins to log in by a browser. An attempt of the same credential that is under way ends.
+    package func login(
+        _ credential: SharedCredential, _ redirect: Redirect, _ wishes: LoginAttempt.Wishes, random: [UInt8]
+    ) async throws(OAuthFailure) -> Begun {
+        let spec = credential.snapshot.spec
+        guard spec.grant == .authorizationCode else { throw Self.wrongGrant(spec, "authorizationCode", spec.grant) }
+        let metadata = try await metadata(spec)
+        let number = attempts.begin(spec.name)
+        do {
+            let listener: LoopbackListener?
+            let address: String
+            switch redirect {
+            case .given(let uri): (listener, address) = (nil, uri)
+            case .loopback(let wishes):
+                let opened = try await engine.listen(wishes) { [weak self] query in
+                    self?.arrived("?\(query)", credential, number)
+                }
+                (listener, address) = (opened, opened.address)
+            }
+            let attempt = try LoginAttempt(
+                spec, redirect: address, wishes: wishes, mustNameIssuer: metadata?.namesIssuer ?? false, random: random)
+            let keys = try await keys(spec, attempt, metadata)
+            let alarm = engine.later(seconds: Self.patience) { [weak self] in
+                self?.end(credential, number, .failure(Self.late))
+            }
+            attempts.wait(spec.name, number, .init(attempt: attempt, keys: keys, listener: listener, alarm: alarm))
+            return Begun(
+                url: attempt.url, redirect: attempt.redirect, state: attempt.state.exposed, seconds: Self.patience)
+        } catch {
+            end(credential, number, .failure(error))
+            throw error
+        }
+    }
+
+    /// The answer that somebody brings. Waits until it has been redeemed; a caller who leaves changes nothing.
+    ///
+    /// One whose state does not fit is refused, and the attempt goes on.
+    package func callback(_ credential: SharedCredential, _ answer: String) async throws(OAuthFailure)
+        -> CredentialSnapshot
+    {
+        let (number, request) = try attempts.judge(credential.name, answer, isGuess: true)
+        switch request {
+        case .success(let request): redeem(request, credential, number)
+        case .failure(let failure): end(credential, number, .failure(failure))
+        }
+        guard let ending = await attempts.ending(of: credential.name, number) else { throw Self.left }
+        return try ending.get()
+    }
+
+    /// A browser came back to the listener.
+    private func arrived(_ query: String, _ credential: SharedCredential, _ number: Int) {
+        guard let (_, request) = try? attempts.judge(credential.name, query, isGuess: false, number) else { return }
+        switch request {
+        case .success(let request): redeem(request, credential, number)
+        case .failure(let failure): end(credential, number, .failure(failure))
+        }
+    }
+
+    private func redeem(_ request: TokenRequest, _ credential: SharedCredential, _ number: Int) {
+        Task.detached { [self] in
+            do throws(OAuthFailure) {
+                end(credential, number, .success(try await obtain(request, credential)))
+            } catch {
+                end(credential, number, .failure(error))
+            }
+        }
+    }
+
+    // MARK: devices
+
+    /// Begins to log in on another device, and asks the server until somebody has approved it there.
+    package func device(
+        _ credential: SharedCredential, scope: [String]?
+    ) async throws(OAuthFailure) -> DeviceAuthorization {
+        let spec = credential.snapshot.spec
+        guard spec.grant == .device else { throw Self.wrongGrant(spec, "device", spec.grant) }
+        guard spec.endpoints.device != nil else {
+            throw OAuthFailure(
+                .config, "no_device_endpoint",
+                "\(spec.name) has no deviceUrl: create it with one, or with an issuer that has one")
+        }
+        let answer = try DeviceAuthorization(answer: try await vault().authorizeDevice(spec.name, scope: scope))
+        let number = attempts.begin(spec.name)
+        let task = Task.detached { [self] in await poll(answer, credential, number) }
+        attempts.run(spec.name, number, task)
+        return answer
+    }
+
+    private func poll(_ answer: DeviceAuthorization, _ credential: SharedCredential, _ number: Int) async {
+        var machine = DeviceMachine(answer, now: Clocks.now.boot)
+        var action = machine.begin(now: Clocks.now.boot)
+        while !Task.isCancelled {
+            switch action {
+            case .poll(let time):
+                guard await Self.sleep(until: time) else { return }
+                do throws(OAuthFailure) {
+                    let snapshot = try await obtain(.deviceCode(answer.deviceCode), credential)
+                    return end(credential, number, .success(snapshot))
+                } catch {
+                    action = machine.failed(error, now: Clocks.now.boot)
+                }
+            case .expire(let time):
+                guard await Self.sleep(until: time) else { return }
+                return end(credential, number, .failure(DeviceMachine.expired))
+            case .end(let failure): return end(credential, number, .failure(failure))
+            }
+        }
+    }
+
+    /// False if there is nothing more to wait for. By the clock that counts sleep.
+    private static func sleep(until time: Double) async -> Bool {
+        let seconds = min(max(0, time - Clocks.now.boot), 86_400)
+        do {
+            try await Task.sleep(for: .seconds(seconds), clock: .continuous)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    // MARK: tokens
+
+    /// Revokes the tokens where the server can, and forgets them in any case; throws what the server said.
+    package func logout(_ credential: SharedCredential) async throws(OAuthFailure) {
+        cancel(credential)
+        defer { credential.clear(because: .changed) }
+        try await vault().erase(credential.name, spec: false, revoke: true)
+        guard credential.snapshot.spec.endpoints.revocation != nil else {
+            throw OAuthFailure(
+                .config, "no_revocation_endpoint", "the server has no place to revoke them: they end when they expire")
+        }
+    }
+
+    /// What the server says of the access token.
+    package func introspect(_ credential: SharedCredential) async throws(OAuthFailure) -> IntrospectionAnswer {
+        guard credential.snapshot.spec.endpoints.introspection != nil else {
+            throw OAuthFailure(
+                .config, "no_introspection_endpoint",
+                "\(credential.name) has no introspectionUrl: create it with one, or with an issuer that has one")
+        }
+        return try IntrospectionAnswer(try await vault().introspect(credential.name))
+    }
+
+    // MARK: ends
+
+    /// How the attempt that is under way, or the last one, ended; nil if there is none, or none within the time.
+    package func ending(of name: String, within seconds: Double?) async -> Ending? {
+        await attempts.ending(
+            of: name, nil,
+            alarm: seconds.map { seconds in
+                { work in self.engine.later(seconds: seconds, work) }
+            })
+    }
+
+    /// Whether somebody is about to log in.
+    package func isUnderWay(_ name: String) -> Bool { attempts.isUnderWay(name) }
+
+    /// Gives an attempt up, as when its credential is deleted.
+    package func cancel(_ credential: SharedCredential) {
+        guard let number = attempts.number(of: credential.name) else { return }
+        end(credential, number, .failure(Self.superseded))
+    }
+
+    private func end(_ credential: SharedCredential, _ number: Int, _ ending: Ending) {
+        attempts.end(credential.name, number, ending)
+    }
+
+    private func obtain(
+        _ request: TokenRequest, _ credential: SharedCredential
+    ) async throws(OAuthFailure) -> CredentialSnapshot {
+        let snapshot = try await vault().obtain(request, for: credential.name, newerThan: nil)
+        credential.take(snapshot)
+        return snapshot
+    }
+
+    private func vault() throws(OAuthFailure) -> any CredentialVault {
+        if let vault = engine.credentials.vault { return vault }
+        throw OAuthFailure(.store, "no_store", "this service keeps no credentials")
+    }
+
+    // MARK: what the server publishes
+
+    private func metadata(_ spec: CredentialSpec) async throws(OAuthFailure) -> ServerMetadata? {
+        guard let issuer = spec.issuer else { return nil }
+        return try await documents.metadata(of: issuer).metadata
+    }
+
+    private func keys(
+        _ spec: CredentialSpec, _ attempt: LoginAttempt, _ metadata: ServerMetadata?
+    ) async throws(OAuthFailure) -> String? {
+        if attempt.nonce == nil { return nil }
+        guard spec.issuer != nil, let place = metadata?.endpoints.keys ?? spec.endpoints.keys else {
+            throw OAuthFailure(
+                .config, "no_keys",
+                "an ID token (scope openid) can be checked only for an issuer that publishes its keys")
+        }
+        return try await documents.keys(at: place)
+    }
+
+    private static func wrongGrant(
+        _ spec: CredentialSpec, _ wanted: String, _ grant: CredentialSpec.Grant
+    ) -> OAuthFailure {
+        OAuthFailure(.config, "wrong_grant", "the grant of \(spec.name) is \(grant.rawValue), not \(wanted)")
+    }
+
+    private static let late = OAuthFailure(
+        .needsLogin, "login_timed_out", "nobody came back from the login within \(Int(patience)) s: log in again")
+    private static let left = OAuthFailure(.temporary, "cancelled", "the call was cancelled; the login goes on")
+    static let superseded = OAuthFailure(.needsLogin, "login_superseded", "another login took the place of this one")
+}

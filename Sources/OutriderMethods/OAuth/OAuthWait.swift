@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Waits for the end of a login.
+struct OAuthWait: Method {
+    static let name = "oauth.wait"
+
+    struct Params: JSONDecodable {
+        var credential: CredentialName
+        /// Seconds; as long as the login may take, if absent.
+        var timeout: Double?
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let credential: CredentialName? = try fields.optional("credential")
+            timeout = try fields.number("timeout", in: 0...86400)
+            try fields.finish()
+            self.credential = try JSONFields.need("credential", credential)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var info: CredentialInfoShape
+        var isPending: Bool
+        var failure: OAuthFailure?
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("ok", !isPending && failure == nil)
+                writer.member("pending", isPending)
+                writer.member("credential", info)
+                writer.member("error", failure.map(OAuthFailureShape.init))
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let credential = try await params.credential.resolved(call)
+        let logins = call.scope.service.logins
+        let ending = await logins.ending(of: credential.name, within: params.timeout)
+        try Task.checkCancellation()
+        let info = CredentialInfoShape(credential.snapshot)
+        guard let ending else {
+            return Result(info: info, isPending: logins.isUnderWay(credential.name), failure: nil)
+        }
+        guard case .failure(let failure) = ending else { return Result(info: info, isPending: false, failure: nil) }
+        return Result(info: info, isPending: false, failure: failure)
+    }
+}

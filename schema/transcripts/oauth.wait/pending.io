@@ -1,0 +1,10 @@
+>> {"jsonrpc":"2.0","id":1,"method":"oauth.create","params":{"name":"transcript-wait","grant":"authorizationCode","clientId":"cli","tokenUrl":"http://127.0.0.1:1/token","authorizationUrl":"http://127.0.0.1:1/authorize","deviceUrl":"http://127.0.0.1:1/device","introspectionUrl":"http://127.0.0.1:1/introspect"}}
+<< {"jsonrpc":"2.0","id":1,"result":{"credential":"transcript-wait"}}
+>> {"jsonrpc":"2.0","id":2,"method":"oauth.wait","params":{"credential":"transcript-wait"}}
+<< {"jsonrpc":"2.0","id":2,"result":{"ok":true,"pending":false,"credential":{"credential":"transcript-wait","state":"empty","...":"<any>"}}}
+>> {"jsonrpc":"2.0","id":3,"method":"oauth.login","params":{"credential":"transcript-wait"}}
+<< {"jsonrpc":"2.0","id":3,"result":{"url":"<any>","redirect":"<any>","state":"<any>","expiresIn":300.0}}
+>> {"jsonrpc":"2.0","id":4,"method":"oauth.wait","params":{"credential":"transcript-wait","timeout":0}}
+<< {"jsonrpc":"2.0","id":4,"result":{"ok":false,"pending":true,"credential":{"credential":"transcript-wait","state":"empty","...":"<any>"}}}
+>> {"jsonrpc":"2.0","id":5,"method":"oauth.delete","params":{"credential":"transcript-wait"}}
+<< {"jsonrpc":"2.0","id":5,"result":{}}
