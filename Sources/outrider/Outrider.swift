@@ -34,6 +34,8 @@ struct Outrider: AsyncParsableCommand {
             ServeCommand.self, CallCommand.self, GetCommand.self, DownloadCommand.self, GetSocketCommand.self,
             RouteCommand.self, DescribeCommand.self, SSECommand.self, StatsCommand.self, CredentialsCommand.self,
             KeeperCommand.self,
+            LoginCommand.self, LogoutCommand.self, TokenCommand.self, GitCredentialCommand.self,
+            DockerCredentialCommand.self,
         ])
 
     static func main() async {

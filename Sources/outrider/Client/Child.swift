@@ -58,7 +58,7 @@ struct Child {
 
     /// What we inherited beyond standard input, output and error is not passed on: a service that lives for days would
     /// keep it open for as long.
-    private static func keepInheritedFiles() {
+    static func keepInheritedFiles() {
         guard let directory = opendir("/proc/self/fd") else { return }
         defer { closedir(directory) }
         while let entry = readdir(directory) {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// Calls about credentials, whose failures are sentences for people.
+extension ServiceClient {
+    /// The result. An error of the call ends the command: with 11 where a credential, a server or a person is at fault,
+    /// else with 1.
+    mutating func result(
+        _ method: String, _ params: JSONObject, within seconds: Double = 60
+    ) throws(CommandFailure) -> JSONObject {
+        let reply = try call(method, JSONText(written: JSONWriter.bytes(of: params)), by: Deadline(after: seconds))
+        let answer = try reply.parsed().object ?? [:]
+        guard reply.error != nil else { return answer }
+        throw CommandFailure(
+            code: answer["data"]?.object?["failure"] == nil ? CommandFailure.Status.error.rawValue : Self.unauthorized,
+            answer["message"]?.string ?? "\(method) failed")
+    }
+
+    /// The exit status where there is no token, as for failures of authentication in `outrider call`.
+    static var unauthorized: Int32 { 11 }
+
+    /// The access token of a credential: its text, its type and when it ends (RFC 3339).
+    mutating func token(
+        of name: String, minValidity: Double?
+    ) throws(CommandFailure) -> (token: String, type: String, expires: String?) {
+        var params: JSONObject = ["credential": .string(name)]
+        if let minValidity { params["minValidity"] = .real(minValidity) }
+        let answer = try result("oauth.token", params)
+        guard let token = answer["accessToken"]?.string else {
+            throw CommandFailure(.brokeProtocol, "the answer to oauth.token holds no token")
+        }
+        return (token, answer["tokenType"]?.string ?? "Bearer", answer["expiresAt"]?.string)
+    }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderJSON
+
+/// Logs in to a credential, and makes it first if it is described.
+struct LoginCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "login",
+        abstract: "Logs in with OAuth 2, by a browser or another device.",
+        discussion: """
+            Make a credential, and log in:
+              outrider login work --issuer https://login.example --client-id abc --origin https://api.example
+              outrider login tv --device --issuer https://login.example --client-id abc
+
+            Log in again:
+              outrider login work
+
+            The address to open goes to standard output, and all else to standard error; --open opens it. If the browser is
+            on another machine, say --paste: it ends on a page that cannot be found, whose address you paste here. Tokens are
+            kept by the service, and in your store if that has a key (`outrider credentials`).
+
+            Exit status: 0 logged in; 1 to 6 as `outrider call`; 11 the login did not succeed.
+            """)
+
+    @Argument(help: "The credential.")
+    var name: String
+
+    @Option(name: .long, help: "Make it: the authorization server, whose metadata say the rest.")
+    var issuer: String?
+
+    @Option(name: .customLong("client-id"), help: "With --issuer: who we are to the server.")
+    var clientID: String?
+
+    @Option(
+        name: .customLong("client-secret-file"), help: "With --issuer: a file with the client's secret.",
+        completion: .file())
+    var clientSecretFile: String?
+
+    @Option(name: .long, help: "What to ask for, separated by spaces.")
+    var scope: String?
+
+    @Option(
+        name: .long, help: "With --issuer: where the token may be sent, such as https://api.example; may be repeated.")
+    var origin: [String] = []
+
+    @Option(name: .long, help: "With --issuer: what the token is for (RFC 8707); may be repeated.")
+    var resource: [String] = []
+
+    @Flag(name: .long, help: "With --issuer: keep it only as long as the service runs.")
+    var memory = false
+
+    @Flag(name: .long, help: "Log in on another device.")
+    var device = false
+
+    @Flag(name: .long, help: "Open a browser.")
+    var open = false
+
+    @Flag(name: .long, help: "Read the address that the browser ends at from standard input.")
+    var paste = false
+
+    @Option(name: .long, help: "The redirect URI that the server knows, such as http://localhost:8400/callback.")
+    var redirect: String?
+
+    @Option(name: .long, help: "Seconds to wait.")
+    var timeout: Double = 1800
+
+    @OptionGroup var service: ServiceOptions
+
+    func validate() throws {
+        if !(timeout > 0 && timeout <= 86400) { throw ValidationError("--timeout must be up to 86400 seconds") }
+        if (issuer == nil) != (clientID == nil) { throw ValidationError("--issuer and --client-id go together") }
+        if issuer == nil, clientSecretFile != nil || !origin.isEmpty || !resource.isEmpty || memory {
+            throw ValidationError("--client-secret-file, --origin, --resource and --memory go with --issuer")
+        }
+        if device, paste || redirect != nil { throw ValidationError("--device needs no --paste and no --redirect") }
+    }
+
+    func run() throws {
+        var service = try service.connect(orPrivate: true)
+        if let issuer, let clientID { _ = try service.client.result("oauth.create", try spec(issuer, clientID)) }
+        let isDevice = try device || grant(&service.client) == "device"
+        try isDevice ? showDevice(&service.client) : showURL(&service.client)
+        let end = try service.client.result(
+            "oauth.wait", ["credential": .string(name), "timeout": .real(timeout)], within: timeout + 10)
+        if end["pending"] == .bool(true) { throw CommandFailure(.timedOut, "nobody logged in within \(timeout) s") }
+        if let failure = end["error"]?.object {
+            throw CommandFailure(
+                code: ServiceClient.unauthorized, failure["message"]?.string ?? "the login did not succeed")
+        }
+        StandardError.write("logged in as \(name)\n")
+    }
+
+    private func grant(_ client: inout ServiceClient) throws(CommandFailure) -> String? {
+        try client.result("oauth.get", ["credential": .string(name)])["grant"]?.string
+    }
+
+    private func spec(_ issuer: String, _ clientID: String) throws(CommandFailure) -> JSONObject {
+        var spec: JSONObject = [
+            "name": .string(name), "issuer": .string(issuer), "clientId": .string(clientID),
+            "grant": .string(device ? "device" : "authorizationCode"),
+            "persist": .string(memory ? "memory" : "disk"),
+        ]
+        if let clientSecretFile { spec["clientSecret"] = .string(try SecretFile.read(clientSecretFile)) }
+        if let scope { spec["scope"] = .array(Self.words(scope)) }
+        if !origin.isEmpty { spec["origins"] = .array(origin.map { .string($0) }) }
+        if !resource.isEmpty { spec["resources"] = .array(resource.map { .string($0) }) }
+        return spec
+    }
+
+    private static func words(_ text: String) -> [JSONValue] { text.split(separator: " ").map { .string(String($0)) } }
+
+    private func showURL(_ client: inout ServiceClient) throws(CommandFailure) {
+        var params: JSONObject = ["credential": .string(name)]
+        if let scope { params["scope"] = .array(Self.words(scope)) }
+        if paste {
+            params["redirect"] = .string(redirect ?? "http://127.0.0.1:1/callback")
+        } else if let redirect {
+            params["listen"] = .object(try Self.listen(redirect))
+        }
+        let begun = try client.result("oauth.login", params)
+        let url = begun["url"]?.string ?? ""
+        StandardError.write("Open this address in a browser:\n")
+        try StandardOutput.line(url.utf8)
+        if open, !Browser.open(url) { StandardError.write("outrider: no browser could be started\n") }
+        guard paste else { return }
+        StandardError.write("Then paste the address that it ends at:\n")
+        guard let line = readLine(), !line.isEmpty else {
+            throw CommandFailure(.usage, "standard input holds no address")
+        }
+        _ = try client.result("oauth.callback", ["credential": .string(name), "url": .string(line)])
+    }
+
+    /// Of a redirect URI on this machine.
+    private static func listen(_ redirect: String) throws(CommandFailure) -> JSONObject {
+        guard redirect.hasPrefix("http://"), let slash = redirect.dropFirst(7).firstIndex(of: "/") else {
+            throw CommandFailure(
+                .usage, "--redirect must be an address of this machine with a path, or go with --paste")
+        }
+        let authority = redirect.dropFirst(7)[..<slash].split(separator: ":", omittingEmptySubsequences: false)
+        var listen: JSONObject = ["host": .string(String(authority[0])), "path": .string(String(redirect[slash...]))]
+        if authority.count > 1 {
+            guard let port = Int64(authority[1]) else { throw CommandFailure(.usage, "--redirect has no usable port") }
+            listen["port"] = .integer(port)
+        }
+        return listen
+    }
+
+    private func showDevice(_ client: inout ServiceClient) throws(CommandFailure) {
+        var params: JSONObject = ["credential": .string(name)]
+        if let scope { params["scope"] = .array(Self.words(scope)) }
+        let answer = try client.result("oauth.device", params)
+        let place = answer["verificationUri"]?.string ?? ""
+        let whole = answer["verificationUriComplete"]?.string
+        StandardError.write("On any device, open \(place) and enter the code \(answer["userCode"]?.string ?? ""):\n")
+        try StandardOutput.line((whole ?? place).utf8)
+        if open, !Browser.open(whole ?? place) { StandardError.write("outrider: no browser could be started\n") }
+    }
+}
+
+/// Logs out.
+struct LogoutCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "logout",
+        abstract: "Revokes the tokens of a credential, and forgets them.",
+        discussion: """
+              outrider logout work
+              outrider logout work --forget
+
+            The tokens are forgotten even if the server does not answer; that is said, and the exit status is 11.
+            """)
+
+    @Argument(help: "The credential.")
+    var name: String
+
+    @Flag(name: .long, help: "Forget the credential itself, too.")
+    var forget = false
+
+    @OptionGroup var service: ServiceOptions
+
+    func run() throws {
+        var service = try service.connect(orPrivate: true)
+        let answer = try service.client.result("oauth.revoke", ["credential": .string(name)])
+        if forget { _ = try service.client.result("oauth.delete", ["credential": .string(name)]) }
+        guard let error = answer["error"]?.object else { return }
+        let why = error["message"]?.string ?? "the server did not revoke them"
+        throw CommandFailure(code: ServiceClient.unauthorized, "the tokens are forgotten here, but not revoked: \(why)")
+    }
+}
+
+/// A short secret in a file.
+enum SecretFile {
+    /// Without the line feed at its end.
+    static func read(_ path: String) throws(CommandFailure) -> String {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw CommandFailure(.usage, "cannot read \(path): \(systemError(errno))") }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        while let piece = try FileBytes.read(file) {
+            bytes += piece
+            if bytes.count > 65536 { throw CommandFailure(.usage, "\(path) is too long for a secret") }
+        }
+        while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
+        guard !bytes.isEmpty, let text = String(validating: bytes, as: UTF8.self) else {
+            throw CommandFailure(.usage, "\(path) holds no text")
+        }
+        return text
+    }
+}
