@@ -85,6 +85,9 @@ if TYPE_CHECKING:
     from ._exceptions import ValidationError as ValidationError
     from ._models import Event as Event
     from ._models import Headers as Headers
+    from ._login import DeviceLogin as DeviceLogin
+    from ._login import Login as Login
+    from ._login import LoginFailed as LoginFailed
     from ._oauth import AccessToken as AccessToken
     from ._oauth import Credential as Credential
     from ._oauth import LoggedOut as LoggedOut
@@ -104,6 +107,7 @@ _WHERE = {
     "_client": "Client",
     "_sessions": "Session",
     "_async_sessions": "AsyncSession",
+    "_login": "DeviceLogin Login LoginFailed",
     "_oauth": "AccessToken Credential LoggedOut",
     "_async_oauth": "AsyncCredential",
     "_event_source": "EventSource ServerSentEvent",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 
+from ._login import AsyncLoginCalls
 from ._oauth import AccessToken, Asked, LoggedOut, Named, Refreshers, creation, refreshed, settings, wish
 
 TYPE_CHECKING = False
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ._async_client import AsyncClient
 
 
-class AsyncCredential(Named):
+class AsyncCredential(Named, AsyncLoginCalls):
     """As :class:`outrider.Credential`, for :class:`~outrider.AsyncClient`."""
 
     def __init__(self, client: AsyncClient, name: str) -> None:
@@ -65,6 +66,11 @@ class AsyncCredentials:
     async def list(self) -> list[dict[str, Any]]:
         """All credentials, in the words of ``oauth.list``."""
         found: list[dict[str, Any]] = (await self._client.invoke("oauth.list", {}))["credentials"]
+        return found
+
+    async def discover(self, issuer: str) -> dict[str, Any]:
+        """What an authorization server says of itself, in the words of RFC 8414."""
+        found: dict[str, Any] = (await self._client.invoke("oauth.discover", {"issuer": issuer}))["metadata"]
         return found
 
     async def refresher(self, function: Callable[[Asked], Any], name: str | None = None, **given: Any) -> AsyncCredential:

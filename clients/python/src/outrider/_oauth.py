@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from itertools import count
 
+from ._login import LoginCalls
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -176,7 +178,7 @@ class Named:
 # The blocking client
 
 
-class Credential(Named):
+class Credential(Named, LoginCalls):
     """A credential that the service keeps::
 
         work = client.oauth.create("work", token_url="https://login.example.com/token", client_id="app",
@@ -233,6 +235,11 @@ class Credentials:
     def list(self) -> list[dict[str, Any]]:
         """All credentials, in the words of ``oauth.list``."""
         found: list[dict[str, Any]] = self._client.invoke("oauth.list", {})["credentials"]
+        return found
+
+    def discover(self, issuer: str) -> dict[str, Any]:
+        """What an authorization server says of itself, in the words of RFC 8414."""
+        found: dict[str, Any] = self._client.invoke("oauth.discover", {"issuer": issuer})["metadata"]
         return found
 
     def refresher(self, name: str | None = None, **given: Any) -> Callable[[Callable[[Asked], Any]], Credential]:

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Logging in at authorization servers that nobody here wrote, from Python, from a shell, and over plain JSON-RPC."""
+
+import asyncio
+import base64
+import json
+import sys
+
+import contract
+import providers
+import pytest
+from asking import result
+from shell import outrider
+
+sys.path.insert(0, str(contract.ROOT / "clients/python/src"))
+
+import outrider as library  # noqa: E402
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture(scope="module")
+def glewlwyd():
+    with providers.glewlwyd() as provider:
+        yield provider
+
+
+@pytest.fixture(scope="module")
+def mock():
+    with providers.oidc_mock() as provider:
+        yield provider
+
+
+@pytest.fixture(autouse=True)
+def own_store(monkeypatch, tmp_path):
+    """No credential of this user is read or written."""
+    monkeypatch.setenv("OUTRIDER_CREDENTIALS", str(tmp_path / "credentials"))
+
+
+@pytest.fixture
+def client(listening):
+    with library.Client(socket=listening) as client:
+        yield client
+
+
+def create(client, provider, grant="authorizationCode", **more):
+    given = {"issuer": provider.issuer, "client_id": provider.client, "client_secret": provider.secret,
+             "scope": provider.scope, **more}
+    return client.oauth.create("work", grant=grant, **given)
+
+
+def claims(token):
+    """What stands in it; of others' clients this server tells nobody whether a token is good."""
+    part = token.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+
+
+@pytest.mark.parametrize("proof", ["basic", "body"])
+def test_a_confidential_client_logs_in_refreshes_and_logs_out(client, glewlwyd, proof):
+    """Codes with PKCE, rotation of refresh tokens, revocation and introspection."""
+    work = create(client, glewlwyd, client_auth=proof)
+    login = work.login(redirect=glewlwyd.redirect)
+    assert work.callback(glewlwyd.approve(login.url))["state"] == "ready"
+    first = work.token()
+    assert glewlwyd.is_active(str(first)) and work.introspect()["active"] is True
+    for _ in range(3):
+        work.refresh()
+    last = work.token()
+    assert last != first and glewlwyd.is_active(str(last))
+    assert work.logout() == {"revoked": True}
+    assert not glewlwyd.is_active(str(last))
+    with pytest.raises(library.TokenError):
+        work.token()
+
+
+def test_a_public_client_logs_in(client, glewlwyd):
+    work = create(client, glewlwyd, client_id=glewlwyd.public, client_secret=None)
+    login = work.login(redirect=glewlwyd.redirect)
+    work.callback(glewlwyd.approve(login.url))
+    first = work.token()
+    assert claims(first)["client_id"] == glewlwyd.public and claims(first)["scope"] == "read"
+    work.refresh()
+    assert work.token() != first
+
+
+def test_a_code_with_another_clients_challenge_is_worth_nothing(client, glewlwyd):
+    """The code of one attempt does not fit the verifier of the next."""
+    work = create(client, glewlwyd)
+    old = glewlwyd.approve(work.login(redirect=glewlwyd.redirect).url)
+    new = work.login(redirect=glewlwyd.redirect)
+    state = old.partition("state=")[2].partition("&")[0]
+    with pytest.raises(library.TokenError) as raised:
+        work.callback(old.replace(state, new.state))
+    assert raised.value.data["failure"]["data"]["oauth"]["kind"] in ("needsLogin", "config")
+
+
+def test_an_id_token_of_a_server_is_believed(client, mock):
+    """OpenID Connect: a nonce, the server's own keys, its own signature."""
+    work = create(client, mock)
+    login = work.login(redirect=mock.redirect)
+    assert work.callback(mock.approve(login.url))["state"] == "ready"
+    assert work.token()
+    work.refresh()
+
+
+def test_a_device_is_approved(client, glewlwyd):
+    work = create(client, glewlwyd, grant="device", client_id=glewlwyd.public, client_secret=None)
+    shown = work.device()
+    assert shown.verification_uri.startswith(glewlwyd.base)
+    glewlwyd.approve_device(shown.user_code)
+    assert work.wait(30)["state"] == "ready"
+    assert claims(work.token())["client_id"] == glewlwyd.public
+
+
+def test_client_credentials_need_nobody(client, glewlwyd):
+    work = create(client, glewlwyd, grant="clientCredentials")
+    assert glewlwyd.is_active(str(work.token()))
+
+
+def test_discovery_finds_what_they_publish(client, glewlwyd, mock):
+    for provider in (glewlwyd, mock):
+        assert client.oauth.discover(provider.issuer)["token_endpoint"].startswith(provider.base)
+
+
+def test_the_awaiting_client_does_the_same(listening, glewlwyd):
+    async def main():
+        async with library.AsyncClient(socket=listening) as client:
+            work = await client.oauth.create(
+                "work", grant="authorizationCode", issuer=glewlwyd.issuer, client_id=glewlwyd.client,
+                client_secret=glewlwyd.secret, scope=glewlwyd.scope)
+            login = await work.login(redirect=glewlwyd.redirect)
+            await work.callback(glewlwyd.approve(login.url))
+            token = await work.token()
+            assert glewlwyd.is_active(str(token)) and (await work.introspect())["active"]
+            assert (await work.wait(1))["state"] == "ready"
+            assert (await work.logout())["revoked"]
+            assert (await client.oauth.discover(glewlwyd.issuer))["issuer"] == glewlwyd.issuer
+            work = await client.oauth.create(
+                "tv", grant="device", issuer=glewlwyd.issuer, client_id=glewlwyd.public, scope=glewlwyd.scope)
+            shown = await work.device()
+            glewlwyd.approve_device(shown.user_code)
+            assert (await work.wait(30))["state"] == "ready"
+
+    asyncio.run(main())
+
+
+def test_a_login_that_fails_raises_what_went_wrong(client, glewlwyd):
+    work = create(client, glewlwyd)
+    work.login(redirect=glewlwyd.redirect)
+    with pytest.raises(library.TokenError) as raised:
+        work.callback(glewlwyd.redirect + "?code=x&state=y")
+    assert "state did not match" in str(raised.value)
+    with pytest.raises(TimeoutError):
+        work.wait(0.05)
+
+
+def test_a_shell_takes_part(listening, client, glewlwyd):
+    work = create(client, glewlwyd)
+    work.callback(glewlwyd.approve(work.login(redirect=glewlwyd.redirect).url))
+    done = outrider("token", "--socket", listening, "work")
+    assert done.stdout.decode().strip() == str(work.token())
+    assert outrider("logout", "--socket", listening, "work").returncode == 0
+    assert not glewlwyd.is_active(done.stdout.decode().strip())
+
+
+def test_plain_messages_do_it_too(listening, glewlwyd):
+    """As an editor would."""
+    with contract.Wire(listening) as line:
+        made = {"name": "work", "grant": "authorizationCode", "issuer": glewlwyd.issuer, "clientId": glewlwyd.public,
+                "scope": glewlwyd.scope}
+        result(line.call("oauth.create", made))
+        begun = result(line.call("oauth.login", {"credential": "work", "redirect": glewlwyd.redirect}))
+        waits = line.start("oauth.wait", {"credential": "work"})
+        brings = line.start("oauth.callback", {"credential": "work", "url": glewlwyd.approve(begun["url"])})
+        replies = line.replies([waits, brings])
+        assert result(replies[waits])["ok"] and result(replies[brings])["state"] == "ready"
