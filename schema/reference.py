@@ -69,7 +69,8 @@ def shape(title, node, defaults):
     lines = table(node, title.lower(), defaults)
     for name, cases in node.get("needs", {}).items():
         for value, others in cases.items():
-            lines += ["With `%s` `%s`, %s must be there." % (name, value, " and ".join("`%s`" % one for one in others)), ""]
+            needed = " and ".join("`%s`" % one for one in others)
+            lines += ["With `%s` `%s`, %s must be there." % (name, value, needed), ""]
     if node.get("open"):
         lines += ["%s: any members%s." % (title, " besides" if lines else ""), ""]
     return lines or ["%s: none." % title, ""]

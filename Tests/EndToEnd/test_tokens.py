@@ -109,7 +109,8 @@ def test_origins_are_safe_ones(wire, origin):
       "onRefreshFailure": "reauthorize"}, "/onRefreshFailure"),
     ({"grant": "clientCredentials", "clientId": "x", "tokenUrl": "https://login.example.com/", "clientAuth": "basic"},
      "/clientSecret"),
-    ({"grant": "clientCredentials", "clientId": "x", "tokenUrl": "https://login.example.com/", "timeout": 1}, "/timeout"),
+    ({"grant": "clientCredentials", "clientId": "x", "tokenUrl": "https://login.example.com/", "timeout": 1},
+     "/timeout"),
 ])  # fmt: skip
 def test_what_is_wrong_with_a_credential_is_said(wire, params, pointer):
     error = wire.call("oauth.create", params)["error"]
@@ -251,8 +252,8 @@ def test_nobody_is_asked_again_before_there_are_other_tokens(server, talk):
 def test_tokens_are_cleared(server, talk):
     talk.refresh = Refresher({"error": "logged out", "final": True})
     mine = talk.make(server, token=STALE, onRefreshFailure="clear")
-    causes = [talk.finish(talk.send(server.url("/x"), auth={"oauth": mine}))["error"]["data"]["cause"] for _ in range(2)]
-    assert [cause["code"] for cause in causes] == [1322, 1320] and len(talk.refresh.asked) == 1
+    failed = [talk.finish(talk.send(server.url("/x"), auth={"oauth": mine})) for _ in range(2)]
+    assert [one["error"]["data"]["cause"]["code"] for one in failed] == [1322, 1320] and len(talk.refresh.asked) == 1
 
 
 def test_requests_wait_until_somebody_has_logged_in(server, talk):
@@ -281,7 +282,8 @@ def test_a_name_is_known_to_every_connection(listening, server):
     with contract.Wire(listening) as three:
         left = [one["credential"] for one in result(three.call("oauth.list"))["credentials"]]
         assert "work" in left
-        reply = three.call("oauth.create", {"grant": "callback", "callback": "x", "name": "work", "clientId": "another"})
+        params = {"grant": "callback", "callback": "x", "name": "work", "clientId": "another"}
+        reply = three.call("oauth.create", params)
         assert reply["error"]["code"] == -32018 and "work" in reply["error"]["message"]
 
 
@@ -293,7 +295,8 @@ def test_a_client_that_is_gone_refreshes_nothing(listening, server):
         talk = Talk(two)
         response = talk.finish(talk.send(server.url("/x"), auth={"oauth": "work"}))
         assert response["error"]["data"]["cause"]["code"] == 1322
-        talk.call("oauth.create", {"name": "work", "grant": "callback", "callback": "mine", "origins": [server.url("")]})
+        params = {"name": "work", "grant": "callback", "callback": "mine", "origins": [server.url("")]}
+        talk.call("oauth.create", params)
         assert talk.finish(talk.send(server.url("/x"), auth={"oauth": "work"}))["ok"]
         assert fields(server) == ["Bearer a1"]
 

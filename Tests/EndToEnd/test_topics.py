@@ -125,8 +125,16 @@ def streamed(wire, parts):
     assert whole(wire, stream, key="base64")[1]["end"]
 
 
+def refreshed(wire, parts):
+    answers = iter([{"token": {"accessToken": "a1"}}, {"error": "no network"}])
+    params = {"grant": "callback", "callback": "mine", "events": True}
+    mine = result(wire.call("oauth.create", params))["credential"]
+    for _ in range(2):
+        converse(wire, "oauth.refresh", {"credential": mine}, {"refresh": lambda asked: next(answers)})
+
+
 SCENES = [plain, unbuilt, retried, suspended, adapted, queued, crowded, expecting, stored, owned]
-SCENES += [authenticated, downloaded, streamed]
+SCENES += [authenticated, downloaded, streamed, refreshed]
 # without a network; test_offline.py shows it
 ELSEWHERE = ["request.offline"]
 

@@ -85,7 +85,10 @@ extension Service {
         engine: Engine, log: any LogOutlet = NoLog(), flush: @escaping @Sendable () -> Void = {},
         pool: @escaping @Sendable () async -> PoolCounts
     ) {
-        self.init(engine: engine, monitors: MonitorBoard(engine.monitor, log: log), flush: flush, pool: pool)
+        let monitors = MonitorBoard(engine.monitor, log: log)
+        let credentials = CredentialBoard(monitors)
+        self.init(engine: engine, monitors: monitors, credentials: credentials, flush: flush, pool: pool)
+        engine.credentials.tell(credentials)
         monitors.logChanged()
     }
 }

@@ -75,28 +75,3 @@ struct CredentialInfoShape: JSONEncodable {
 extension CredentialSpec.Grant {
     fileprivate var needsNoRefreshToken: Bool { self == .callback || self == .clientCredentials || self == .jwtBearer }
 }
-
-/// Why there is no token.
-struct OAuthFailureShape: JSONEncodable {
-    private var failure: OAuthFailure
-
-    init(_ failure: OAuthFailure) { self.failure = failure }
-
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("kind", failure.kind.rawValue)
-            writer.member("reason", failure.reason)
-            writer.member("message", failure.message)
-            writer.member("retryAfter", failure.retryAfter)
-        }
-    }
-}
-
-extension ClockPair {
-    /// Its side of the calendar, in the years 1 to 9999.
-    var wallTime: WallTime {
-        let clamped = min(max(wall.isFinite ? wall : 0, -62_135_596_800), 253_402_300_799)
-        // safe: clamped above
-        return WallTime(seconds: Int(clamped.rounded(.down)))
-    }
-}

@@ -119,7 +119,7 @@ struct OAuthCreate: Method {
             record = made
         }
         let refresher = params.callback.map { CallbackRefresher($0, Asker(call)) }
-        if params.hasEvents { call.scope.service.credentials.watch(spec.name, call) }
+        if params.hasEvents { call.scope.service.credentials.watch(spec.name, call.peer, call.scope.owner) }
         do {
             _ = try await asked { () async throws(OAuthFailure) in
                 try await broker.create(spec, params.secrets, access: params.access, refresher: refresher)

@@ -68,7 +68,7 @@ struct OAuthSet: Method {
                 .invalidParams, "refreshToken stays with the client's code",
                 data: ["pointer": .string("/token/refreshToken")])
         }
-        if params.hasEvents { call.scope.service.credentials.watch(credential.name, call) }
+        if params.hasEvents { call.scope.service.credentials.watch(credential.name, call.peer, call.scope.owner) }
         let secrets = CredentialSecrets(refreshToken: params.token?.refresh)
         let changed = spec
         try await asked { () async throws(OAuthFailure) in

@@ -19,7 +19,7 @@ package final class Service: Sendable {
     /// Where people log in.
     let logins: LoginDesk
     /// Who hears of credentials.
-    let credentials: CredentialBoard
+    let credentials: any CredentialWatchers
     /// Closes the connections to servers that lie idle.
     let flush: @Sendable () -> Void
     /// Routers that all connections share.
@@ -28,15 +28,15 @@ package final class Service: Sendable {
     package let pool: @Sendable () async -> PoolCounts
 
     init(
-        engine: Engine, monitors: any ServiceMonitors, flush: @escaping @Sendable () -> Void,
+        engine: Engine, monitors: any ServiceMonitors, credentials: any CredentialWatchers,
+        flush: @escaping @Sendable () -> Void,
         pool: @escaping @Sendable () async -> PoolCounts
     ) {
         self.engine = engine
         documents = ServerDocuments(engine)
         logins = LoginDesk(engine, documents)
         self.monitors = monitors
-        credentials = CredentialBoard(monitors)
-        engine.credentials.tell(credentials)
+        self.credentials = credentials
         self.flush = flush
         self.pool = pool
     }

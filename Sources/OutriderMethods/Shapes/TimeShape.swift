@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderEngine
+import OutriderHTTP
 import OutriderJSON
 
 /// A moment as RFC 3339 text in UTC, with milliseconds.
@@ -38,4 +39,13 @@ struct TimeShape: JSONEncodable {
     }
 
     private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}
+
+extension ClockPair {
+    /// Its side of the calendar, in the years 1 to 9999.
+    var wallTime: WallTime {
+        let clamped = min(max(wall.isFinite ? wall : 0, -62_135_596_800), 253_402_300_799)
+        // safe: clamped above
+        return WallTime(seconds: Int(clamped.rounded(.down)))
+    }
 }

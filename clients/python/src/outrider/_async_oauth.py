@@ -73,7 +73,9 @@ class AsyncCredentials:
         found: dict[str, Any] = (await self._client.invoke("oauth.discover", {"issuer": issuer}))["metadata"]
         return found
 
-    async def refresher(self, function: Callable[[Asked], Any], name: str | None = None, **given: Any) -> AsyncCredential:
+    async def refresher(
+        self, function: Callable[[Asked], Any], name: str | None = None, **given: Any
+    ) -> AsyncCredential:
         """A credential whose tokens a function of this program gets, or a coroutine function; see
         :meth:`outrider._oauth.Credentials.refresher`."""
         self._client.on_callback("callback.refresh", self._answer)

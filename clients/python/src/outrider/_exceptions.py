@@ -131,16 +131,12 @@ class CallCancelled(CallError):
 
 
 class TokenError(CallError):
-    """A credential has no token to give. ``data["failure"]`` says why: 1320, 1321 or 1322, and who can help."""
+    """A credential has no token to give; ``data["failure"]`` says why."""
 
     @property
-    def needs_login(self) -> bool:
-        """Whether only a person can help: nobody has logged in, or the server has forgotten who did."""
-        failure = self.data.get("failure")
-        if not isinstance(failure, dict):
-            return False
-        oauth = (failure.get("data") or {}).get("oauth") or {}
-        return failure.get("code") == 1320 or oauth.get("kind") == "needsLogin"
+    def needs_login(self) -> bool:  # only a person can help
+        said: Any = self.data.get("failure") or {}
+        return said.get("code") == 1320 or said.get("data", {}).get("oauth", {}).get("kind") == "needsLogin"
 
 
 class CallbackError(CallError):
@@ -372,9 +368,8 @@ def from_error(error: Any) -> OutriderError:
     if not isinstance(error, dict) or not isinstance(error.get("code"), int):
         return ProtocolError("the service sent an error that is not one: " + repr(error)[:200])
     code: int = error["code"]
-    data = error.get("data")
-    if not isinstance(data, dict):
-        data = {}
+    given = error.get("data")
+    data = given if isinstance(given, dict) else {}
     kind = data.get("kind")
     reason = data.get("reason")
     return class_for(code)(

@@ -33,9 +33,9 @@ def camel(name: str) -> str:
 def tokens(given: Any) -> dict[str, Any]:
     """Tokens in the words of the service.
 
-    Taken are an access token as text, a token and the seconds that it lasts as a tuple, and a mapping: in the words of the
-    service, or as authorization servers answer (``access_token``, ``expires_in``, …). ``expires_at`` may be seconds since
-    1970 or a ``datetime``.
+    Taken are an access token as text, a token and the seconds that it lasts as a tuple, and a mapping: in the words of
+    the service, or as authorization servers answer (``access_token``, ``expires_in``, …). ``expires_at`` may be seconds
+    since 1970 or a ``datetime``.
     """
     if isinstance(given, str):
         return {"accessToken": given}
@@ -60,7 +60,8 @@ def moment(given: Any) -> str:
         return given
     from datetime import datetime, timezone
 
-    time = datetime.fromtimestamp(given, timezone.utc) if isinstance(given, (int, float)) else given.astimezone(timezone.utc)
+    is_number = isinstance(given, (int, float))
+    time = datetime.fromtimestamp(given, timezone.utc) if is_number else given.astimezone(timezone.utc)
     return str(time.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
 
 
@@ -82,15 +83,17 @@ def creation(name: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"grant": "refresh", **({} if name is None else {"name": name}), **settings(given)}
 
 
-def wish(credential: str, min_validity: float | None, refused: str | None, timeout: float | None) -> dict[str, Any]:
+def wish(
+    credential: str, min_validity: float | None, refused: str | None, timeout: float | None
+) -> dict[str, Any]:
     """The parameters of ``oauth.token``."""
     given = {"credential": credential, "minValidity": min_validity, "refused": refused, "timeout": timeout}
     return {name: value for name, value in given.items() if value is not None}
 
 
 class Asked:
-    """A token that is wanted: ``credential``, the ``scope`` it shall have, and the ``reason``: ``missing``, ``expired``,
-    ``refused`` or ``asked``."""
+    """A token that is wanted: ``credential``, the ``scope`` it shall have, and the ``reason``: ``missing``,
+    ``expired``, ``refused`` or ``asked``."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self.credential: str = params["credential"]
@@ -138,8 +141,8 @@ class Refreshers:
 
 
 class AccessToken(str):
-    """An access token, with what is known of it: ``type``, ``expires_at`` (RFC 3339, or ``None``) and ``scope``. Not shown
-    by ``repr``."""
+    """An access token, with what is known of it: ``type``, ``expires_at`` (RFC 3339, or ``None``) and ``scope``. Not
+    shown by ``repr``."""
 
     type: str
     expires_at: str | None
@@ -158,7 +161,7 @@ class AccessToken(str):
     @property
     def header(self) -> dict[str, str]:
         """The field for requests that something else sends."""
-        return {"Authorization": f"{self.type} {str(self)}"}
+        return {"Authorization": f"{self.type} {self!s}"}
 
 
 class Named:

@@ -8,7 +8,7 @@ import OutriderRPC
 import Synchronization
 
 /// Tells clients what happens to credentials: `event.oauth` for those that asked for it, topics for those who watch.
-final class CredentialBoard: CredentialObserver {
+final class CredentialBoard: CredentialObserver, CredentialWatchers {
     /// Of one credential; the one that asked first is forgotten for a further one.
     private static let mostWatchers = 64
 
@@ -23,8 +23,8 @@ final class CredentialBoard: CredentialObserver {
     init(_ monitors: any ServiceMonitors) { self.monitors = monitors }
 
     /// From now on the client hears of that credential.
-    func watch(_ name: String, _ call: Call<ClientScope>) {
-        let watcher = Watcher(peer: call.peer, owner: call.scope.owner)
+    func watch(_ name: String, _ peer: any Peer, _ owner: MonitorOwner) {
+        let watcher = Watcher(peer: peer, owner: owner)
         watchers.withLock { watchers in
             watchers = watchers.compactMapValues { list in
                 let alive = list.filter { $0.peer != nil }
