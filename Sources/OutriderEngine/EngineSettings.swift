@@ -9,6 +9,10 @@ package struct EngineSettings: Sendable {
     package var timeouts = Timeouts()
     /// Trust roots in PEM in place of the system's; nil for the system's.
     package var caFile: String?
+    /// What the environment of the service says about proxies.
+    package var proxyEnvironment: Result<ProxyRules, HTTPFailure> = .success(.direct)
+    /// For requests that say nothing of proxies, in sessions that do not; nil for the direct way.
+    package var proxies: ProxyRules?
     /// Default 6, as URLSession has it.
     package var connectionsPerHost = 6
     /// Attempts of one request, whatever its retriers say. Default 100.

@@ -42,7 +42,7 @@ package protocol AttemptObserver: Sendable {
     func sending(_ control: any AttemptControl)
     /// There is no connection for it, and no place for one: it waits.
     func queued()
-    /// A phase of opening a connection for it begins: resolve, connect or tls.
+    /// A phase of opening a connection for it begins: resolve, connect, proxy or tls.
     func connecting(_ phase: HTTPFailure.Phase)
     /// A connection carries it; the timeline says which one.
     func connected(_ timeline: Timeline)

@@ -58,6 +58,8 @@ struct GetCommand: ParsableCommand {
     @Option(name: .long, help: "Seconds for the whole request.")
     var timeout: Double?
 
+    @OptionGroup var proxy: ProxyOptions
+
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
@@ -74,6 +76,7 @@ struct GetCommand: ParsableCommand {
 
     private func fetch() throws(CommandFailure) {
         var params = try RequestWords(url: url, method: method, headers: headers, data: data, timeout: timeout).params()
+        proxy.add(to: &params)
         let meter = output.flatMap { $0 == "-" || curl ? nil : ProgressMeter(isSilent: silent) }
         if meter != nil { params["events"] = .array([.string("progress")]) }
         let sink = try BodyOutput(output)

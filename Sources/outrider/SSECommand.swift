@@ -43,6 +43,8 @@ struct SSECommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Open it again when the connection ends, whatever the method, or never.")
     var reconnect: Bool?
 
+    @OptionGroup var proxy: ProxyOptions
+
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
@@ -74,6 +76,7 @@ struct SSECommand: ParsableCommand {
     private func params() throws(CommandFailure) -> JSONObject {
         var params = try RequestWords(url: url, method: method, headers: headers, data: json ?? data, timeout: nil)
             .params()
+        proxy.add(to: &params)
         params["serialize"] = nil
         if json != nil, var body = params["body"]?.object {
             body["contentType"] = .string("application/json")

@@ -49,6 +49,11 @@ struct Settings: ParsableArguments {
     @OptionGroup var store: StoreOptions
 
     @Option(
+        name: .long,
+        help: "The proxy of requests that name none: a URL, `environment`, or `none`; else $OUTRIDER_PROXY, else none.")
+    var proxy: String?
+
+    @Option(
         name: .long, help: "Routers for all clients: a file in JSON or YAML, or a directory of them.",
         completion: .file())
     var routers: String?
@@ -105,10 +110,16 @@ struct Settings: ParsableArguments {
         ]
         for (flag, seconds) in timeouts { try Self.check(flag, seconds, 0.001...86400) }
         try takeEnvironment()
+        do throws(HTTPFailure) {
+            _ = try proxies()
+        } catch {
+            throw ValidationError("--proxy, or OUTRIDER_PROXY: \(error.message)")
+        }
     }
 
     /// What was not said with a flag.
     private mutating func takeEnvironment() throws {
+        if proxy == nil { proxy = environmentVariable("OUTRIDER_PROXY") }
         if caFile == nil { caFile = environmentVariable("SSL_CERT_FILE") }
         if logFile == nil { logFile = environmentVariable("OUTRIDER_LOG_FILE") }
         if logLevel == nil { logLevel = try Self.choice("OUTRIDER_LOG") }
@@ -148,8 +159,28 @@ extension Settings {
             path: logFile)
     }
 
+    /// Nil for none.
+    private func proxies() throws(HTTPFailure) -> ProxyRules? {
+        switch proxy {
+        case nil, "none": return nil
+        case "environment": return try Self.environment.rules()
+        case let text?:
+            let server = try ProxyServer(parsing: text)
+            return ProxyRules(http: server, https: server)
+        }
+    }
+
+    private static var environment: ProxyEnvironment { ProxyEnvironment { environmentVariable($0) } }
+
     var engine: EngineSettings {
         var engine = EngineSettings()
+        // it has been looked at
+        engine.proxies = try? proxies()
+        do throws(HTTPFailure) {
+            engine.proxyEnvironment = .success(try Self.environment.rules())
+        } catch {
+            engine.proxyEnvironment = .failure(error)
+        }
         engine.timeouts.resolve = timeoutResolve
         engine.timeouts.connect = timeoutConnect
         engine.timeouts.tls = timeoutTls

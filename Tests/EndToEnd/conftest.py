@@ -9,6 +9,7 @@ import time
 
 import contract
 import pytest
+import securing
 from hostile import Hostile
 from leading import Server
 from shell import LONG, outrider
@@ -121,3 +122,27 @@ def listening(monkeypatch, tmp_path):
     finally:
         process.terminate()
         process.wait(10)
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    """A folder with an authority `ca.pem`, and what it signed: `good`, for another name, and out of date."""
+    folder = tmp_path_factory.mktemp("tls")
+    securing.vouch(folder)
+    return folder
+
+
+@pytest.fixture
+def listen(certificates):
+    """Starts a server with a certificate, and gives its port."""
+    with securing.serving(certificates) as start:
+        yield start
+
+
+@pytest.fixture
+def trusting(certificates, monkeypatch, tmp_path):
+    """A service on stdio that believes the tests' authority."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with contract.Wire(arguments=["--ca-file", str(certificates / "ca.pem")]) as wire:
+        yield wire
+        assert wire.call("diagnostics.echo", {"alive": True})["result"] == {"alive": True}

@@ -13,6 +13,7 @@ LONG = 30
 def outrider(*words, env=None, stdin=b"", **more):
     """Runs a command to its end; nothing of this user's own settings reaches it."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("OUTRIDER", "XDG_"))}
+    clean = {key: value for key, value in clean.items() if not key.lower().endswith("_proxy")}
     command = [contract.binary(), *words]
     env = {**clean, **(env or {})}
     return subprocess.run(command, env=env, input=stdin, capture_output=True, timeout=LONG, **more)

@@ -62,7 +62,7 @@ def test_only_some_statuses_are_worth_repeating(line):
     assert again == [408, 500, 502, 503, 504]
 
 
-AGAIN = {"nameNotFound", "refused", "unreachable", "connectionLost", "timedOut", "offline", "tlsHandshake"}
+AGAIN = {"nameNotFound", "refused", "unreachable", "connectionLost", "timedOut", "offline", "tlsHandshake", "proxy"}
 ENDS = {1900, 1901, 1902}
 
 

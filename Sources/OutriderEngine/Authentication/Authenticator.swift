@@ -12,10 +12,13 @@ final class Authenticator: Sendable {
     private let machine: Mutex<AuthenticationMachine>
 
     /// - Parameter keeper: of the session; nil for what is forgotten with the exchange.
-    init(_ own: UserCredential?, callback: String?, _ keeper: CredentialKeeper?) {
+    /// - Parameter source: to whom it speaks.
+    init(
+        _ own: UserCredential?, callback: String?, _ keeper: CredentialKeeper?, source: ChallengeSource = .origin
+    ) {
         self.callback = callback
         self.keeper = keeper ?? CredentialKeeper()
-        machine = Mutex(AuthenticationMachine(own: own, asks: callback != nil))
+        machine = Mutex(AuthenticationMachine(own: own, asks: callback != nil, source: source))
     }
 
     /// Nil for a request that has nothing to say, which is most of them.
@@ -26,6 +29,15 @@ final class Authenticator: Sendable {
         guard own != nil || callback != nil || keeper?.isEmpty == false else { return nil }
         return Authenticator(own, callback: callback, keeper)
     }
+
+    /// The one for the proxies of a request; nil where it goes through none.
+    static func forProxies(of spec: RequestSpec, _ keeper: CredentialKeeper?) -> Authenticator? {
+        guard let proxies = spec.proxies, !proxies.isDirect else { return nil }
+        return Authenticator(nil, callback: spec.shared?.plan.challenge, keeper, source: .proxy)
+    }
+
+    /// A credential that belongs to the place.
+    func know(_ credential: UserCredential, at url: HTTPURL) { machine.withLock { $0.know(credential, at: url) } }
 
     func take(_ credential: UserCredential, isKept: Bool, for url: HTTPURL?) {
         machine.withLock { $0.take(credential, isKept: isKept, for: url) }

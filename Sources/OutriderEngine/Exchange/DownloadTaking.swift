@@ -136,6 +136,7 @@ extension DownloadRun {
     /// One piece by a request of its own. What the server does not give is left for later.
     private func fetch(_ piece: Range<Int64>, like attempt: Attempt, _ file: PartialFile) async -> HTTPFailure? {
         var attempt = attempt
+        if let signature = exchange.proxySignature(for: attempt) { _ = attempt.sign(forProxy: signature) }
         attempt.fields.remove("If-Range")
         attempt.fields.set("Range", "bytes=\(piece.lowerBound)-\(piece.upperBound &- 1)")
         do throws(HTTPFailure) {

@@ -104,6 +104,8 @@ package final class Exchange: Sendable {
     let turns: (any TurnKeeper)?
     /// The credentials of its session; nil without one.
     let keeper: CredentialKeeper?
+    /// Nil where it goes through no proxy.
+    let proxyAuthenticator: Authenticator?
     let surroundings: Surroundings
     package let quota: BodyQuota
     let identity: ExchangeIdentity
@@ -118,6 +120,7 @@ package final class Exchange: Sendable {
         self.turns = turns
         self.identity = identity
         self.keeper = keeper
+        proxyAuthenticator = Authenticator.forProxies(of: spec, keeper)
         destination = spec.destination
         maxInline = spec.maxInline
         self.keepsBody = keepsBody

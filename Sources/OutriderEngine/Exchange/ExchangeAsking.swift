@@ -270,7 +270,7 @@ extension ExchangeRunner {
     /// Waits for a way to where the request goes. Where the system knows one that leads nowhere, it is tried again and
     /// again.
     private mutating func untilOnline(_ wait: Double) async -> RetryVerdict {
-        guard let url = attempt?.url else { return .doNotRetry }
+        guard let url = attempt.map({ $0.proxy?.url ?? $0.url }) else { return .doNotRetry }
         if offlineSince == nil { exchange.tell(.requestOffline) { .attempt(exchange.attemptNumber) } }
         let since = offlineSince ?? .now
         offlineSince = since

@@ -57,17 +57,17 @@ extension ExchangeRunner {
         return outgoing
     }
 
-    private func bodyHash(of body: AttemptBody, _ signature: Signature) async throws(HTTPFailure) -> String {
+    func bodyHash(of body: AttemptBody, _ signature: Signature) async throws(HTTPFailure) -> String {
         guard let algorithm = signature.bodyHash else { return "" }
         guard let hash = try await BodyHash.of(body, algorithm) else { throw Self.unhashable }
         return hash
     }
 
     /// Somebody wants to know who asks, whether or not there is anything to say.
-    func tellChallenge(_ answer: AttemptResponse, by source: ChallengeSource) {
+    func tellChallenge(_ fields: HTTPFields, by source: ChallengeSource) {
         guard let url = attempt?.url else { return }
         exchange.tell(.challengeReceived) {
-            let challenges = ChallengeScanner.challenges(in: answer.fields.all(source.challengeField))
+            let challenges = ChallengeScanner.challenges(in: fields.all(source.challengeField))
             let offers = AuthenticationOffer.ranked(challenges, from: url)
             return .challenge(offers, url: url.description, attempt: exchange.attemptNumber)
         }
@@ -92,10 +92,11 @@ extension ExchangeRunner {
             exchange.tell(.challengeAsked) {
                 .challenge(question.offers, url: question.url.description, attempt: number)
             }
-            step = authenticator.answered(await credential(for: question, answer, attempt, authenticator, number))
+            step = authenticator.answered(
+                await credential(for: question, ExchangeHead(answer), attempt, authenticator, number))
         }
         guard case .sign(let signature) = step else { return false }
-        if let failure = await Self.obstacle(to: attempt.body, signature) {
+        if let failure = obstacle(to: attempt.body, signature, of: "server") {
             self.answer = answer
             giveUp()
             throw failure
@@ -114,31 +115,33 @@ extension ExchangeRunner {
     }
 
     /// What the client's code gives; nil for nothing. Timeouts stand still meanwhile.
-    private func credential(
-        for question: AuthenticationQuestion, _ answer: AttemptResponse, _ attempt: Attempt,
+    func credential(
+        for question: AuthenticationQuestion, _ head: ExchangeHead, _ attempt: Attempt,
         _ authenticator: Authenticator, _ number: Int
     ) async -> GivenCredential? {
         guard let name = authenticator.callback, let advisor = exchange.advisor else { return nil }
         let moment = ExchangeMoment(
             exchange: exchange, attempt: number, retries: exchange.snapshot.retries, redirects: hops, request: attempt,
-            head: ExchangeHead(answer), sent: sentAt)
+            head: head, sent: sentAt)
         exchange.hold()
         defer { exchange.release() }
         return await advisor.challenge(name, question, moment)
     }
 
     /// Why the body cannot be sent once more; nil if it can.
-    private static func obstacle(to body: AttemptBody, _ signature: Signature) async -> HTTPFailure? {
+    ///
+    /// - Parameter asker: who wants to know: "server" or "proxy".
+    func obstacle(to body: AttemptBody, _ signature: Signature, of asker: String) -> HTTPFailure? {
         guard body.isReplayable else {
             return HTTPFailure(
                 .bodyUnreadable,
-                "the server wants credentials first, and the body cannot be sent twice: send expectContinue, or the"
+                "the \(asker) wants credentials first, and the body cannot be sent twice: send expectContinue, or the"
                     + " credentials at once", sent: .sent)
         }
         if signature.bodyHash != nil, case .composed(let composed) = body,
             composed.coding != nil || !composed.feeds.isEmpty
         {
-            return unhashable
+            return Self.unhashable
         }
         return nil
     }
@@ -173,7 +176,7 @@ extension ExchangeRunner {
 
 extension AttemptBody {
     /// Longer than 1 MiB, of unknown length, or to be had only once.
-    fileprivate var isDear: Bool {
+    var isDear: Bool {
         if case .composed(let body) = self, !body.feeds.isEmpty { return true }
         return size.map { $0 > 1 << 20 } ?? true
     }

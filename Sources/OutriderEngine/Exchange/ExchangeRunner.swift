@@ -38,6 +38,7 @@ struct ExchangeRunner: ~Copyable {
     var sentAt = ContinuousClock.now
     /// The attempt that has told its authenticator so.
     var signedAttempt = 0
+    var proxySigning = ProxySigning()
     /// What the server says of the body that is coming.
     var bodyProof: BodyProof?
     private let isNew: Bool
@@ -132,15 +133,24 @@ struct ExchangeRunner: ~Copyable {
             let authenticator = exchange.authenticator
             var outgoing = attempt
             if let authenticator { outgoing = try await signed(attempt, by: authenticator, machine.attempts) }
+            if exchange.proxyAuthenticator != nil {
+                outgoing = try await signedForProxy(outgoing, machine.attempts)
+            }
             tellSending(outgoing, machine.attempts)
             let answer = try await exchange.surroundings.transport.send(outgoing, observer: exchange)
             tellAnswer(answer)
+            if exchange.proxyAuthenticator != nil,
+                try await isChallengedByProxy(answer, attempt, machine.attempts)
+            {
+                return machine.challenged()
+            }
             if let authenticator, try await isChallenged(answer, attempt, by: authenticator, machine.attempts) {
                 return machine.challenged()
             }
             return await heard(answer, to: attempt, &machine)
         } catch {
-            return failed(error, &machine)
+            guard error.kind == .proxyAuthenticationRequired else { return failed(error, &machine) }
+            return await refusedByProxy(error, attempt, &machine)
         }
     }
 
@@ -261,7 +271,7 @@ struct ExchangeRunner: ~Copyable {
         exchange.tell(.attemptAnswered) {
             .head(status: answer.status, version: answer.version, answer.fields, attempt: exchange.attemptNumber)
         }
-        if let source = ChallengeSource(status: answer.status) { tellChallenge(answer, by: source) }
+        if let source = ChallengeSource(status: answer.status) { tellChallenge(answer.fields, by: source) }
     }
 
     /// Where it is now: the request's URL, unless something led elsewhere.

@@ -40,13 +40,25 @@ extension Exchange {
 
     var authenticator: Authenticator? { state.withLock { $0.authenticator } }
 
+    /// Whether there is a proxy that could ask; which one depends on the URL.
+    package var usesProxies: Bool { proxyAuthenticator != nil }
+
     /// Gives it a credential for when a server asks, in place of what it had.
     ///
     /// - Parameter isKept: keep it for its session, once it proves right.
+    /// - Parameter source: who is to be told; for its proxy, `usesProxies` must hold.
     /// - Returns: false if it has ended.
-    package func authenticate(_ credential: UserCredential, isKept: Bool) -> Bool {
+    package func authenticate(
+        _ credential: UserCredential, isKept: Bool, for source: ChallengeSource = .origin
+    ) -> Bool {
         state.withLock { state in
             guard !state.isEnding else { return false }
+            if source == .proxy {
+                var proxy: HTTPURL?
+                if case .success(let attempt) = state.request { proxy = attempt.proxy?.url }
+                proxyAuthenticator?.take(credential, isKept: isKept && keeper != nil, for: proxy)
+                return true
+            }
             let authenticator = state.authenticator ?? Authenticator(nil, callback: nil, keeper)
             state.authenticator = authenticator
             var url: HTTPURL?

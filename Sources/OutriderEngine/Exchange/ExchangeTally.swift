@@ -7,7 +7,9 @@ import Synchronization
 /// What all requests that are over came to, since the start of the service.
 package struct EngineStatistics: Sendable {
     /// The parts of a sending that are timed, in their order.
-    package enum Part: Int, Sendable, CaseIterable { case queue, dns, connect, tls, request, firstByte, response }
+    package enum Part: Int, Sendable, CaseIterable {
+        case queue, dns, connect, proxy, tls, request, firstByte, response
+    }
 
     /// Where sendings went: on a connection of their own, on one that was there, or nowhere.
     package enum Carrier: Int, Sendable, CaseIterable { case opened, reused, none }
@@ -56,6 +58,7 @@ extension EngineStatistics {
         observe(timeline.queue, .queue)
         observe(timeline.resolve, .dns)
         observe(timeline.connect, .connect)
+        observe(timeline.proxy, .proxy)
         observe(timeline.tls, .tls)
         observe(timeline.request, .request)
         observe(timeline.firstByte, .firstByte)

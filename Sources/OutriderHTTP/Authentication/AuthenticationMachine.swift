@@ -39,6 +39,8 @@ package struct AuthenticationMachine: Sendable {
         /// Nil until the first sending says where it belongs.
         var origin: String?
         var isKept: Bool
+        /// Say it with Basic before anybody asks.
+        var isEarly = false
     }
 
     private struct Refusal: Sendable, Equatable {
@@ -61,14 +63,18 @@ package struct AuthenticationMachine: Sendable {
     private var home: String?
     /// Whether the client's code may be asked.
     private let asks: Bool
+    /// To whom it speaks.
+    private let source: ChallengeSource
     private var refusals: [Refusal] = []
     private var pending: Pending?
     private var answers = 0
     private var stales = 0
     private var questions = 0
 
-    package init(own: UserCredential? = nil, asks: Bool = false) {
+    /// - Parameter source: to whom it speaks; a request that goes through a proxy has a machine for each.
+    package init(own: UserCredential? = nil, asks: Bool = false, source: ChallengeSource = .origin) {
         self.asks = asks
+        self.source = source
         if let own { self.own = [Own(credential: own, isKept: false)] }
     }
 
@@ -79,6 +85,17 @@ package struct AuthenticationMachine: Sendable {
     ///   - url: where it belongs, if nothing was sent yet.
     package mutating func take(_ credential: UserCredential, isKept: Bool, for url: HTTPURL?) {
         own = [Own(credential: credential, origin: home ?? url?.securityOrigin, isKept: isKept)]
+    }
+
+    /// A credential that was given together with the place where it belongs, as with a proxy. It is said before anybody asks,
+    /// where Basic may be, as such a place is known to want it.
+    package mutating func know(_ credential: UserCredential, at url: HTTPURL) {
+        let origin = url.securityOrigin
+        guard !own.contains(where: { $0.origin == origin }) else { return }
+        var credential = credential
+        // it was said for this very place
+        if credential.schemes == nil { credential.schemes = UserCredential.Scheme.allCases }
+        own.append(Own(credential: credential, origin: origin, isKept: false, isEarly: true))
     }
 
     /// An attempt begins: its first URL is where the request's own credential belongs.
@@ -95,14 +112,20 @@ package struct AuthenticationMachine: Sendable {
 
     /// Whether the request has something to say that it has not been asked for yet.
     package func mayBeAsked(at url: HTTPURL, _ spaces: ProtectionSpaces) -> Bool {
-        asks || credential(at: url) != nil || !spaces.candidates(url, realm: nil, source: .origin).isEmpty
+        asks || credential(at: url) != nil || !spaces.candidates(url, realm: nil, source: source).isEmpty
     }
 
     /// What to say before anybody asks; nil for nothing.
     package func early(_ url: HTTPURL, _ spaces: inout ProtectionSpaces) -> Signature? {
         let own = credential(at: url)
-        guard let signature = spaces.early(url, own: own) else { return nil }
+        guard let signature = spaces.early(url, own: own, source: source) ?? ownEarly(url) else { return nil }
         return isRefused(signature.credential, at: url, realm: signature.space.realm) ? nil : signature
+    }
+
+    private func ownEarly(_ url: HTTPURL) -> Signature? {
+        let own = own.first { $0.isEarly && $0.origin == url.securityOrigin }
+        guard let own, own.credential.permits(.basic, to: url) else { return nil }
+        return Signature(ProtectionSpace(source, of: url, realm: ""), own.credential, .basic, isEarly: true)
     }
 
     private func credential(at url: HTTPURL) -> UserCredential? {
@@ -193,7 +216,7 @@ package struct AuthenticationMachine: Sendable {
         _ pending: Pending, _ spaces: inout ProtectionSpaces, _ clientNonce: String
     ) -> Step? {
         let url = pending.url
-        let own = pending.source == .origin ? credential(at: url) : nil
+        let own = pending.source == source ? credential(at: url) : nil
         for offer in AuthenticationOffer.ranked(pending.offers, from: url) {
             let usable = own.map { [$0] } ?? spaces.candidates(url, realm: offer.realm, source: pending.source)
             let fitting = usable.first {

@@ -156,7 +156,7 @@ package struct HTTP1Machine: ~Copyable {
     }
 
     /// RFC 9112 section 9.3.
-    private static func staysOpen(_ head: ResponseHead) -> Bool {
+    static func staysOpen(_ head: ResponseHead) -> Bool {
         var staysOpen = head.version >= .http11
         for field in head.fields.list where HTTPFields.same(field.name, "Connection") {
             if field.value == "keep-alive" {

@@ -8,13 +8,16 @@ package struct PoolKey: Sendable, Hashable {
     package var port: Int
     package var socketPath: String?
     package var trust: Trust
+    /// Nil for the direct way.
+    package var proxy: ProxyRoute?
 
-    package init(_ url: HTTPURL, trust: Trust) {
+    package init(_ url: HTTPURL, trust: Trust, proxy: ProxyRoute? = nil) {
         isSecure = url.isSecure
         host = url.host
         port = url.port
         socketPath = url.socketPath
         self.trust = trust
+        self.proxy = proxy
     }
 }
 

@@ -20,6 +20,7 @@ package struct CurlCommand: Sendable {
         if attempt.url.isSecure, case .roots(let file) = attempt.trust {
             words += ["--cacert", ShellText.quoted(file)]
         }
+        words += Self.proxy(attempt, redaction)
         words += body.words
         words += Self.url(attempt.url, redaction)
         text = (body.input.map { "\($0) | " } ?? "") + words.joined(separator: " ")
@@ -49,6 +50,15 @@ package struct CurlCommand: Sendable {
         case nil: scheme = "--anyauth"
         }
         return [scheme, "-u", ShellText.quoted("\(credential.username):\(password)")]
+    }
+
+    /// Nothing is said where nobody said anything: then curl goes by its environment, and outrider does not.
+    private static func proxy(_ attempt: Attempt, _ redaction: Redaction) -> [String] {
+        guard attempt.proxies != nil else { return [] }
+        guard let proxy = attempt.proxy else { return ["--noproxy", ShellText.quoted("*")] }
+        let words = ["-x", ShellText.quoted(proxy.text(withSecrets: redaction == .none))]
+        guard proxy.speaksHTTP, let schemes = proxy.credential?.schemes else { return words }
+        return words + [schemes == [.digest] ? "--proxy-digest" : "--proxy-basic"]
     }
 
     /// What curl would add of itself is left out, what it would leave out is added.

@@ -30,6 +30,7 @@ package enum ExchangeDescription {
     private static func request(_ facts: ExchangeFacts, _ redaction: Redaction) -> [String] {
         guard let attempt = facts.attempt else { return ["[Request]: None"] }
         var lines = ["[Request]: \(attempt.method) \(redaction.url(attempt.url.description))"]
+        if let proxy = attempt.proxy { lines.append("    [Proxy]: \(proxy.text(withSecrets: redaction == .none))") }
         lines += fields(attempt.wireFields, redaction)
         switch attempt.body {
         case .none: lines.append("    [Body]: None")
@@ -83,7 +84,8 @@ package enum ExchangeDescription {
 
     private static func timings(_ timeline: Timeline) -> String {
         let phases: [(String, Duration?)] = [
-            ("queue", timeline.queue), ("dns", timeline.resolve), ("connect", timeline.connect), ("tls", timeline.tls),
+            ("queue", timeline.queue), ("dns", timeline.resolve), ("connect", timeline.connect),
+            ("proxy", timeline.proxy), ("tls", timeline.tls),
             ("request", timeline.request), ("firstByte", timeline.firstByte), ("response", timeline.response),
         ]
         let told = phases.compactMap { name, duration in

@@ -19,6 +19,10 @@ package struct Attempt: Sendable {
     /// Send the body only once the server has said 100 Continue, or has kept silent for a while (RFC 9110 section 10.1.1).
     package var expectsContinue: Bool
 
+    /// Which proxy leads to which URL; nil for the direct way to all.
+    package var proxies: ProxyRules?
+    /// What this sending says to its proxy; nil for nothing.
+    package var proxyAuthorization: ProxyAuthorization?
     /// For showing it: with what it is signed, or will be when it is asked.
     package var login: Login?
 

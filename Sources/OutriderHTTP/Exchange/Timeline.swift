@@ -7,6 +7,9 @@ package struct Timeline: Sendable, Equatable {
     package var queue: Duration?
     package var resolve: Duration?
     package var connect: Duration?
+    /// Asking a proxy for a way to the origin.
+    package var proxy: Duration?
+    /// TLS handshakes: with a proxy, where it wants that, and with the origin.
     package var tls: Duration?
     /// From having a connection to the last byte of the request.
     package var request: Duration?

@@ -61,6 +61,7 @@ package struct RetryPolicy: Sendable, Equatable {
     /// The failures of a network that may pass.
     package static let networkKinds: Set<HTTPFailure.Kind> = [
         .nameNotFound, .connectionRefused, .unreachable, .connectionLost, .timedOut, .tlsHandshakeFailed, .offline,
+        .proxyFailed,
     ]
 
     /// Only for connections that were lost, whatever the status.

@@ -72,6 +72,7 @@ package enum AttemptBuilder {
             attempt.login = Login(credential, credential.schemes == [.digest] ? .digest : nil)
         }
         attempt.trust = spec.trust
+        attempt.proxies = spec.proxies
         attempt.maximumBodyBytes = spec.wishes?.maxBody
         // a file is kept as the server has it: its digest, and the rest of it, can be had of that alone
         if spec.download != nil, !spec.fields.contains("Accept-Encoding") { attempt.decodesContent = false }

@@ -21,6 +21,8 @@ package struct RequestSpec: Sendable {
     package var expectsContinue = false
     package var timeouts = Timeouts()
     package var trust = Trust.system
+    /// Which proxy leads to which URL; nil where nothing was said, which means the direct way.
+    package var proxies: ProxyRules?
     package var destination = BodyDestination.inline
     /// An inline body of more bytes than this becomes stored. Default 1 MiB.
     package var maxInline = 1 << 20

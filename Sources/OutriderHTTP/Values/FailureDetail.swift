@@ -41,6 +41,10 @@ package enum FailureDetail: Sendable, Equatable {
     case credential(String)
     /// Why there is none.
     case oauth(OAuthFailure)
+    /// The proxy, as host and port.
+    case proxy(String)
+    /// The fields of the answer that said no.
+    case headers(HTTPFields)
     /// What `download.resume` goes on with.
     case resumeData(String)
 }

@@ -71,6 +71,8 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case sessionTaskFailed, nameNotFound, connectionRefused, unreachable, connectionLost, timedOut
         case tlsHandshakeFailed, tooManyRedirects, malformedResponse, bodyUnreadable, limitExceeded
         case offline, unsupportedScheme, redirectRefused
+        // a proxy: it does not work, it says no, it wants to know who asks
+        case proxyFailed, proxyRefused, proxyAuthenticationRequired
         // trust
         case trustEvaluationFailed, hostValidationFailed, settingAnchorCertificatesFailed
         // validation of the answer
@@ -93,7 +95,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         package var usuallyRetryable: Bool {
             switch self {
             case .nameNotFound, .connectionRefused, .unreachable, .connectionLost, .timedOut, .offline,
-                .eventStreamReconnectLimit, .destinationBusy:
+                .eventStreamReconnectLimit, .destinationBusy, .proxyFailed:
                 true
             default: false
             }

@@ -165,6 +165,15 @@ enum IPAddressText {
         return address
     }
 
+    /// The four or sixteen bytes of an address in the form that these functions give it; nil for a name.
+    static func bytes(of host: String) -> [UInt8]? {
+        if host.utf8.contains(UInt8(ascii: ":")) {
+            return pieces(host)?.flatMap { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+        }
+        guard isPlain(Array(host.utf8)[...]) else { return nil }
+        return host.split(separator: ".").compactMap { UInt8($0) }  // safe: of a text this gives nil
+    }
+
     /// The longest run of two or more zero pieces becomes `::`; the first of equal runs.
     private static func compressed(_ pieces: [UInt16]) -> String {
         var best = 0..<0

@@ -95,6 +95,10 @@ struct CallbackQuestion: JSONEncodable, Sendable {
             writer.member("offers", question.offers.map { OfferShape($0) })
             writer.member("failures", question.failures)
             writer.member("username", question.refused?.username)
+            if question.source == .proxy {
+                writer.member("proxy", true)
+                writer.member("proxyUrl", question.url.origin)
+            }
         }
     }
 

@@ -65,9 +65,9 @@ struct HarTimings: JSONEncodable {
         blocked = timeline?.queue.map(Self.milliseconds)
         dns = timeline?.resolve.map(Self.milliseconds)
         ssl = timeline?.tls.map(Self.milliseconds)
-        // the archive counts TLS into connecting, too
-        let connected = timeline?.connect.map(Self.milliseconds)
-        connect = connected.map { $0 + (timeline?.tls.map(Self.milliseconds) ?? 0) } ?? ssl
+        // the archive counts TLS into connecting, too, and knows no proxies
+        let opening = [timeline?.connect, timeline?.proxy, timeline?.tls].compactMap { $0.map(Self.milliseconds) }
+        connect = opening.isEmpty ? nil : opening.reduce(0, +)
         send = timeline?.request.map(Self.milliseconds) ?? 0
         wait = timeline?.firstByte.map(Self.milliseconds) ?? 0
         receive = timeline?.response.map(Self.milliseconds) ?? 0

@@ -95,7 +95,8 @@ struct MonitorLine: LogLine {
 
     private static func parts(_ timeline: Timeline) -> String {
         let parts: [(String, Duration?)] = [
-            ("queue", timeline.queue), ("dns", timeline.resolve), ("connect", timeline.connect), ("tls", timeline.tls),
+            ("queue", timeline.queue), ("dns", timeline.resolve), ("connect", timeline.connect),
+            ("proxy", timeline.proxy), ("tls", timeline.tls),
             ("request", timeline.request), ("firstByte", timeline.firstByte), ("response", timeline.response),
             ("total", timeline.total),
         ]

@@ -12,11 +12,13 @@ struct RequestAssembly {
     /// The code of clients that its interceptors name.
     var book = ClientAdvisor.Book()
 
-    /// Throws `unknownHandle` for a session or an interceptor.
+    /// Throws `unknownHandle` for a session or an interceptor, `invalidParams` for an environment that makes no sense.
     init(_ params: RequestParameters, _ call: Call<ClientScope>) throws(RPCError) {
         session = try params.session?.resolved(call.scope)
         let settings = session?.settings
-        spec = params.spec(with: call.scope.service.engine.settings, settings?.timeout)
+        let defaults = call.scope.service.engine.settings
+        spec = params.spec(with: defaults, settings?.timeout)
+        spec.proxies = try (params.proxy ?? settings?.proxy)?.rules(with: defaults) ?? defaults.proxies
         let encoder = spec.parameters?.encoder
         guard settings != nil || params.adds || encoder != nil else { return }
         if let settings { addFields(settings.spec.fields, hasCredential: params.credential != nil) }

@@ -11,6 +11,7 @@ import Synchronization
 struct SessionSettings: Sendable {
     var spec = SessionSpec()
     var timeout: TimeoutParameter?
+    var proxy: ProxyParameter?
     /// Who is asked about redirects.
     var redirectCode: ClientAdvisor.Code?
     /// Who is asked for credentials.

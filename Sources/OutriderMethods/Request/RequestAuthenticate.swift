@@ -14,12 +14,14 @@ struct RequestAuthenticate: Method {
         var request: Handle<RequestRecord>
         var credential: UserCredential
         var persistence: Persistence
+        var source: ChallengeSource
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             let request: Handle<RequestRecord>? = try fields.optional("request")
             let credential = try fields.credential()
             persistence = try fields.persistence() ?? .forSession
+            source = try fields.optional("proxy") == true ? .proxy : .origin
             try fields.finish()
             self.request = try JSONFields.need("request", request)
             self.credential = try JSONFields.need("username", credential)
@@ -37,7 +39,12 @@ struct RequestAuthenticate: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let record = try call.scope.handles.find(params.request, "request")
         let isKept = params.persistence == .forSession && record.session != nil
-        guard record.exchange.authenticate(params.credential, isKept: isKept) else {
+        if params.source == .proxy, !record.exchange.usesProxies {
+            throw RPCError(
+                .invalidParams, "the request goes through no proxy: leave out proxy, or say which one it goes through",
+                data: ["pointer": .string("/proxy")])
+        }
+        guard record.exchange.authenticate(params.credential, isKept: isKept, for: params.source) else {
             throw RPCError(
                 .wrongState, "the request has ended: nobody will ask it any more",
                 data: ["pointer": .string("/request"), "state": .string("ended")])

@@ -14,6 +14,7 @@ struct SessionCredentialParameter: JSONDecodable, Sendable {
         let realm: String? = try fields.optional("realm")
         let credential = try fields.credential()
         let isEarly: Bool = try fields.optional("preemptive") ?? false
+        let isProxys: Bool = try fields.optional("proxy") ?? false
         try fields.finish()
         let url = try Self.url(try JSONFields.need("url", text))
         let given = try JSONFields.need("username", credential)
@@ -21,7 +22,8 @@ struct SessionCredentialParameter: JSONDecodable, Sendable {
             throw JSONComplaint(
                 "preemptive sends Basic, which schemes leaves out", at: JSONPointer(member: "preemptive"))
         }
-        entry = ProtectionSpaces.Entry(given, for: url, realm: realm, isEarly: isEarly)
+        entry = ProtectionSpaces.Entry(
+            given, for: url, realm: realm, isEarly: isEarly, source: isProxys ? .proxy : .origin)
     }
 
     private static func url(_ text: String) throws(JSONComplaint) -> HTTPURL {
@@ -45,6 +47,7 @@ struct SessionCredentialShape: JSONEncodable {
             writer.member("password", SecretFields.mask)
             if let schemes = entry.credential.schemes { writer.member("schemes", schemes.map(\.rawValue)) }
             writer.member("preemptive", entry.isEarly)
+            if entry.source == .proxy { writer.member("proxy", true) }
         }
     }
 }

@@ -13,6 +13,7 @@ struct SessionInfoShape: JSONEncodable {
     private var settings: SessionSettings
     private var timeouts: Timeouts
     private var connectionsPerHost: Int
+    private var proxy: ProxyShape
     private var counts: Session.Counts
     private var credentials: [ProtectionSpaces.Entry]
 
@@ -25,6 +26,7 @@ struct SessionInfoShape: JSONEncodable {
         timeouts = defaults.timeouts
         settings.timeout?.apply(to: &timeouts)
         connectionsPerHost = settings.spec.connectionsPerHost ?? defaults.connectionsPerHost
+        proxy = ProxyShape(settings.proxy, defaults)
         credentials = record?.keeper.entries ?? []
         if let record {
             counts = record.session.counts
@@ -51,6 +53,7 @@ struct SessionInfoShape: JSONEncodable {
                 writer.member("resource", timeouts.resource)
             }
             writer.member("connectionsPerHost", connectionsPerHost)
+            writer.member("proxy", proxy)
             writer.member("interceptors", settings.shown)
             encodeRedirect(to: &writer)
             writer.member("startImmediately", settings.spec.startsImmediately)

@@ -10,6 +10,7 @@ struct SessionParameters: Sendable {
     private var fields: HTTPFields?
     private var timeout: TimeoutParameter?
     private var connectionsPerHost: Int?
+    private var proxy: ProxyParameter?
     private var interceptors: [InterceptorParameter]?
     private var redirect: RedirectParameter?
     private var startsImmediately: Bool?
@@ -33,6 +34,7 @@ struct SessionParameters: Sendable {
         self.fields = headers?.fields
         timeout = try fields.optional("timeout")
         connectionsPerHost = try fields.integer("connectionsPerHost", in: 1...1000)
+        proxy = try fields.optional("proxy")
         interceptors = try fields.optional("interceptors")
         redirect = try fields.optional("redirect")
         startsImmediately = try fields.optional("startImmediately")
@@ -50,6 +52,7 @@ struct SessionParameters: Sendable {
     func apply(to settings: inout SessionSettings, isShared: Bool, _ call: Call<ClientScope>) throws(RPCError) {
         if let fields { settings.spec.fields = fields }
         if let timeout { settings.timeout = timeout }
+        if let proxy { settings.proxy = proxy }
         if let connectionsPerHost { settings.spec.connectionsPerHost = connectionsPerHost }
         if let redirect {
             settings.spec.redirect = redirect.policy

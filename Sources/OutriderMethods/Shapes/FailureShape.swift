@@ -43,6 +43,8 @@ struct FailureShape: JSONEncodable {
         case .encoding(let label): writer.member("encoding", label)
         case .path(let path): writer.member("path", path)
         case .instancePointer(let pointer): writer.member("instancePointer", pointer)
+        case .proxy(let name): writer.member("proxy", name)
+        case .headers(let fields): writer.member("headers", FieldsShape(Redaction.masked.fields(fields)))
         case .cause(let failure): writer.member("cause", FailureShape(failure))
         case .originalError(let failure): writer.member("originalError", FailureShape(failure))
         case .retryError(let error): writer.member("retryError", error)

@@ -23,6 +23,8 @@ struct RequestParameters: JSONDecodable {
     var priority: RequestPriority?
     /// Nil for what its session says.
     var startsImmediately: Bool?
+    /// Nil for what its session says.
+    var proxy: ProxyParameter?
     /// The client's code that it names; nil for none.
     var codes: RequestCodes?
     private var maxInline: Int?
@@ -100,6 +102,7 @@ struct RequestParameters: JSONDecodable {
             self.interceptors = interceptors
         }
         priority = try fields.choice("priority")
+        proxy = try fields.optional("proxy")
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
     }
 

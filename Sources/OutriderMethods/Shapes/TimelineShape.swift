@@ -30,6 +30,7 @@ struct TimelineShape: JSONEncodable {
             writer.member("queue", timeline.queue?.seconds)
             writer.member("dns", timeline.resolve?.seconds)
             writer.member("connect", timeline.connect?.seconds)
+            writer.member("proxy", timeline.proxy?.seconds)
             writer.member("tls", timeline.tls?.seconds)
             writer.member("request", timeline.request?.seconds)
             writer.member("firstByte", timeline.firstByte?.seconds)

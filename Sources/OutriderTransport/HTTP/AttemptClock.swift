@@ -44,9 +44,10 @@ struct AttemptClock {
         phase = next
         phaseBegan = now
         switch next {
-        case .queue, .total, .proxy: allow(nil, from: now)
+        case .queue, .total: allow(nil, from: now)
         case .resolve: allow(timeouts.resolve, from: now)
-        case .connect: allow(timeouts.connect, from: now)
+        // the proxy connects for us
+        case .connect, .proxy: allow(timeouts.connect, from: now)
         case .tls: allow(timeouts.tls, from: now)
         case .request: allow(timeouts.idle, from: now)
         case .firstByte: allow(timeouts.firstByte, from: now)
@@ -117,11 +118,13 @@ struct AttemptClock {
         case .queue: timeline.queue = duration
         case .resolve: timeline.resolve = duration
         case .connect: timeline.connect = duration
-        case .tls: timeline.tls = duration
+        case .proxy: timeline.proxy = duration
+        // there is one with the proxy, too, where it wants that
+        case .tls: timeline.tls = (timeline.tls ?? .zero) + duration
         case .request: timeline.request = duration
         case .firstByte: timeline.firstByte = duration
         case .response: timeline.response = duration
-        case .proxy, .total: break
+        case .total: break
         }
     }
 

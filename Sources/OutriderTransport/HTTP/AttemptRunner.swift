@@ -45,13 +45,22 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         self.observer = observer
         self.pool = pool
         self.wiring = wiring
-        key = PoolKey(attempt.url, trust: attempt.trust)
+        key = PoolKey(attempt.url, trust: attempt.trust, proxy: attempt.route)
         clock = AttemptClock(attempt.timeouts)
         expectation = Expectation(attempt)
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
     }
 
     private var host: String { attempt.url.host }
+
+    /// Who is waited for: the proxy, until it has opened the way.
+    private var place: String {
+        guard let proxy = key.proxy?.server else { return host }
+        switch clock.phase {
+        case .resolve, .connect, .proxy: return "the proxy \(proxy.name)"
+        default: return host
+        }
+    }
 
     // MARK: what the caller wants
 
@@ -170,7 +179,8 @@ extension AttemptRunner: PoolWaiter {
         // the place was given to us although we had ended: give it on
         guard stage == .queued || stage == .sending else { return pool.ended(of: key) }
         stage = .opening
-        let opening = ConnectionOpening(attempt.url, key: key, pool: pool, wiring: wiring)
+        let opening = ConnectionOpening(
+            attempt.url, key: key, greeting: ProxyGreeting(attempt), pool: pool, wiring: wiring)
         self.opening = opening
         opening.start { step in
             switch step {
@@ -355,7 +365,7 @@ extension AttemptRunner: Timed {
     var deadline: NIODeadline { clock.deadline }
 
     func deadlinePassed(_ now: NIODeadline) {
-        end(clock.failure(now, host: host, limit: attempt.connectionsPerHost))
+        end(clock.failure(now, host: place, limit: attempt.connectionsPerHost))
     }
 }
 

@@ -4,11 +4,15 @@
 import NIOCore
 import OutriderHTTP
 
-/// Opens one connection for an attempt: name, address, TLS, parser. Says when each phase ends; has no deadlines itself.
+/// Opens one connection for an attempt: name, address, proxy, TLS, parser. Says when each phase begins; has no deadlines
+/// itself.
+///
+///     resolve ─▶ connect ──────────────────────────────────────▶ tls ─▶ opened
+///                   └──▶ (tls with the proxy) ─▶ proxy ─▶ open ──┘ (https)
 // proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
 final class ConnectionOpening: @unchecked Sendable {
     enum Step {
-        /// The phase that is beginning: resolve, connect or tls.
+        /// The phase that is beginning: resolve, connect, proxy or tls.
         case began(HTTPFailure.Phase)
         case opened(HTTP1Connection)
         case failed(HTTPFailure)
@@ -18,33 +22,47 @@ final class ConnectionOpening: @unchecked Sendable {
     private let key: PoolKey
     private let pool: ConnectionPool
     private let wiring: Wiring
+    private let greeting: ProxyGreeting
     private var tell: ((Step) -> Void)?
     private var connector: Connector?
     private var channel: (any Channel)?
+    /// Where the proxy is to lead, where the name is looked up here.
+    private var target: SOCKSMachine.Target?
+    /// The channel was kept from before, and the proxy may have ended it meanwhile.
+    private var isSpare = false
+    /// What fails from now on is not the proxy's fault.
+    private var isThrough: Bool
 
-    init(_ url: HTTPURL, key: PoolKey, pool: ConnectionPool, wiring: Wiring) {
+    /// - Parameter greeting: what a proxy is told.
+    init(_ url: HTTPURL, key: PoolKey, greeting: ProxyGreeting, pool: ConnectionPool, wiring: Wiring) {
         self.url = url
         self.key = key
+        self.greeting = greeting
         self.pool = pool
         self.wiring = wiring
+        isThrough = key.proxy == nil
     }
 
     func start(_ tell: @escaping (Step) -> Void) {
         pool.loop.assertInEventLoop()
         self.tell = tell
-        do throws(HTTPFailure) {
-            if let addresses = try url.knownAddresses() { return connect(to: addresses) }
-        } catch {
-            return fail(error)
+        guard let proxy = key.proxy?.server else { return find(url) { self.connect(to: $0) } }
+        if key.proxy?.isTunnel == true, let spare = pool.spares.take(for: key) {
+            channel = spare
+            isSpare = true
+            return askProxy(proxy, on: spare)
         }
-        tell(.began(.resolve))
-        wiring.resolver.addresses(of: url.host, port: url.port, on: pool.loop).hop(to: pool.loop)
-            .assumeIsolated().whenComplete { result in
-                switch result {
-                case .success(let addresses): self.connect(to: addresses)
-                case .failure(let error): self.fail(error as? HTTPFailure ?? .notFound(self.url.host, error))
-                }
-            }
+        startAnew(proxy)
+    }
+
+    private func startAnew(_ proxy: ProxyServer) {
+        guard proxy.kind == .socks5, case .name = SOCKSMachine.target(url) else { return findProxy(proxy) }
+        isThrough = true
+        find(url) { addresses in
+            self.isThrough = false
+            self.target = addresses.lazy.compactMap(\.ipAddress).compactMap(SOCKSMachine.address).first
+            self.findProxy(proxy)
+        }
     }
 
     /// Gives up; nothing more is told.
@@ -55,6 +73,24 @@ final class ConnectionOpening: @unchecked Sendable {
         connector = nil
         channel?.close(promise: nil)
         channel = nil
+    }
+
+    private func findProxy(_ proxy: ProxyServer) { find(proxy.url) { self.connect(to: $0) } }
+
+    private func find(_ url: HTTPURL, _ found: @escaping ([SocketAddress]) -> Void) {
+        do throws(HTTPFailure) {
+            if let addresses = try url.knownAddresses() { return found(addresses) }
+        } catch {
+            return fail(error)
+        }
+        tell?(.began(.resolve))
+        wiring.resolver.addresses(of: url.host, port: url.port, on: pool.loop).hop(to: pool.loop)
+            .assumeIsolated().whenComplete { result in
+                switch result {
+                case .success(let addresses): if self.tell != nil { found(addresses) }
+                case .failure(let error): self.fail(error as? HTTPFailure ?? .notFound(url.host, error))
+                }
+            }
     }
 
     private func connect(to addresses: [SocketAddress]) {
@@ -72,13 +108,65 @@ final class ConnectionOpening: @unchecked Sendable {
     }
 
     private func connected(_ channel: any Channel) {
-        guard let tell else { return channel.close(promise: nil) }
+        guard tell != nil else { return channel.close(promise: nil) }
         self.channel = channel
+        guard let proxy = key.proxy?.server else { return secure(channel) }
+        guard proxy.kind == .https else { return askProxy(proxy, on: channel) }
+        shakeHands(on: channel, with: proxy.url.hostName) { _ in self.askProxy(proxy, on: channel) }
+    }
+
+    // MARK: the proxy
+
+    private func askProxy(_ proxy: ProxyServer, on channel: any Channel) {
+        guard let tell else { return channel.close(promise: nil) }
+        guard key.proxy?.isTunnel == true else {
+            isThrough = true
+            return finish(channel, tlsVersion: nil)
+        }
+        tell(.began(.proxy))
+        let machine: any TunnelMachine =
+            proxy.speaksHTTP
+            ? ConnectMachine(to: url, userAgent: greeting.userAgent, authorization: greeting.authorization?.value)
+            : SOCKSMachine(to: target ?? SOCKSMachine.target(url), port: url.port, credential: key.proxy?.user)
+        ProxyHandshake(machine, with: proxy).start(on: channel) { outcome in
+            switch outcome {
+            case .open:
+                self.isThrough = true
+                self.secure(channel)
+            case .refused(let head, let isReusable): self.refused(head, by: proxy, on: channel, isReusable)
+            case .failed(let failure):
+                guard self.isSpare, failure.kind == .connectionLost, self.tell != nil else { return self.fail(failure) }
+                self.isSpare = false
+                channel.close(promise: nil)
+                self.channel = nil
+                self.startAnew(proxy)
+            }
+        }
+    }
+
+    /// What it said is told as a failure, never as an answer.
+    private func refused(_ head: ResponseHead, by proxy: ProxyServer, on channel: any Channel, _ isReusable: Bool) {
+        isThrough = true
+        if isReusable, head.status == 407, tell != nil {
+            self.channel = nil
+            pool.spares.keep(channel, for: key)
+        }
+        fail(.refused(head, by: proxy, to: url))
+    }
+
+    // MARK: the origin
+
+    private func secure(_ channel: any Channel) {
         guard key.isSecure else { return finish(channel, tlsVersion: nil) }
+        shakeHands(on: channel, with: url.hostName) { self.finish(channel, tlsVersion: $0) }
+    }
+
+    private func shakeHands(on channel: any Channel, with host: String, _ done: @escaping (String?) -> Void) {
+        guard let tell else { return channel.close(promise: nil) }
         tell(.began(.tls))
-        wiring.tls.handshake(on: channel, host: url.hostName, trust: key.trust) { result in
+        wiring.tls.handshake(on: channel, host: host, trust: key.trust) { result in
             switch result {
-            case .success(let version): self.finish(channel, tlsVersion: version)
+            case .success(let version): done(version)
             case .failure(let failure): self.fail(failure)
             }
         }
@@ -102,7 +190,18 @@ final class ConnectionOpening: @unchecked Sendable {
     private func fail(_ failure: HTTPFailure) {
         guard let tell else { return }
         cancel()
-        tell(.failed(failure))
+        tell(.failed(isThrough ? failure : failure.blamed(on: key.proxy?.server)))
+    }
+}
+
+/// What a sending tells its proxy about itself.
+struct ProxyGreeting {
+    var userAgent: String?
+    var authorization: ProxyAuthorization?
+
+    init(_ attempt: Attempt) {
+        userAgent = attempt.proxies == nil ? nil : attempt.fields.first("User-Agent")
+        authorization = attempt.proxyAuthorization
     }
 }
 
@@ -111,5 +210,29 @@ extension HTTPFailure {
         HTTPFailure(
             .nameNotFound, "the host name \(host) could not be looked up", phase: .resolve,
             underlying: FailureBridge.underlying(error))
+    }
+
+    /// A proxy said no to CONNECT.
+    fileprivate static func refused(_ head: ResponseHead, by proxy: ProxyServer, to url: HTTPURL) -> HTTPFailure {
+        let details: [FailureDetail] = [.status(head.status), .headers(head.fields), .proxy(proxy.name)]
+        if head.status == 407 {
+            let text = "the proxy \(proxy.name) wants to know who asks: give it a user and a password in proxy"
+            return HTTPFailure(.proxyAuthenticationRequired, text, phase: .proxy, details: details)
+        }
+        let text = "the proxy \(proxy.name) refused a way to \(url.authorityWithPort) with status \(head.status)"
+        return HTTPFailure(
+            .proxyRefused, text, phase: .proxy, retryable: (502...504).contains(head.status), details: details)
+    }
+
+    /// The same as a failure of the proxy, unless it says already whose it is, or it is of this machine.
+    fileprivate func blamed(on proxy: ProxyServer?) -> HTTPFailure {
+        guard let proxy else { return self }
+        switch kind {
+        case .offline, .explicitlyCancelled, .proxyAuthenticationRequired, .proxyRefused: return self
+        default:
+            return HTTPFailure(
+                .proxyFailed, "the proxy \(proxy.name) cannot be used: \(message)", phase: phase, retryable: retryable,
+                underlying: underlying, details: [.proxy(proxy.name), .cause(self)])
+        }
     }
 }

@@ -20,6 +20,7 @@ protocol PoolWaiter: AnyObject {
 final class ConnectionPool: @unchecked Sendable {
     let loop: any EventLoop
     let deadlines: Deadlines
+    let spares: ProxySpares
     private var machine: PoolMachine
     private var idle: [PoolMachine.ConnectionID: HTTP1Connection] = [:]
     private var waiters: [PoolMachine.WaiterID: any PoolWaiter] = [:]
@@ -30,6 +31,7 @@ final class ConnectionPool: @unchecked Sendable {
     init(on loop: any EventLoop, config: PoolMachine.Config) {
         self.loop = loop
         deadlines = Deadlines(on: loop)
+        spares = ProxySpares(on: loop)
         machine = PoolMachine(config)
     }
 
@@ -115,6 +117,7 @@ final class ConnectionPool: @unchecked Sendable {
     }
 
     private func closeIdle() {
+        spares.close()
         expiry?.cancel()
         expiry = nil
         for connection in idle.values {

@@ -20,7 +20,10 @@ enum RequestWriter {
         guard attempt.url.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
         guard attempt.url.host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
         let joined = expects ? nil : joinedBody(attempt.body)
-        var most = 256 + attempt.method.utf8.count + attempt.url.target.utf8.count + attempt.url.host.utf8.count
+        let forwarder = Forwarder(attempt)
+        var most =
+            256 + (forwarder?.mostBytes ?? 0) + attempt.method.utf8.count + attempt.url.target.utf8.count
+            + attempt.url.host.utf8.count
         most += joined?.count ?? 0
         for field in attempt.fields.list { most += field.name.utf8.count + field.value.utf8.count + 4 }
         var buffer = ByteBufferAllocator().buffer(capacity: most)
@@ -28,7 +31,7 @@ enum RequestWriter {
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: most) { memory in
             var head = HeadText(memory)
             do throws(HTTPFailure) {
-                try write(attempt, expects: expects, to: &head)
+                try write(attempt, forwarder, expects: expects, to: &head)
             } catch {
                 fault = error
                 return 0
@@ -41,13 +44,21 @@ enum RequestWriter {
         return buffer
     }
 
-    private static func write(_ attempt: Attempt, expects: Bool, to head: inout HeadText) throws(HTTPFailure) {
+    private static func write(
+        _ attempt: Attempt, _ forwarder: Forwarder?, expects: Bool, to head: inout HeadText
+    ) throws(HTTPFailure) {
         head.add(attempt.method)
         head.add(" ")
+        if let forwarder { head.add(forwarder.origin) }
         head.add(attempt.url.target)
         head.add(" HTTP/1.1\r\n")
         // first, as RFC 9110 section 7.2 asks for
         if !attempt.fields.contains("Host") { writeHost(of: attempt.url, into: &head) }
+        if let value = forwarder?.authorization {
+            head.add("Proxy-Authorization: ")
+            guard head.add(value, where: { $0 >= 0x20 && $0 != 0x7F }) else { throw refused("Proxy-Authorization") }
+            head.add("\r\n")
+        }
         var seen = Seen()
         for field in attempt.fields.list where !seen.isOurs(field) {
             let isName = head.add(field.name, where: FieldRules.isTokenByte)
@@ -63,6 +74,21 @@ enum RequestWriter {
         if expects { head.add("Expect: 100-continue\r\n") }
         writeLength(of: attempt, into: &head)
         head.add("\r\n")
+    }
+
+    /// What a proxy is told that carries the request on itself: the whole URL (RFC 9112 section 3.2.2), and who asks.
+    private struct Forwarder {
+        let origin: String
+        let authorization: String?
+
+        /// Nil for the direct way, and through a tunnel: there the origin reads the request.
+        init?(_ attempt: Attempt) {
+            guard attempt.proxies != nil, !attempt.url.isSecure, attempt.proxy?.speaksHTTP == true else { return nil }
+            origin = attempt.url.origin
+            authorization = attempt.proxyAuthorization?.value
+        }
+
+        var mostBytes: Int { origin.utf8.count + 32 + (authorization?.utf8.count ?? 0) }
     }
 
     /// What of the fields is written differently, or decides about what is added.

@@ -54,7 +54,7 @@ struct RetryPolicyTests {
             Self.ask(RetryPolicy(), "GET", HTTPFailure($0, "")) != .doNotRetry
         }
         #expect(Set(counted) == RetryPolicy.networkKinds)
-        #expect(counted.count == 7)
+        #expect(counted.count == 8)
     }
 
     @Test func `a status counts although nobody calls it a failure, unless told otherwise [K6]`() {

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderTransport
+
+/// How sendings of one exchange were signed for their proxies.
+struct ProxySigning: Sendable {
+    /// How the next one is to be, where a proxy asked.
+    var next: Signature?
+    /// How the last one was.
+    var sent: SentSignature?
+    /// The attempt that has told its authenticator so.
+    var attempt = 0
+}
+
+extension Exchange {
+    /// What its proxy is known to want to hear; nil for nothing.
+    func proxySignature(for attempt: Attempt) -> Signature? {
+        guard let proxy = attempt.proxy, proxy.speaksHTTP, let authenticator = proxyAuthenticator else { return nil }
+        if let credential = proxy.credential { authenticator.know(credential, at: proxy.url) }
+        return authenticator.early(proxy.url)
+    }
+}
+
+extension Attempt {
+    /// Tells its proxy who asks.
+    mutating func sign(forProxy signature: Signature, bodyHash: String = "") -> SentSignature {
+        // the request line has the whole URL where the proxy carries the request on (RFC 9112 section 3.2.2)
+        let answer =
+            url.isSecure
+            ? signature.answer(
+                method: "CONNECT", uri: url.authorityWithPort, bodyHash: signature.bodyHash?.hash("") ?? "")
+            : signature.answer(method: method, uri: url.description, bodyHash: bodyHash)
+        proxyAuthorization = ProxyAuthorization(
+            answer?.fieldValue ?? signature.credential.basicValue, signature.credential)
+        return SentSignature(signature: signature, answer: answer)
+    }
+}
+
+/// Saying to a proxy who asks.
+extension ExchangeRunner {
+    /// The attempt as it goes to its proxy.
+    mutating func signedForProxy(_ attempt: Attempt, _ number: Int) async throws(HTTPFailure) -> Attempt {
+        proxySigning.sent = nil
+        sentAt = .now
+        guard let proxy = attempt.proxy, let authenticator = exchange.proxyAuthenticator else { return attempt }
+        if number != proxySigning.attempt {
+            proxySigning.attempt = number
+            proxySigning.next = nil
+            authenticator.begin(at: proxy.url)
+        }
+        let known = exchange.proxySignature(for: attempt)
+        let chosen = proxySigning.next ?? known
+        proxySigning.next = nil
+        var outgoing = attempt
+        if let chosen {
+            let hash = attempt.url.isSecure ? "" : try await bodyHash(of: attempt.body, chosen)
+            proxySigning.sent = outgoing.sign(forProxy: chosen, bodyHash: hash)
+            exchange.tell(.credentialUsed) { .credential(chosen, attempt: number) }
+        } else if !attempt.url.isSecure, attempt.body.isDear, authenticator.mayBeAsked(at: proxy.url) {
+            // what is dear, or can be had once, is not sent to be refused; a tunnel is asked for before anything is sent
+            outgoing.expectsContinue = true
+        }
+        return outgoing
+    }
+
+    /// Whether the proxy that carries requests on asks who is asking, and the request is to be sent once more to say so.
+    mutating func isChallengedByProxy(
+        _ answer: AttemptResponse, _ attempt: Attempt, _ number: Int
+    ) async throws(HTTPFailure) -> Bool {
+        guard let proxy = attempt.proxy, proxy.speaksHTTP, let authenticator = exchange.proxyAuthenticator else {
+            return false
+        }
+        // what comes through a tunnel is the origin's
+        guard answer.status == 407, !attempt.url.isSecure else {
+            try acceptedByProxy(answer, proxy, authenticator, isTunnel: attempt.url.isSecure)
+            if let sent = proxySigning.sent?.signature {
+                exchange.tell(.credentialAccepted) { .credential(sent, attempt: number) }
+            }
+            return false
+        }
+        guard
+            let signature = await signature(
+                for: ExchangeHead(answer), of: proxy, attempt, authenticator, number)
+        else { return false }
+        if let failure = obstacle(to: attempt.body, signature, of: "proxy") {
+            self.answer = answer
+            giveUp()
+            throw failure
+        }
+        await drain(answer.body)
+        note(answer.body.timeline)
+        exchange.note(
+            SentRequest(
+                attempt: number, method: attempt.method, url: attempt.url.description, status: answer.status), hop: nil)
+        try again(attempt, signature)
+        return true
+    }
+
+    /// The same of a proxy that was asked for a tunnel, and wants to know who asks. Nothing of the request was sent.
+    mutating func refusedByProxy(
+        _ failure: HTTPFailure, _ attempt: Attempt, _ machine: inout ExchangeMachine
+    ) async -> ExchangeMachine.Step {
+        guard let proxy = attempt.proxy, proxy.speaksHTTP, let authenticator = exchange.proxyAuthenticator else {
+            return failed(failure, &machine)
+        }
+        if let lost = exchange.takeLost() { note(lost) }
+        var fields: HTTPFields = []
+        for case .headers(let said) in failure.details { fields = said }
+        let head = ExchangeHead(status: 407, version: "1.1", fields: fields)
+        tellChallenge(fields, by: .proxy)
+        do throws(HTTPFailure) {
+            guard let signature = await signature(for: head, of: proxy, attempt, authenticator, machine.attempts) else {
+                throw failure
+            }
+            try again(attempt, signature)
+            return machine.challenged()
+        } catch {
+            return failed(error, &machine)
+        }
+    }
+
+    private mutating func again(_ attempt: Attempt, _ signature: Signature) throws(HTTPFailure) {
+        // what was added for this sending alone is not part of it
+        var next = self.attempt ?? attempt
+        next.timeouts.total = try remaining(of: attempt.timeouts.total)
+        self.attempt = next
+        proxySigning.next = signature
+    }
+
+    /// Nil if nobody known can sign.
+    private func signature(
+        for head: ExchangeHead, of proxy: ProxyServer, _ attempt: Attempt, _ authenticator: Authenticator,
+        _ number: Int
+    ) async -> Signature? {
+        let offers = ChallengeScanner.challenges(in: head.fields.all(ChallengeSource.proxy.challengeField))
+        let sent = proxySigning.sent?.signature
+        var (step, isRefusal) = authenticator.challenged(offers, by: .proxy, at: proxy.url, sent: sent)
+        if isRefusal, let sent { exchange.tell(.credentialRefused) { .credential(sent, attempt: number) } }
+        if case .ask(let question) = step {
+            exchange.tell(.challengeAsked) { .challenge(question.offers, url: proxy.url.description, attempt: number) }
+            step = authenticator.answered(await credential(for: question, head, attempt, authenticator, number))
+        }
+        guard case .sign(let signature) = step else { return nil }
+        return signature
+    }
+
+    /// Throws `serverAuthenticationFailed` where a proxy that carries requests on cannot prove that it knows the password,
+    /// and says that it does.
+    private mutating func acceptedByProxy(
+        _ answer: AttemptResponse, _ proxy: ProxyServer, _ authenticator: Authenticator, isTunnel: Bool
+    ) throws(HTTPFailure) {
+        guard let sent = proxySigning.sent else { return }
+        // what an origin says of its own proxies in a tunnel is not about ours
+        let info = AuthenticationInfo(isTunnel ? [] : answer.fields.all(ChallengeSource.proxy.infoField))
+        if let said = sent.answer, let fault = info.fault(of: said, bodyHash: nil) {
+            self.answer = answer
+            giveUp()
+            throw fault
+        }
+        authenticator.accepted(sent.signature, at: proxy.url, info)
+    }
+}

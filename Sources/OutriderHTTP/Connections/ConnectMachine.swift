@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Asks an HTTP proxy for a tunnel (RFC 9110 section 9.3.6, RFC 9112 section 3.2.3).
+///
+///     begin ─▶ head ──2xx──▶ open
+///               ▲ │ └─────────other──▶ refusal's body ──▶ refused
+///               └─┘ 1xx
+///
+/// What a proxy says here is never an origin's answer: an acceptance has no body whatever its fields say, and nothing may
+/// follow it before we have spoken; a refusal is kept as head only.
+package struct ConnectMachine: TunnelMachine {
+    /// Bytes of one head.
+    package static let mostHead = 64 << 10
+    /// A longer body of a refusal is not worth its connection.
+    package static let mostBody = 64 << 10
+    /// Heads that only inform.
+    package static let mostInformational = 20
+
+    private enum State {
+        case head
+        case body(ResponseHead, left: Int64)
+        case over
+    }
+
+    private let authority: String
+    private let userAgent: String?
+    private let authorization: String?
+    private var state = State.head
+    private var held: [UInt8] = []
+    /// Where the search for the end of the head goes on.
+    private var searched = 0
+    private var informational = 0
+
+    /// - Parameters:
+    ///   - url: of the origin.
+    ///   - authorization: the value of Proxy-Authorization; nothing else of the request is told to the proxy but its
+    ///     User-Agent.
+    package init(to url: HTTPURL, userAgent: String?, authorization: String?) {
+        authority = url.authorityWithPort
+        self.userAgent = userAgent
+        self.authorization = authorization
+    }
+
+    package mutating func begin() -> [UInt8] {
+        var text = "CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n"
+        for (name, value) in [("User-Agent", userAgent), ("Proxy-Authorization", authorization)] {
+            // attempts are checked where they are built; this is the last place before the wire
+            guard let value, !value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { continue }
+            text += "\(name): \(value)\r\n"
+        }
+        return Array((text + "\r\n").utf8)
+    }
+
+    package mutating func received(_ bytes: [UInt8]) -> TunnelStep {
+        switch state {
+        case .over: return .failed(.malformedResponse, "sent more than it was asked for")
+        case .body(let head, let left): return took(Int64(bytes.count), of: left, head)
+        case .head:
+            held += bytes
+            return readHead()
+        }
+    }
+
+    private mutating func readHead() -> TunnelStep {
+        while let end = endOfHead() {
+            guard end <= Self.mostHead else { return tooLong }
+            guard let head = ResponseHead(parsing: held[..<end]), head.version.major == 1 else {
+                return fail("did not answer in HTTP/1.1")
+            }
+            held.removeFirst(end)
+            searched = 0
+            guard head.status < 200 else { return answered(head) }
+            informational += 1
+            if head.status == 101 || informational > Self.mostInformational {
+                return fail("sent more informational answers than anybody wants")
+            }
+        }
+        return held.count > Self.mostHead ? tooLong : .wait
+    }
+
+    private var tooLong: TunnelStep {
+        mutating get {
+            state = .over
+            return .failed(.limitExceeded, "sent a head of more than \(Self.mostHead >> 10) KiB")
+        }
+    }
+
+    private mutating func fail(_ what: String) -> TunnelStep {
+        state = .over
+        return .failed(.malformedResponse, what)
+    }
+
+    private mutating func answered(_ head: ResponseHead) -> TunnelStep {
+        if head.status < 300 {
+            // an origin that speaks TLS waits for us: these bytes are the proxy's own
+            guard held.isEmpty else {
+                return fail("sent \(held.count) bytes into the tunnel that are not the origin's")
+            }
+            state = .over
+            return .open
+        }
+        guard let (framing, isClear) = try? BodyFraming.of(head, to: "CONNECT"), isClear,
+            HTTP1Machine.staysOpen(head), case .length(let length) = framing, length <= Int64(Self.mostBody)
+        else {
+            state = .over
+            return .refused(head, isReusable: false)
+        }
+        let count = Int64(held.count)
+        held = []
+        return took(count, of: length, head)
+    }
+
+    private mutating func took(_ count: Int64, of left: Int64, _ head: ResponseHead) -> TunnelStep {
+        guard count >= left else {
+            state = .body(head, left: left - count)
+            return .wait
+        }
+        state = .over
+        return .refused(head, isReusable: count == left)
+    }
+
+    /// Behind the empty line; nil if it has not come.
+    private mutating func endOfHead() -> Int? {
+        let start = max(0, searched - 3)
+        for index in held.indices[start...] where held[index] == 0x0A {
+            if index >= 1, held[index - 1] == 0x0A { return index + 1 }
+            if index >= 2, held[index - 1] == 0x0D, held[index - 2] == 0x0A { return index + 1 }
+        }
+        searched = held.count
+        return nil
+    }
+}

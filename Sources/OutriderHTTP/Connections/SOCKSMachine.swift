@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Asks a SOCKS proxy of version 5 for a connection (RFC 1928), with user and password where it wants them (RFC 1929).
+///
+///     begin ─▶ method ──▶ request ──▶ open
+///                └──▶ login ──▲
+package struct SOCKSMachine: TunnelMachine {
+    /// Where to.
+    package enum Target: Sendable, Equatable {
+        /// At most 255 bytes.
+        case name(String)
+        /// Four or sixteen bytes.
+        case address([UInt8])
+    }
+
+    private enum State { case method, login, reply, over }
+
+    private let target: Target
+    private let port: Int
+    private let credential: UserCredential?
+    private var state = State.method
+    private var held: [UInt8] = []
+
+    package init(to target: Target, port: Int, credential: UserCredential?) {
+        self.target = target
+        self.port = port
+        self.credential = credential
+    }
+
+    /// A URL's host as a target: an address where it is one.
+    package static func target(_ url: HTTPURL) -> Target { address(url.host) ?? .name(url.hostName) }
+
+    /// Nil for what is no address.
+    package static func address(_ text: String) -> Target? { IPAddressText.bytes(of: text).map { .address($0) } }
+
+    package mutating func begin() -> [UInt8] { credential == nil ? [5, 1, 0] : [5, 2, 0, 2] }
+
+    package mutating func received(_ bytes: [UInt8]) -> TunnelStep {
+        held += bytes
+        switch state {
+        case .method: return method()
+        case .login: return login()
+        case .reply: return reply()
+        case .over: return .failed(.malformedResponse, "sent more than it was asked for")
+        }
+    }
+
+    private mutating func method() -> TunnelStep {
+        guard held.count >= 2 else { return held.first.map { $0 == 5 } ?? true ? .wait : notSOCKS }
+        guard held[0] == 5 else { return notSOCKS }
+        let method = held[1]
+        held.removeFirst(2)
+        guard held.isEmpty else { return fail(.malformedResponse, "sent more than it was asked for") }
+        switch (method, credential) {
+        case (0, _): return .send(request())
+        case (2, let credential?):
+            state = .login
+            return .send(
+                [1, UInt8(clamping: credential.username.utf8.count)] + credential.username.utf8
+                    + [UInt8(clamping: credential.password.utf8.count)] + credential.password.utf8)
+        case (2, nil): return fail(.proxyAuthenticationRequired, "wants a user and a password")
+        case (255, nil): return fail(.proxyAuthenticationRequired, "lets nobody in without saying who asks")
+        default: return fail(.proxyAuthenticationRequired, "takes none of the ways of saying who asks that are known")
+        }
+    }
+
+    private mutating func login() -> TunnelStep {
+        guard held.count >= 2 else { return .wait }
+        let isFine = held[1] == 0
+        held.removeFirst(2)
+        guard isFine else { return fail(.proxyAuthenticationRequired, "does not believe the user and the password") }
+        guard held.isEmpty else { return fail(.malformedResponse, "sent more than it was asked for") }
+        return .send(request())
+    }
+
+    private mutating func request() -> [UInt8] {
+        state = .reply
+        let place: [UInt8]
+        switch target {
+        case .name(let name): place = [3, UInt8(clamping: name.utf8.count)] + name.utf8.prefix(255)
+        case .address(let bytes): place = [bytes.count == 4 ? 1 : 4] + bytes
+        }
+        return [5, 1, 0] + place + [UInt8(truncatingIfNeeded: port >> 8), UInt8(truncatingIfNeeded: port)]
+    }
+
+    private mutating func reply() -> TunnelStep {
+        guard held.count >= 2 else { return .wait }
+        guard held[0] == 5 else { return notSOCKS }
+        // a proxy that refuses may say no more than that
+        guard held[1] == 0 else { return fail(.proxyRefused, Self.words(held[1])) }
+        guard held.count >= 5 else { return .wait }
+        let length: Int
+        switch held[3] {
+        case 1: length = 10
+        case 3: length = 7 + Int(held[4])
+        case 4: length = 22
+        default: return notSOCKS
+        }
+        guard held.count >= length else { return .wait }
+        guard held.count == length else {
+            return fail(.malformedResponse, "sent \(held.count - length) bytes that are not the origin's")
+        }
+        state = .over
+        return .open
+    }
+
+    private var notSOCKS: TunnelStep {
+        mutating get { fail(.malformedResponse, "does not speak SOCKS 5") }
+    }
+
+    private mutating func fail(_ kind: HTTPFailure.Kind, _ what: String) -> TunnelStep {
+        state = .over
+        held = []
+        return .failed(kind, what)
+    }
+
+    /// RFC 1928 section 6.
+    private static func words(_ code: UInt8) -> String {
+        switch code {
+        case 1: "failed to connect to the origin"
+        case 2: "does not permit this connection"
+        case 3: "cannot reach the origin's network"
+        case 4: "cannot reach the origin"
+        case 5: "was refused by the origin"
+        case 6: "gave up connecting to the origin"
+        case 7: "does not know how to connect"
+        case 8: "does not know this kind of address"
+        default: "refused with the code \(code)"
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Which proxy is used for which URL. Shared, never changed.
+package final class ProxyRules: Sendable, Equatable {
+    /// For http URLs; nil for none.
+    package let http: ProxyServer?
+    /// For https URLs; nil for none.
+    package let https: ProxyServer?
+    package let bypass: ProxyBypass
+
+    package init(http: ProxyServer?, https: ProxyServer?, bypass: ProxyBypass = ProxyBypass()) {
+        self.http = http
+        self.https = https
+        self.bypass = bypass
+    }
+
+    /// No proxy at all.
+    package static let direct = ProxyRules(http: nil, https: nil)
+
+    package var isDirect: Bool { http == nil && https == nil }
+
+    /// Nil where the way is direct: for Unix sockets always.
+    package func server(for url: HTTPURL) -> ProxyServer? {
+        guard url.socketPath == nil, let server = url.isSecure ? https : http, !bypass.covers(url) else { return nil }
+        return server
+    }
+
+    package static func == (one: ProxyRules, other: ProxyRules) -> Bool {
+        one === other || (one.http == other.http && one.https == other.https && one.bypass == other.bypass)
+    }
+}
+
+/// What the environment says about proxies, as curl reads it.
+///
+/// `http_proxy` counts in lower case only: programs that a web server starts find a request's field `Proxy` in HTTP_PROXY.
+/// Of the others lower case wins. An empty variable counts as absent.
+package struct ProxyEnvironment: Sendable, Equatable {
+    package var http: String?
+    package var https: String?
+    /// For both, where they have none of their own.
+    package var all: String?
+    package var bypass: String?
+
+    package init() {}
+
+    /// - Parameter variable: the value of an environment variable, nil if it is not set.
+    package init(_ value: (String) -> String?) {
+        func variable(_ name: String) -> String? { value(name).flatMap { $0.isEmpty ? nil : $0 } }
+        http = variable("http_proxy")
+        https = variable("https_proxy") ?? variable("HTTPS_PROXY")
+        all = variable("all_proxy") ?? variable("ALL_PROXY")
+        bypass = variable("no_proxy") ?? variable("NO_PROXY")
+    }
+
+    /// Throws as `ProxyServer` does, with the name of the variable.
+    package func rules() throws(HTTPFailure) -> ProxyRules {
+        ProxyRules(
+            http: try server(http, "http_proxy"), https: try server(https, "https_proxy"),
+            bypass: ProxyBypass(listed: bypass ?? ""))
+    }
+
+    private func server(_ own: String?, _ name: String) throws(HTTPFailure) -> ProxyServer? {
+        guard let text = own ?? all else { return nil }
+        do throws(HTTPFailure) {
+            return try ProxyServer(parsing: text)
+        } catch {
+            var failure = error
+            failure.message = "\(own == nil ? "all_proxy" : name) in the environment of the service: \(error.message)"
+            throw failure
+        }
+    }
+}

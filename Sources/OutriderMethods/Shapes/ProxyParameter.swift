@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Which proxies are used: `false` or "none", "environment", a URL, or `{url, http, https, username, password, schemes,
+/// bypass}`.
+struct ProxyParameter: JSONDecodable, Sendable {
+    enum Choice: Sendable {
+        case rules(ProxyRules)
+        /// What the environment of the service says.
+        case environment
+    }
+
+    var choice: Choice
+
+    /// More are refused.
+    private static let mostBypasses = 1_000
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        switch json {
+        case .bool(false), .string("none"): choice = .rules(.direct)
+        case .string("environment"): choice = .environment
+        case .string(let text):
+            let server = try Self.server(text)
+            choice = .rules(ProxyRules(http: server, https: server))
+        case .object: choice = .rules(try Self.rules(json))
+        default:
+            throw JSONComplaint("must be a URL, \"none\", \"environment\", false or an object, not \(json.typeName)")
+        }
+    }
+
+    private static func rules(_ json: JSONValue) throws(JSONComplaint) -> ProxyRules {
+        var fields = try JSONFields(json)
+        let both = try fields.optional("url", as: ServerParameter.self)?.server
+        let http = try fields.optional("http", as: ServerParameter.self)?.server
+        let https = try fields.optional("https", as: ServerParameter.self)?.server
+        let strays = fields.present(["password", "schemes"])
+        let credential = try fields.credential()
+        let bypass = try fields.optional("bypass", as: BypassParameter.self)?.bypass
+        try fields.finish()
+        if credential == nil, let stray = strays.first?.description {
+            throw JSONComplaint("\(stray) goes with username", at: JSONPointer(member: stray))
+        }
+        guard both != nil || http != nil || https != nil else {
+            throw JSONComplaint("url, http or https is required", at: JSONPointer(member: "url"))
+        }
+        return ProxyRules(
+            http: try (http ?? both)?.asked(by: credential), https: try (https ?? both)?.asked(by: credential),
+            bypass: bypass ?? ProxyBypass())
+    }
+
+    fileprivate static func server(_ text: String) throws(JSONComplaint) -> ProxyServer {
+        do throws(HTTPFailure) {
+            return try ProxyServer(parsing: text)
+        } catch {
+            throw JSONComplaint("cannot be used: \(error.message)")
+        }
+    }
+
+    private struct ServerParameter: JSONDecodable {
+        var server: ProxyServer
+
+        init(json: JSONValue) throws(JSONComplaint) { server = try ProxyParameter.server(try String(json: json)) }
+    }
+
+    private struct BypassParameter: JSONDecodable {
+        var bypass = ProxyBypass()
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            let list = try [String](json: json)
+            if list.count > mostBypasses { throw JSONComplaint("must not hold more than \(mostBypasses)") }
+            for (index, text) in list.enumerated() where !bypass.add(text) {
+                throw JSONComplaint("must be a host, a domain, an address or a network, perhaps with a port, or \"*\"")
+                    .under(index: index)
+            }
+        }
+    }
+}
+
+extension ProxyParameter {
+    /// Throws `invalidParams` where the environment of the service cannot be understood.
+    func rules(with settings: EngineSettings) throws(RPCError) -> ProxyRules {
+        switch choice {
+        case .rules(let rules): return rules
+        case .environment:
+            do throws(HTTPFailure) {
+                return try settings.proxyEnvironment.get()
+            } catch {
+                throw RPCError(error)
+            }
+        }
+    }
+}
+
+extension ProxyServer {
+    /// The same with a credential, unless its URL names one.
+    fileprivate func asked(by credential: UserCredential?) throws(JSONComplaint) -> ProxyServer {
+        guard let credential, self.credential == nil else { return self }
+        if let fault = credential.fault(for: kind) {
+            throw JSONComplaint("\(fault.member) \(fault.message)", at: JSONPointer(member: fault.member))
+        }
+        var server = self
+        server.credential = credential
+        return server
+    }
+}
+
+/// The same as it stands, without passwords.
+struct ProxyShape: JSONEncodable {
+    private var choice: ProxyParameter.Choice
+
+    init(_ parameter: ProxyParameter?, _ settings: EngineSettings) {
+        choice = parameter?.choice ?? .rules(settings.proxies ?? .direct)
+    }
+
+    func encode(to writer: inout JSONWriter) {
+        switch choice {
+        case .environment: writer.value("environment")
+        case .rules(let rules) where rules.isDirect: writer.value("none")
+        case .rules(let rules):
+            writer.object { writer in
+                if rules.http == rules.https {
+                    writer.member("url", rules.http?.description)
+                } else {
+                    writer.member("http", rules.http?.description)
+                    writer.member("https", rules.https?.description)
+                }
+                writer.member("bypass", rules.bypass.texts)
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+
+/// Runs a `TunnelMachine` over a channel that leads to a proxy. It has no deadline of its own.
+// proof: confined to the event loop of its channel; other threads only carry the reference.
+final class ProxyHandshake: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    enum Outcome {
+        /// What follows on the channel is between us and the origin.
+        case open
+        /// `isReusable`: on the same channel the proxy may be asked again.
+        case refused(ResponseHead, isReusable: Bool)
+        case failed(HTTPFailure)
+    }
+
+    private let proxy: ProxyServer
+    private var machine: any TunnelMachine
+    private var completion: ((Outcome) -> Void)?
+
+    init(_ machine: any TunnelMachine, with proxy: ProxyServer) {
+        self.machine = machine
+        self.proxy = proxy
+    }
+
+    /// Calls back once, on the loop, unless the channel is closed by the caller before; then it is gone from the channel.
+    func start(on channel: any Channel, _ completion: @escaping (Outcome) -> Void) {
+        channel.eventLoop.assertInEventLoop()
+        self.completion = completion
+        do {
+            try channel.pipeline.syncOperations.addHandler(self)
+        } catch {
+            return finish(.failed(FailureBridge.exchange(error, with: proxy.name, phase: .proxy)))
+        }
+        channel.writeAndFlush(ByteBuffer(bytes: machine.begin()), promise: nil)
+        channel.read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard completion != nil else { return context.fireChannelRead(data) }
+        switch machine.received(Array(Self.unwrapInboundIn(data).readableBytesView)) {
+        case .wait: break
+        case .send(let bytes):
+            context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
+        case .open: leave(context, .open)
+        case .refused(let head, let isReusable): leave(context, .refused(head, isReusable: isReusable))
+        case .failed(let kind, let what):
+            let text = "the proxy \(proxy.name) \(what)"
+            leave(context, .failed(HTTPFailure(kind, text, phase: .proxy, details: [.proxy(proxy.name)])))
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        if completion != nil { context.read() }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        finish(.failed(FailureBridge.exchange(error, with: proxy.name, phase: .proxy)))
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        let text = "\(proxy.name) closed the connection when it was asked for a way to the origin"
+        finish(.failed(HTTPFailure(.connectionLost, text, phase: .proxy)))
+        context.fireChannelInactive()
+    }
+
+    private func leave(_ context: ChannelHandlerContext, _ outcome: Outcome) {
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+        finish(outcome)
+    }
+
+    private func finish(_ outcome: Outcome) {
+        let completion = completion
+        self.completion = nil
+        completion?(outcome)
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+
+/// Connections to proxies that said who-are-you to a CONNECT and may be asked again: whoever comes next with an answer need
+/// not connect anew. Nothing was said on them yet that could belong to anybody.
+// proof: every method runs on `loop` and asserts it; other threads only carry the reference.
+final class ProxySpares: @unchecked Sendable {
+    /// Of all proxies; the oldest goes when there is one more.
+    private static let most = 16
+    /// How long one may wait for somebody to type a password.
+    private static let patience = TimeAmount.milliseconds(30_000)
+
+    private final class Spare: ChannelInboundHandler, RemovableChannelHandler {
+        typealias InboundIn = ByteBuffer
+
+        let key: PoolKey
+        let channel: any Channel
+        var expiry: Scheduled<Void>?
+
+        init(_ key: PoolKey, _ channel: any Channel) {
+            self.key = key
+            self.channel = channel
+        }
+
+        /// Nobody asked.
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) { channel.close(promise: nil) }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { channel.close(promise: nil) }
+    }
+
+    private let loop: any EventLoop
+    private var spares: [Spare] = []
+
+    init(on loop: any EventLoop) { self.loop = loop }
+
+    /// - Parameter key: of the tunnel that was refused.
+    func keep(_ channel: any Channel, for key: PoolKey) {
+        loop.assertInEventLoop()
+        let spare = Spare(Self.anybodys(key), channel)
+        guard channel.isActive, (try? channel.pipeline.syncOperations.addHandler(spare)) != nil else {
+            return channel.close(promise: nil)
+        }
+        if spares.count >= Self.most { drop(spares[0]) }
+        spares.append(spare)
+        spare.expiry = loop.assumeIsolated().scheduleTask(in: Self.patience) { self.drop(spare) }
+        // its end, or what it says unasked, is to be noticed
+        channel.read()
+        channel.closeFuture.hop(to: loop).assumeIsolated().whenComplete { _ in self.drop(spare) }
+    }
+
+    /// Nil if there is none.
+    func take(for key: PoolKey) -> (any Channel)? {
+        loop.assertInEventLoop()
+        let key = Self.anybodys(key)
+        while let index = spares.lastIndex(where: { $0.key == key }) {
+            let spare = spares.remove(at: index)
+            spare.expiry?.cancel()
+            guard spare.channel.isActive else { continue }
+            spare.channel.pipeline.syncOperations.removeHandler(spare, promise: nil)
+            return spare.channel
+        }
+        return nil
+    }
+
+    func close() {
+        loop.assertInEventLoop()
+        for spare in spares { drop(spare) }
+    }
+
+    private func drop(_ spare: Spare) {
+        guard let index = spares.firstIndex(where: { $0 === spare }) else { return }
+        spares.remove(at: index)
+        spare.expiry?.cancel()
+        spare.channel.close(promise: nil)
+    }
+
+    /// The same proxy, and the same trust in it; who asks, and for what, is said anew.
+    private static func anybodys(_ key: PoolKey) -> PoolKey {
+        var key = key
+        (key.isSecure, key.host, key.port) = (false, "", 0)
+        key.proxy = key.proxy.map { ProxyRoute($0.server, isTunnel: true, user: nil) }
+        return key
+    }
+}
