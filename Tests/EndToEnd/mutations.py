@@ -11,7 +11,7 @@ import validator
 WRONG = ["so on", 1.5, True, [[]], {"stranger/~": 1}]
 NUMBERS = [1e308, -1e308, -1, 2**63 - 1, -(2**63), 0, 1.5, 5e-324]
 # formats that the service checks more closely than the contract describes, or not by -32602
-LOOSE = {"document", "handle", "charset", "token", "media-type", "path", "url"}
+LOOSE = {"document", "handle", "charset", "token", "media-type", "path", "proxy", "url"}
 
 
 class Mutation:
@@ -103,7 +103,8 @@ def _inside(example, path, schema, values):
         inner = contract.CONTRACT.resolve(schema["properties"][name])
         for value in values if values is WRONG or _numeric(inner) else []:
             other = changed(example, path, lambda object, n=name, v=value: object.update({n: v}))
-            loose = isinstance(value, str) and inner.get("format") in LOOSE
+            forms = {one.get("format") for one in [inner, *inner.get("anyOf", [])]}
+            loose = isinstance(value, str) and bool(forms & LOOSE)
             yield Mutation(other, f"{at}/{name}", "= " + json.dumps(value), loose)
         yield from _inside(example, [*path, name], inner, values)
 

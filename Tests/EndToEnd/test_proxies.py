@@ -59,9 +59,9 @@ def test_a_real_proxy_is_told_who_asks(trusting, home, listen, tmp_path):
     urls = [home.url(), f"https://127.0.0.1:{listen('good')}/"]
     with tinyproxy(tmp_path, PASSWORD) as proxy:
         for url in urls:
-            for right in (proxy.replace("//", f"//{USER}:{PASSWORD}@"), {"url": proxy, **ADA}):
+            for right in (proxy.replace("//", f"//{USER}:{PASSWORD}@"), {"url": proxy, "credential": ADA}):
                 assert get(trusting, url, proxy=right)["status"] == 200
-        wrong = [get(trusting, url, proxy={"url": proxy, **ADA, "password": "wrong"}) for url in urls]
+        wrong = [get(trusting, url, proxy={"url": proxy, "credential": {**ADA, "password": "wrong"}}) for url in urls]
         nobody = [get(trusting, url, proxy=proxy) for url in urls]
     for forwarded, tunnelled in (wrong, nobody):
         assert forwarded["status"] in (401, 407) and forwarded["attempts"] == 1
@@ -131,7 +131,7 @@ def test_a_tunnel_is_asked_for_without_anything_of_the_request(trusting, listen)
 def test_the_password_of_a_proxy_stays_with_it(wire, home, scheme):
     """[AD10]"""
     with Proxy("SHA-256") if scheme == "digest" else Proxy(basic=True) as proxy, Taker() as origin:
-        response = get(wire, origin.url("/keep"), proxy={"url": proxy.address, **ADA, "schemes": [scheme]})
+        response = get(wire, origin.url("/keep"), proxy={"url": proxy.address, "credential": {**ADA, "schemes": [scheme]}})
     assert response["status"] == 200 and not proxy.faults
     assert proxy.statuses == ([407, 200] if scheme == "digest" else [200])
     (came,) = origin.taken
@@ -243,10 +243,10 @@ def test_an_environment_that_makes_no_sense_is_told_to_who_asks_for_it(monkeypat
         ("", "/proxy", "host"), ("http://", "/proxy", "host"), ("ftp://user:secret@h", "/proxy", "ftp"),
         ("http://user:secret@h:0", "/proxy", "port"), ("http://user:sec%0Aret@h", "/proxy", "control"),
         ("http://user:secret@h/path", "/proxy", "end"), ("http://u\ns:er@h", "/proxy", "control"),
-        ({}, "/proxy/url", "required"), ({"url": 7}, "/proxy/url", "string"), (True, "/proxy", "false"),
-        (["http://h"], "/proxy", "URL"), ({"url": "http://h", "password": "secret"}, "/proxy/password", "username"),
+        ({"url": 7}, "/proxy/url", "string"), (7, "/proxy", "boolean"),
+        (["http://h"], "/proxy", "URL"), ({"url": "http://h", "credential": {"password": "secret"}}, "/proxy/credential/username", "required"),
         ({"url": "http://h", "bypass": ["ok.test", "10.0.0.0/33"]}, "/proxy/bypass/1", "network"),
-        ({"url": "http://h", "username": "a:b"}, "/proxy/username", "colon"),
+        ({"url": "http://h", "credential": {"username": "a:b"}}, "/proxy/credential/username", "colon"),
         ({"https": "socks4://h"}, "/proxy/https", "socks5"), ({"url": "http://h", "port": 1}, "/proxy/port", "unknown"),
     ],
 )

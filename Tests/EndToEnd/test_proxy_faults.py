@@ -142,7 +142,7 @@ def test_a_proxy_that_asks_nothing_that_can_be_answered(wire, challenge):
     answer = b"HTTP/1.1 407 Who\r\n" + challenge + b"Connection: close\r\nContent-Length: 0\r\n\r\n"
     with Odd(sends(answer)) as proxy:
         for user in (None, "ada"):
-            said = {"url": proxy.address, **({"username": user, "password": "secret"} if user else {})}
+            said = {"url": proxy.address, **({"credential": {"username": user, "password": "secret"}} if user else {})}
             response = get(wire, ORIGIN, proxy=said)
             assert response["error"]["code"] == 1416 and response["attempts"] == 1
     assert proxy.connections == 2
@@ -156,7 +156,7 @@ def test_a_proxy_that_is_never_content_is_asked_a_few_times(wire):
         )
 
     with Odd(act) as proxy:
-        response = get(wire, ORIGIN, proxy={"url": proxy.address, "username": "ada", "password": "x"})
+        response = get(wire, ORIGIN, proxy={"url": proxy.address, "credential": {"username": "ada", "password": "x"}})
     assert response["error"]["code"] == 1416 and proxy.connections <= 10
 
 

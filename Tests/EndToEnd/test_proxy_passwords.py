@@ -22,7 +22,7 @@ def test_digest_is_answered_for_a_tunnel_on_the_same_connection_where_that_stays
     """[M13]"""
     url = f"https://localhost:{listen('good')}/"
     with Proxy(algorithm, closes=closes) as proxy:
-        said = {"url": proxy.address, **ADA, "schemes": ["digest"]}
+        said = {"url": proxy.address, "credential": {**ADA, "schemes": ["digest"]}}
         response = get(trusting, url, method="GET", proxy=said, metrics=True)
     assert (response["status"], response["attempts"]) == (200, 1) and not proxy.faults
     assert proxy.statuses == [407, 200] and proxy.connections == (2 if closes else 1)
@@ -32,7 +32,7 @@ def test_digest_is_answered_for_a_tunnel_on_the_same_connection_where_that_stays
 def test_a_session_learns_what_its_proxy_wants(trusting, home, listen):
     url = f"https://localhost:{listen('good')}/"
     with Proxy("SHA-256") as proxy:
-        said = {"url": proxy.address, **ADA, "schemes": ["digest"]}
+        said = {"url": proxy.address, "credential": {**ADA, "schemes": ["digest"]}}
         session = result(trusting.call("session.create", {"proxy": said}))["session"]
         for target in (url, url, home.url(), home.url()):
             assert get(trusting, target, session=session)["status"] == 200
@@ -46,7 +46,7 @@ def test_a_wrong_password_is_tried_once(trusting, home, listen, secure):
     url = f"https://localhost:{listen('good')}/" if secure else home.url()
     for options, statuses in (({"basic": True}, [407]), ({"algorithm": "SHA-256"}, [407, 407])):
         with Proxy(**options) as proxy:
-            response = get(trusting, url, proxy={"url": proxy.address, **ADA, "password": "wrong"})
+            response = get(trusting, url, proxy={"url": proxy.address, "credential": {**ADA, "password": "wrong"}})
         assert proxy.statuses == statuses
         if not secure:
             assert response["status"] == 407
@@ -122,7 +122,7 @@ def test_a_body_is_sent_again_when_the_proxy_asks_in_the_middle(wire):
     """[M12]"""
     with Proxy("MD5") as proxy, Taker() as origin:
         body = {"text": "x" * 3_000_000}
-        said = {"url": proxy.address, **ADA, "schemes": ["digest"]}
+        said = {"url": proxy.address, "credential": {**ADA, "schemes": ["digest"]}}
         response = get(wire, origin.url("/count"), method="POST", body=body, proxy=said)
     assert response["body"]["text"] == "3000000" and proxy.statuses == [407, 200]
 
@@ -152,7 +152,7 @@ def test_nobody_uses_the_tunnel_of_another(trusting, listen):
     url = f"https://localhost:{listen('good')}/"
     with Proxy() as proxy:
         for user in (None, "ada", "bob"):
-            said = {"url": proxy.address, **({"username": user, "password": "x"} if user else {})}
+            said = {"url": proxy.address, **({"credential": {"username": user, "password": "x"}} if user else {})}
             for _ in range(2):
                 assert get(trusting, url, proxy=said)["status"] == 200
     assert len(proxy.connects) == 3

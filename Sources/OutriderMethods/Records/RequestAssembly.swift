@@ -17,8 +17,8 @@ struct RequestAssembly {
         session = try params.session?.resolved(call.scope)
         let settings = session?.settings
         let defaults = call.scope.service.engine.settings
-        spec = params.spec(with: defaults, settings?.timeout)
-        spec.proxies = try (params.proxy ?? settings?.proxy)?.rules(with: defaults) ?? defaults.proxies
+        spec = try params.spec(with: defaults, settings?.timeout)
+        if params.proxy == nil, let proxy = settings?.proxy { spec.proxies = try proxy.rules(with: defaults) }
         let encoder = spec.parameters?.encoder
         guard settings != nil || params.adds || encoder != nil else { return }
         if let settings { addFields(settings.spec.fields, hasCredential: params.credential != nil) }

@@ -121,7 +121,7 @@ final class RequestRecord: Holdable {
     ) throws(RPCError) -> RequestRecord? {
         guard params.isPlain else { return nil }
         let scope = call.scope
-        let spec = params.spec(with: scope.service.engine.settings)
+        let spec = try params.spec(with: scope.service.engine.settings)
         let handle = Handle<RequestRecord>()
         let exchange = scope.service.engine.exchangeAtOnce(
             spec, quota: scope.quota,

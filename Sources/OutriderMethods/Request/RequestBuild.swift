@@ -55,7 +55,7 @@ struct RequestBuild: Method {
 
     static func call(_ params: RequestParameters, _ call: Call<ClientScope>) async throws -> Result {
         let engine = call.scope.service.engine
-        var spec = params.spec(with: engine.settings)
+        var spec = try params.spec(with: engine.settings)
         // nobody is asked, so that nothing happens
         if spec.parameters?.encoder != nil { spec.parameters = nil }
         try spec.body.findStreams(in: call.scope.handles)

@@ -6,8 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Which proxies are used: `false` or "none", "environment", a URL, or `{url, http, https, username, password, schemes,
-/// bypass}`.
+/// Which proxies are used: `false` or "none", `true` or "environment", a URL, or `{url, http, https, credential, bypass}`.
 struct ProxyParameter: JSONDecodable, Sendable {
     enum Choice: Sendable {
         case rules(ProxyRules)
@@ -23,13 +22,17 @@ struct ProxyParameter: JSONDecodable, Sendable {
     init(json: JSONValue) throws(JSONComplaint) {
         switch json {
         case .bool(false), .string("none"): choice = .rules(.direct)
-        case .string("environment"): choice = .environment
+        case .bool(true), .string("environment"): choice = .environment
         case .string(let text):
             let server = try Self.server(text)
             choice = .rules(ProxyRules(http: server, https: server))
         case .object: choice = .rules(try Self.rules(json))
         default:
-            throw JSONComplaint("must be a URL, \"none\", \"environment\", false or an object, not \(json.typeName)")
+            guard json.array?.isEmpty == true else {
+                throw JSONComplaint(
+                    "must be a URL, \"none\", \"environment\", a boolean or an object, not \(json.typeName)")
+            }
+            choice = .rules(.direct)
         }
     }
 
@@ -38,16 +41,9 @@ struct ProxyParameter: JSONDecodable, Sendable {
         let both = try fields.optional("url", as: ServerParameter.self)?.server
         let http = try fields.optional("http", as: ServerParameter.self)?.server
         let https = try fields.optional("https", as: ServerParameter.self)?.server
-        let strays = fields.present(["password", "schemes"])
-        let credential = try fields.credential()
+        let credential = try fields.optional("credential", as: CredentialParameter.self)?.credential
         let bypass = try fields.optional("bypass", as: BypassParameter.self)?.bypass
         try fields.finish()
-        if credential == nil, let stray = strays.first?.description {
-            throw JSONComplaint("\(stray) goes with username", at: JSONPointer(member: stray))
-        }
-        guard both != nil || http != nil || https != nil else {
-            throw JSONComplaint("url, http or https is required", at: JSONPointer(member: "url"))
-        }
         return ProxyRules(
             http: try (http ?? both)?.asked(by: credential), https: try (https ?? both)?.asked(by: credential),
             bypass: bypass ?? ProxyBypass())
@@ -101,7 +97,8 @@ extension ProxyServer {
     fileprivate func asked(by credential: UserCredential?) throws(JSONComplaint) -> ProxyServer {
         guard let credential, self.credential == nil else { return self }
         if let fault = credential.fault(for: kind) {
-            throw JSONComplaint("\(fault.member) \(fault.message)", at: JSONPointer(member: fault.member))
+            throw JSONComplaint(
+                "\(fault.member) \(fault.message)", at: JSONPointer(member: fault.member).under(member: "credential"))
         }
         var server = self
         server.credential = credential

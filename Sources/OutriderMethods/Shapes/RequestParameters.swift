@@ -4,6 +4,7 @@
 import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
+import OutriderRPC
 
 /// A RequestSpec of the contract: one request, and how its caller wants to hear of it.
 struct RequestParameters: JSONDecodable {
@@ -161,8 +162,13 @@ struct RequestParameters: JSONDecodable {
     }
 
     /// With the defaults of the session, and then of the service, for all that was not said.
-    func spec(with settings: EngineSettings, _ timeout: TimeoutParameter? = nil) -> RequestSpec {
+    ///
+    /// Throws `invalidParams` where the environment says something about proxies that makes no sense, and it is asked for.
+    func spec(
+        with settings: EngineSettings, _ timeout: TimeoutParameter? = nil
+    ) throws(RPCError) -> RequestSpec {
         var spec = spec
+        spec.proxies = try proxy?.rules(with: settings) ?? settings.proxies
         spec.timeouts = settings.timeouts
         // a large file takes its time, as a stream does; silence still ends both
         if receiver != .said { spec.timeouts.total = Timeouts.streamTotal }
