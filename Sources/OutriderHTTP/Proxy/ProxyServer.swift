@@ -79,7 +79,7 @@ extension ProxyServer {
         guard let kind = Kind(rawValue: scheme) else {
             throw HTTPFailure(
                 .unsupportedScheme,
-                "\(FieldRules.shown(scheme)) proxies are not supported: use http, https, socks5 or socks5h",
+                "the scheme of a proxy cannot be \(FieldRules.shown(scheme)): use http, https, socks5 or socks5h",
                 pointer: "/proxy")
         }
         return (kind, text[colon...].dropFirst(3))

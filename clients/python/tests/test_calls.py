@@ -79,6 +79,12 @@ def test_a_plain_get_is_a_url_and_the_wish_for_exact_bytes() -> None:
         ({"timeout": {"connect": 1}}, {"timeout": {"connect": 1}}),
         ({"timeout": float("inf")}, {}),
         ({"redirect": "none", "retry": {"limit": 1}}, {"redirect": "none", "retry": {"limit": 1}}),
+        ({"proxy": "http://p:1"}, {"proxy": "http://p:1"}),
+        ({"proxy": False}, {"proxy": False}),
+        (
+            {"proxy": {"https": "p", "credential": ("u", "p")}},
+            {"proxy": {"https": "p", "credential": {"username": "u", "password": "p"}}},
+        ),
         ({"validate": True, "max_body": 9}, {"validate": True, "maxBody": 9}),
         ({"handlers": [{"id": "a"}]}, {"handlers": [{"id": "a"}]}),
         ({"start_immediately": False}, {"startImmediately": False}),

@@ -132,6 +132,12 @@ def _put_auth(spec: dict[str, Any], value: Any) -> None:
     spec["auth"] = said(value)
 
 
+def _put_proxy(spec: dict[str, Any], value: Any) -> None:
+    from ._proxies import said
+
+    spec["proxy"] = said(value)
+
+
 def _put_parameters(spec: dict[str, Any], value: Any) -> None:
     from ._values import tagged
 
@@ -181,6 +187,7 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "encoding": _plain("encoding"),
     "auth": _put_auth,
     "timeout": _put_timeout,
+    "proxy": _put_proxy,
     "serialize": _put_serialize,
     "validate": _plain("validate"),
     "handlers": _plain("handlers"),

@@ -263,7 +263,7 @@ class MalformedResponse(TransportError):
 
 
 class ProxyError(TransportError):
-    """The proxy refused or failed."""
+    """The proxy refused or failed; ``data["data"]["proxy"]`` says which."""
 
 
 class ResponseTooLarge(TransportError):
@@ -333,6 +333,8 @@ _EXCHANGE_ERRORS: dict[int, type[ExchangeError]] = {
     1407: TooManyRedirects,
     1408: MalformedResponse,
     1409: ProxyError,
+    1415: ProxyError,
+    1416: ProxyError,
     1410: RequestError,
     1411: ResponseTooLarge,
     1412: ConnectError,

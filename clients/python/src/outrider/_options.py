@@ -17,6 +17,7 @@ HeadersIn = Union[Mapping[str, Union[str, Sequence[str]]], Iterable[tuple[str, s
 Files = Union[Mapping[str, Any], Iterable[tuple[str, Any]]]
 Timeout = Union[float, Mapping[str, float]]
 Auth = Union[tuple[str, str], Mapping[str, Any], Named]
+Proxy = Union[str, bool, Mapping[str, Any]]
 Item = Union[str, tuple[str, str], Mapping[str, Any]]
 
 
@@ -36,6 +37,7 @@ class Options(TypedDict, total=False):
     encoding: str | Mapping[str, Any] | None
     auth: Auth | None
     timeout: Timeout | None
+    proxy: Proxy | None
     serialize: str | Mapping[str, Any] | None
     validate: bool | Mapping[str, Any] | Sequence[bool | Mapping[str, Any]] | None
     handlers: Sequence[Mapping[str, Any]] | None

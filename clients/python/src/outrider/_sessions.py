@@ -124,7 +124,7 @@ class Challenge:
     """A server that wants to know who asks: its ``status``, ``headers``, ``url`` and the ``realm`` that it names.
 
     ``offers`` are the schemes that it takes, the strongest first; ``failures`` is how many credentials it has refused
-    for this request, ``username`` whose the last one was.
+    for this request, ``username`` whose the last one was. ``proxy`` is the URL of the proxy, where it is one that asks.
     """
 
     def __init__(self, params: Mapping[str, Any]) -> None:
@@ -136,6 +136,7 @@ class Challenge:
         self.realm: str = self.offers[0]["realm"] if self.offers else ""
         self.failures: int = params["failures"]
         self.username: str | None = params.get("username")
+        self.proxy: str | None = params.get("proxyUrl")
         self.tag: str | None = params.get("tag")
 
 
@@ -243,6 +244,10 @@ class Plan:
         params = {_WIRE.get(name, name): value for name, value in self.settings.items() if value is not None}
         if hasattr(params.get("credentials"), "items"):
             params["credentials"] = [{"url": url, **credential(one)} for url, one in params["credentials"].items()]
+        if "proxy" in params:
+            from ._proxies import said
+
+            params["proxy"] = said(params["proxy"])
         if self.interceptors:
             params["interceptors"] = self.interceptors
         return params
@@ -271,7 +276,7 @@ class Session(Verbs):
         session.get("https://example.org/things", validate=True)
 
     The settings are those of ``session.create``: ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``,
-    ``redirect``, ``limits``, ``name``, ``shared``, ``start_immediately`` and ``credentials``, a list or a mapping of
+    ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately`` and ``credentials``, a list or a mapping of
     URLs to user names and passwords.
 
     The functions run in a thread of the client; an exception becomes the service's "no answer": the attempt of an

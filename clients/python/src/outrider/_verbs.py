@@ -35,6 +35,8 @@ class Verbs:
         ``auth``          a user name and a password, or a mapping: ``{"bearer": token}``, ``{"digest": ("u", "p")}``
         ``timeout``       seconds for all of it, or a mapping of phases (``connect``, ``firstByte``…) to seconds;
                           without it the service's limits hold, and ten minutes in all
+        ``proxy``         the URL of one, ``none``, ``environment`` (of this program, as curl reads it), or a mapping:
+                          ``{"http": url, "https": url, "credential": ("u", "p"), "bypass": ["*.example.org"]}``
         ``serialize``     ``json``, ``text``, ``auto``, or a mapping such as ``{"schema": {...}}``: let the service
                           check or decode the body
         ``validate``      ``True``, or rules such as ``{"status": ["200..299"]}``: what else raises ValidationError
