@@ -149,7 +149,9 @@ final class ExchangeLane: @unchecked Sendable {
 extension Exchange {
     /// Whether nobody has to hear of it, or to be asked or waited for, while it is carried.
     fileprivate var goesAlone: Bool {
-        guard plan == nil, proxyAuthenticator == nil, turns == nil, download == nil, destination == .inline || destination == .discard else {
+        guard plan == nil, proxyAuthenticator == nil, turns == nil, download == nil,
+            destination == .inline || destination == .discard
+        else {
             return false
         }
         return state.withLock { state in
