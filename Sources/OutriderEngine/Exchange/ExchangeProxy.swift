@@ -33,7 +33,7 @@ extension Attempt {
                 method: "CONNECT", uri: url.authorityWithPort, bodyHash: signature.bodyHash?.hash("") ?? "")
             : signature.answer(method: method, uri: url.description, bodyHash: bodyHash)
         proxyAuthorization = ProxyAuthorization(
-            answer?.fieldValue ?? signature.credential.basicValue, signature.credential)
+            answer?.fieldValue ?? signature.basicValue, signature.credential)
         return SentSignature(signature: signature, answer: answer)
     }
 }
@@ -50,8 +50,7 @@ extension ExchangeRunner {
             proxySigning.next = nil
             authenticator.begin(at: proxy.url)
         }
-        let known = exchange.proxySignature(for: attempt)
-        let chosen = proxySigning.next ?? known
+        let chosen = proxySigning.next ?? exchange.proxySignature(for: attempt)
         proxySigning.next = nil
         var outgoing = attempt
         if let chosen {
