@@ -125,7 +125,8 @@ package struct AuthenticationMachine: Sendable {
     private func ownEarly(_ url: HTTPURL) -> Signature? {
         let own = own.first { $0.isEarly && $0.origin == url.securityOrigin }
         guard let own, own.credential.permits(.basic, to: url) else { return nil }
-        return Signature(ProtectionSpace(source, of: url, realm: ""), own.credential, .basic(isUTF8: false), isEarly: true)
+        let space = ProtectionSpace(source, of: url, realm: "")
+        return Signature(space, own.credential, .basic(isUTF8: false), isEarly: true)
     }
 
     private func credential(at url: HTTPURL) -> UserCredential? {
