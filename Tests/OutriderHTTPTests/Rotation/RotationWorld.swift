@@ -38,6 +38,8 @@ struct RotationWorld {
     var current = 1
     var isAlive = true
     var presented: [Int: Int] = [:]
+    /// How often an intent was written for each: whoever finds it cannot know whether it was sent.
+    var announced: [Int: Int] = [:]
     /// Those of which a process has the answer, or the disk.
     var answered: [Int: Int] = [:]
 
@@ -142,6 +144,7 @@ struct RotationWorld {
             return machine.lost(nil, after: 0, at: now)
         }
         files.intent = .whole(intent)
+        announced[number, default: 0] += 1
         try step(&choices)
         if fault == .lostBefore {
             presented[number, default: 0] += 1
@@ -172,12 +175,13 @@ struct RotationWorld {
             return (400, #"{"error":"invalid_grant"}"#)
         }
         current += 1
-        return (200, #"{"access_token":"at\(current)","refresh_token":"rt\(current)","expires_in":60}"#)
+        return (200, #"{"access_token":"at\#(current)","refresh_token":"rt\#(current)","expires_in":60}"#)
     }
 
-    /// A token of which nobody has an answer, although it was sent as often as is allowed, or the server forgives nothing.
+    /// A token of which nobody has an answer, although it was announced as often as is allowed, or the server forgives
+    /// nothing.
     var isLossExplained: Bool {
-        presented.contains { number, times in
+        announced.contains { number, times in
             answered[number, default: 0] == 0 && (times >= 2 || (!forgives && number < current))
         }
     }
