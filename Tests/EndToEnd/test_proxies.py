@@ -131,7 +131,8 @@ def test_a_tunnel_is_asked_for_without_anything_of_the_request(trusting, listen)
 def test_the_password_of_a_proxy_stays_with_it(wire, home, scheme):
     """[AD10]"""
     with Proxy("SHA-256") if scheme == "digest" else Proxy(basic=True) as proxy, Taker() as origin:
-        response = get(wire, origin.url("/keep"), proxy={"url": proxy.address, "credential": {**ADA, "schemes": [scheme]}})
+        said = {"url": proxy.address, "credential": {**ADA, "schemes": [scheme]}}
+        response = get(wire, origin.url("/keep"), proxy=said)
     assert response["status"] == 200 and not proxy.faults
     assert proxy.statuses == ([407, 200] if scheme == "digest" else [200])
     (came,) = origin.taken
@@ -244,7 +245,8 @@ def test_an_environment_that_makes_no_sense_is_told_to_who_asks_for_it(monkeypat
         ("http://user:secret@h:0", "/proxy", "port"), ("http://user:sec%0Aret@h", "/proxy", "control"),
         ("http://user:secret@h/path", "/proxy", "end"), ("http://u\ns:er@h", "/proxy", "control"),
         ({"url": 7}, "/proxy/url", "string"), (7, "/proxy", "boolean"),
-        (["http://h"], "/proxy", "URL"), ({"url": "http://h", "credential": {"password": "secret"}}, "/proxy/credential/username", "required"),
+        (["http://h"], "/proxy", "URL"),
+        ({"url": "http://h", "credential": {"password": "secret"}}, "/proxy/credential/username", "required"),
         ({"url": "http://h", "bypass": ["ok.test", "10.0.0.0/33"]}, "/proxy/bypass/1", "network"),
         ({"url": "http://h", "credential": {"username": "a:b"}}, "/proxy/credential/username", "colon"),
         ({"https": "socks4://h"}, "/proxy/https", "socks5"), ({"url": "http://h", "port": 1}, "/proxy/port", "unknown"),

@@ -126,16 +126,8 @@ def _put_file(spec: dict[str, Any], value: Any) -> None:
     _put_body(spec, {"file": abspath(text_of(path, "file"))})
 
 
-def _put_auth(spec: dict[str, Any], value: Any) -> None:
-    from ._auth import said
-
-    spec["auth"] = said(value)
-
-
-def _put_proxy(spec: dict[str, Any], value: Any) -> None:
-    from ._proxies import said
-
-    spec["proxy"] = said(value)
+def _put_auth(spec: dict[str, Any], value: Any, name: str = "auth", module: str = "_auth") -> None:
+    spec[name] = __import__(f"outrider.{module}", fromlist=["said"]).said(value)
 
 
 def _put_parameters(spec: dict[str, Any], value: Any) -> None:
@@ -187,7 +179,7 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "encoding": _plain("encoding"),
     "auth": _put_auth,
     "timeout": _put_timeout,
-    "proxy": _put_proxy,
+    "proxy": lambda spec, value: _put_auth(spec, value, "proxy", "_proxies"),
     "serialize": _put_serialize,
     "validate": _plain("validate"),
     "handlers": _plain("handlers"),

@@ -276,8 +276,8 @@ class Session(Verbs):
         session.get("https://example.org/things", validate=True)
 
     The settings are those of ``session.create``: ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``,
-    ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately`` and ``credentials``, a list or a mapping of
-    URLs to user names and passwords.
+    ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately`` and ``credentials``, a list or a
+    mapping of URLs to user names and passwords.
 
     The functions run in a thread of the client; an exception becomes the service's "no answer": the attempt of an
     adapter fails, a retrier wants no retry. ``timeout`` in a decorator is how long the service waits for it.
