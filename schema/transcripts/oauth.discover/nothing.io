@@ -3,4 +3,4 @@
 << {"jsonrpc":"2.0","id":1,"error":{"code":-32018,"message":"<any>","data":{"failure":"<any>"}}}
 // one that would be asked in the clear
 >> {"jsonrpc":"2.0","id":2,"method":"oauth.discover","params":{"issuer":"http://login.example"}}
-<< {"jsonrpc":"2.0","id":2,"error":{"code":-32018,"message":"http://login.example cannot be an issuer: it must begin with https://","data":{"failure":"<any>"}}}
+<< {"jsonrpc":"2.0","id":2,"error":{"code":-32018,"message":"\"http://login.example\" cannot be an issuer: it must begin with https://","data":{"failure":"<any>"}}}
