@@ -75,7 +75,7 @@ struct ShapeTests {
         let params = try RequestParameters(json: JSONParser.parse(Array(text.utf8)))
         var settings = EngineSettings()
         settings.timeouts.connect = 7
-        let timeouts = params.spec(with: settings).timeouts
+        let timeouts = try params.spec(with: settings).timeouts
         #expect(timeouts.total == 3)
         #expect(timeouts.connect == 7)
     }
