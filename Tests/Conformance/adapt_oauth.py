@@ -42,6 +42,8 @@ class Service(wire.Wire):
 
 
 def error(failure):
+    while cause := failure.get("data", {}).get("cause"):
+        failure = cause
     reason = failure.get("data", {}).get("oauth", failure)
     return OAuthError(reason.get("reason") or reason["kind"], reason["message"])
 
