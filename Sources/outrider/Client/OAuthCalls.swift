@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderHTTP
 import OutriderJSON
 
 /// Calls about credentials, whose failures are sentences for people.
@@ -32,5 +33,23 @@ extension ServiceClient {
             throw CommandFailure(.brokeProtocol, "the answer to oauth.token holds no token")
         }
         return (token, answer["tokenType"]?.string ?? "Bearer", answer["expiresAt"]?.string)
+    }
+}
+
+extension ServiceClient {
+    /// Whether a token of that credential may go to that URL: only to one of its origins. If not, standard error says so.
+    mutating func mayHave(_ name: String, _ text: String) throws(CommandFailure) -> Bool {
+        guard let url = try? HTTPURL(parsing: text) else {
+            throw CommandFailure(.usage, "\(FieldRules.shown(text)) is no URL")
+        }
+        let info = try result("oauth.get", ["credential": .string(name)])
+        let origins = info["origins"]?.array?.compactMap(\.string) ?? []
+        let isOne = origins.contains { origin in
+            (try? HTTPURL(parsing: origin)).map { $0.isSameOrigin(as: url) } ?? false
+        }
+        if !isOne {
+            StandardError.write("outrider: \(url.origin) is no origin of \(name): add it with oauth.set, or --origin\n")
+        }
+        return isOne
     }
 }

@@ -38,3 +38,15 @@ enum StandardInput {
         return "/proc/\(getpid())/fd/\(file)"
     }
 }
+
+extension StandardInput {
+    /// All of it, if it is short.
+    static func whole(most: Int) throws(CommandFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let piece = try FileBytes.read(STDIN_FILENO) {
+            bytes += piece
+            if bytes.count > most { throw CommandFailure(.usage, "standard input is too long") }
+        }
+        return bytes
+    }
+}

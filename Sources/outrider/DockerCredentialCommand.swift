@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import OutriderJSON
+
+/// Speaks the protocol of Docker's credential helpers.
+struct DockerCredentialCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "docker-credential",
+        abstract: "Gives Docker, or what reads its configuration, the access token of a credential.",
+        discussion: """
+            Docker starts programs named docker-credential-NAME. Put this into a file docker-credential-work in your PATH:
+              #!/bin/sh
+              exec outrider docker-credential --credential work "$@"
+            and say in ~/.docker/config.json: {"credHelpers": {"registry.example": "work"}}
+
+            The token is given only for registries that the credential names as its origins. `store` and `erase` are refused:
+            use `outrider login` and `outrider logout`.
+            """)
+
+    @Argument(help: "get, which Docker adds; list gives nothing.")
+    var action: String
+
+    @Option(name: .long, help: "The credential.")
+    var credential: String
+
+    @Option(name: .long, help: "The user name that the registry wants; `<token>` for one that takes identity tokens.")
+    var username = "oauth2accesstoken"
+
+    @OptionGroup var service: ServiceOptions
+
+    func run() throws {
+        switch action {
+        case "list": try StandardOutput.line("{}".utf8)
+        case "get": try get()
+        default:
+            throw CommandFailure(.error, "docker-credential \(action) is not supported: use outrider login and logout")
+        }
+    }
+
+    private func get() throws(CommandFailure) {
+        let bytes = try StandardInput.whole(most: 1 << 12).filter { $0 > 0x20 }
+        let server = String(decoding: bytes, as: UTF8.self)
+        var service = try service.connect(orPrivate: true)
+        let url = server.contains("://") ? server : "https://\(server)"
+        guard try service.client.mayHave(credential, url) else {
+            // the words that Docker knows, on standard output
+            try StandardOutput.line("credentials not found in native keychain".utf8)
+            throw CommandFailure(.error, nil)
+        }
+        let found = try service.client.token(of: credential, minValidity: nil)
+        let answer: JSONObject = [
+            "ServerURL": .string(server), "Username": .string(username), "Secret": .string(found.token),
+        ]
+        try StandardOutput.line(JSONWriter.bytes(of: answer))
+    }
+}

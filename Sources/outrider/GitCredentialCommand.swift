@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import OutriderHTTP
+import OutriderJSON
+
+/// Speaks Git's credential protocol (gitcredentials(7), git-credential(1)).
+struct GitCredentialCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "git-credential",
+        abstract: "Gives Git the access token of a credential.",
+        discussion: """
+            Tell Git once which credential is for which server:
+              git config --global credential.https://git.example.helper '!outrider git-credential --credential work'
+
+            The token is given only for servers that the credential names as its origins. When a server refuses it, Git says
+            so, and the next one is a new one.
+            """)
+
+    @Argument(help: "get, store or erase, which Git adds; others are ignored, as Git asks.")
+    var action: String
+
+    @Option(name: .long, help: "The credential.")
+    var credential: String
+
+    @Option(name: .long, help: "The user name that the server wants beside a token.")
+    var username = "oauth2"
+
+    @OptionGroup var service: ServiceOptions
+
+    func run() throws {
+        guard action == "get" || action == "erase" else { return }
+        let asked = try Self.pairs(try StandardInput.whole(most: 1 << 16))
+        guard let scheme = asked["protocol"], let host = asked["host"] else {
+            throw CommandFailure(.usage, "Git says neither protocol nor host")
+        }
+        var service = try service.connect(orPrivate: true)
+        guard try service.client.mayHave(credential, "\(scheme)://\(host)") else { return }
+        if action == "erase" { return try erase(asked["password"] ?? asked["credential"], &service.client) }
+        let found = try service.client.token(of: credential, minValidity: nil)
+        var lines = ["username=\(username)", "password=\(found.token)"]
+        if let end = found.expires.flatMap({ Moment($0) })?.seconds { lines.append("password_expiry_utc=\(end)") }
+        try StandardOutput.line(lines.joined(separator: "\n").utf8)
+    }
+
+    /// A server has refused it: the next one is a new one.
+    private func erase(_ refused: String?, _ client: inout ServiceClient) throws(CommandFailure) {
+        guard let refused else { return }
+        _ = try client.result("oauth.token", ["credential": .string(credential), "refused": .string(refused)])
+    }
+
+    /// `name=value` lines up to an empty one.
+    static func pairs(_ bytes: [UInt8]) throws(CommandFailure) -> [String: String] {
+        var pairs: [String: String] = [:]
+        for line in bytes.split(separator: 0x0A) {
+            let name = line.prefix { $0 != UInt8(ascii: "=") }
+            guard name.count < line.count, !line.contains(0), !line.contains(0x0D) else {
+                throw CommandFailure(.usage, "standard input is not what Git sends")
+            }
+            pairs[String(decoding: name, as: UTF8.self)] = String(
+                decoding: line[name.endIndex...].dropFirst(), as: UTF8.self)
+        }
+        return pairs
+    }
+}
