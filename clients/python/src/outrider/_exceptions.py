@@ -136,7 +136,8 @@ class TokenError(CallError):
     @property
     def needs_login(self) -> bool:  # only a person can help
         said: Any = self.data.get("failure") or {}
-        return said.get("code") == 1320 or said.get("data", {}).get("oauth", {}).get("kind") == "needsLogin"
+        why = said.get("data", {}).get("oauth", {})
+        return bool(said.get("code") == 1320 or why.get("kind") == "needsLogin")
 
 
 class CallbackError(CallError):
