@@ -21,7 +21,8 @@ static inline int outrider_close_to_others(void) { return prctl(PR_SET_DUMPABLE,
 /// Reads memory of this process that may not be mapped any more: then it fails, and does not trap.
 static inline ssize_t outrider_peek(const void *from, void *to, size_t size) {
     struct { void *base; size_t size; } local = {to, size}, remote = {(void *)from, size};
-    return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
+    // every argument as wide as a register: what stands above a narrow one is anybody's
+    return syscall(SYS_process_vm_readv, (long)getpid(), &local, 1L, &remote, 1L, 0L);
 }
 
 /// Zeroes eight aligned bytes if they are what is expected, in one step. 1 if they were.
@@ -31,16 +32,16 @@ static inline int outrider_erase(void *word, uint64_t expected) {
 
 /// A key of the user's keyring by its name, or -1; and a new one in its place.
 static inline long outrider_key_find(const char *name) {
-    return syscall(SYS_keyctl, 10 /* KEYCTL_SEARCH */, -4 /* KEY_SPEC_USER_KEYRING */, "user", name, 0);
+    return syscall(SYS_keyctl, 10L /* KEYCTL_SEARCH */, -4L /* KEY_SPEC_USER_KEYRING */, "user", name, 0L);
 }
 static inline long outrider_key_read(long key, void *to, size_t size) {
-    return syscall(SYS_keyctl, 11 /* KEYCTL_READ */, key, to, size, 0);
+    return syscall(SYS_keyctl, 11L /* KEYCTL_READ */, key, to, size, 0L);
 }
 static inline long outrider_key_put(const char *name, const void *from, size_t size) {
-    return syscall(SYS_add_key, "user", name, from, size, -4 /* KEY_SPEC_USER_KEYRING */);
+    return syscall(SYS_add_key, "user", name, from, size, -4L /* KEY_SPEC_USER_KEYRING */);
 }
 static inline long outrider_key_forget(long key) {
-    return syscall(SYS_keyctl, 9 /* KEYCTL_UNLINK */, key, -4 /* KEY_SPEC_USER_KEYRING */, 0, 0);
+    return syscall(SYS_keyctl, 9L /* KEYCTL_UNLINK */, key, -4L /* KEY_SPEC_USER_KEYRING */, 0L, 0L);
 }
 
 /// A pipe whose ends have these flags from the beginning. Linux 2.6.27.
