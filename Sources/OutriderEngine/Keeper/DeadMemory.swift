@@ -10,7 +10,8 @@ import OutriderHTTP
 ///
 /// Every writable page that belongs to no file is read through the kernel, which fails where there is none any more; eight
 /// bytes that still are what was looked for become zero in one step. So memory that was put to another use meanwhile is
-/// never touched. What is left of a text is at most seven bytes at either end.
+/// never touched. What is left of a text is at most seven bytes at either end; no promise is made where the system forbids
+/// processes to read their own memory this way.
 enum DeadMemory {
     /// Shorter texts, and those with other characters than tokens have, may be anybody's: they are left alone.
     private static let leastBytes = 16

@@ -74,7 +74,7 @@ enum KeyRing {
     }
 }
 
-/// The keyring that the kernel keeps for this user until the machine stops.
+/// The keyring that the kernel keeps for this user until the machine stops; containers may have none.
 enum KernelKeys {
     static func name(_ directory: String) -> String { "outrider:\(directory)" }
 
