@@ -8,6 +8,7 @@ store.obtain(newer=1)                        # one refresh; a Snapshot, or a Fai
 store.read()                                 # what is known
 """
 
+import json
 import os
 import struct
 import subprocess
@@ -156,3 +157,57 @@ class Store:
 
     def introspect(self):
         return self.run((4, "introspect"), (5, self.name))
+
+
+class Service:
+    """Speaks with a service of its own, and keeps every byte that it says."""
+
+    def __init__(self, store, log, directory, *, level="trace"):
+        command = [contract.binary(), "serve", "--stdio", "--log-level", level, "--log-file", str(log)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**store.environment, "OUTRIDER_CREDENTIALS": store.directory, "TMPDIR": str(directory),
+                 "OUTRIDER_CREDENTIAL_KEY": f"file:{store.key[1]}"})
+        self.said, self.number = b"", 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def ask(self, method, **params):
+        """Calls, and does not wait for the answer."""
+        self.number += 1
+        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def call(self, method, **params):
+        self.ask(method, **params)
+        while True:
+            line = self.process.stdout.readline()
+            assert line, "the service ended"
+            self.said += line
+            answer = json.loads(line)
+            if answer.get("id") == self.number:
+                return answer
+
+    def remembers(self, texts):
+        """Those that stand anywhere in its memory."""
+        found = set()
+        process = f"/proc/{self.process.pid}"
+        with open(f"{process}/maps") as maps, open(f"{process}/mem", "rb", 0) as memory:
+            for line in maps:
+                place, rights = line.split()[:2]
+                if "r" not in rights or line.rstrip().endswith(("[vvar]", "[vsyscall]", "[vvar_vclock]")):
+                    continue
+                start, end = (int(number, 16) for number in place.split("-"))
+                memory.seek(start)
+                try:
+                    data = memory.read(end - start)
+                except OSError:
+                    continue
+                found |= {text for text in texts if text.encode() in data}
+        return found

@@ -2,68 +2,15 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Secrets that nobody may see are planted, and looked for in all that the service says, writes and remembers."""
 
-import json
 import os
-import pathlib
 import secrets
-import subprocess
 
 import contract
 import pytest
 from authorizing import Authorizing
-from keeping import Store
+from keeping import Service, Store
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
-
-
-class Service:
-    """Speaks with a service of its own, and keeps every byte that it says."""
-
-    def __init__(self, store, log, directory, *, level="trace"):
-        command = [contract.binary(), "serve", "--stdio", "--log-level", level, "--log-file", str(log)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={**store.environment, "OUTRIDER_CREDENTIALS": store.directory, "TMPDIR": str(directory),
-                 "OUTRIDER_CREDENTIAL_KEY": f"file:{store.key[1]}"})
-        self.said, self.number = b"", 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.communicate()
-
-    def call(self, method, **params):
-        self.number += 1
-        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        self.process.stdin.flush()
-        while True:
-            line = self.process.stdout.readline()
-            assert line, "the service ended"
-            self.said += line
-            answer = json.loads(line)
-            if answer.get("id") == self.number:
-                return answer
-
-    def remembers(self, texts):
-        """Those that stand anywhere in its memory."""
-        found = set()
-        process = f"/proc/{self.process.pid}"
-        with open(f"{process}/maps") as maps, open(f"{process}/mem", "rb", 0) as memory:
-            for line in maps:
-                place, rights = line.split()[:2]
-                if "r" not in rights or line.rstrip().endswith(("[vvar]", "[vsyscall]", "[vvar_vclock]")):
-                    continue
-                start, end = (int(number, 16) for number in place.split("-"))
-                memory.seek(start)
-                try:
-                    data = memory.read(end - start)
-                except OSError:
-                    continue
-                found |= {text for text in texts if text.encode() in data}
-        return found
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root looks into processes that do not want it")

@@ -16,7 +16,7 @@ import threading
 import contract
 import pytest
 from authorizing import Authorizing
-from keeping import LONG, Snapshot, Store
+from keeping import LONG, Service, Snapshot, Store
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 needs_strace = pytest.mark.skipif(
@@ -175,3 +175,28 @@ def test_a_kill_while_others_wait(server, store):
     assert {(answer.generation, answer.access) for answer in answers} == {(2, answers[0].access)}
     assert server.is_good(answers[0].access)
     assert server.outcomes() == ["ok", "replayed"]
+
+
+@pytest.mark.parametrize("ends", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("place", ["commit", "head"])
+def test_a_service_that_ends_does_not_take_the_refresh_with_it(store, tmp_path, ends, place):
+    """Its keeper writes what the server gave; the next service goes on with that."""
+    with Authorizing() as server:
+        given = server.issue()
+        with Service(store, tmp_path / "log", tmp_path) as service:
+            service.call(
+                "oauth.create", name="work", grant="refresh", clientId=server.client, tokenUrl=server.url("/token"),
+                persist="disk", token={"accessToken": given["access_token"], "refreshToken": given["refresh_token"]})
+            server.stall = place
+            service.ask("oauth.refresh", credential="work")
+            server.wait_for("/token", seconds=LONG)
+            service.process.send_signal(ends)
+            service.process.wait(LONG)
+        server.stall = None
+        server.go.set()
+        # waits for the lock, which the keeper of the dead one has
+        found = store.obtain(1)
+        assert found.generation == 2 and server.is_good(found.access)
+        with Service(store, tmp_path / "log", tmp_path) as service:
+            assert service.call("oauth.token", credential="work")["result"]["accessToken"] == found.access
+        assert server.outcomes() == ["ok"]

@@ -67,6 +67,8 @@ package enum ChildProcess {
         }
         posix_spawn_file_actions_adddup2(&actions, input, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
+        // whoever reads what we say must not wait for the end of one that outlives us
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         // signals as a program expects them: we ignore some, and block none for long
         var all = sigset_t()
