@@ -136,8 +136,7 @@ class TokenError(CallError):
     @property
     def needs_login(self) -> bool:  # only a person can help
         said: Any = self.data.get("failure") or {}
-        why = said.get("data", {}).get("oauth", {})
-        return bool(said.get("code") == 1320 or why.get("kind") == "needsLogin")
+        return said.get("code") == 1320 or str(said.get("data", {}).get("oauth", {}).get("kind")) == "needsLogin"
 
 
 class CallbackError(CallError):
