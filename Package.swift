@@ -6,11 +6,12 @@
 
 import PackageDescription
 
+// Not MemberImportVisibility: which module it takes `struct stat` to come from depends on the order of files, and now and
+// then that is CoreFoundation, which swift-crypto brings along.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InferIsolatedConformances"),
     .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .treatAllWarnings(as: .error),
 ]

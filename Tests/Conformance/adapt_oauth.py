@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Adapter of the OAuth suite: each client is a service of its own with one credential, kept in its memory.
 
-Refresh tokens and device codes never leave the service. Where the suite wants to see one, it sees to which generation of
-the credential's tokens it belongs; what needs the token itself is skipped.
+Refresh tokens and device codes never leave the service. Where the suite wants to see one, it sees to which generation
+of the credential's tokens it belongs; what needs the token itself is skipped.
 """
 
 import json

@@ -84,7 +84,8 @@ def test_a_password_that_stays_wrong_is_not_asked_for_again_and_again(wire):
         responses, asked = converse(wire, numbers, iter([WRONG] * MANY * 3))
     assert statuses(responses) == [401] * MANY
     assert [one["failures"] for one in asked] == [0, 1]
-    assert sum(visit.said is not None for visit in guard.visits) == MANY
+    # once by each; who comes to ask when it is known to be wrong does not send it at all
+    assert 0 < sum(visit.said is not None for visit in guard.visits) <= MANY
 
 
 def test_who_has_no_password_is_not_asked_for_each_request(wire):
