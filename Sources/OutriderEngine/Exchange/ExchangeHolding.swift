@@ -54,6 +54,9 @@ extension Exchange {
                 // it may have been suspended again, or have ended
                 guard state.turn == .awaited else { return (.leave, nil, [], nil) }
                 state.turn = .taken
+            } else if turn == .unneeded {
+                guard state.turn == .awaited else { return (.nothing, nil, [], nil) }
+                state.turn = .none
             }
             let phase = state.snapshot.phase
             guard state.cancellation == nil, !state.isEnding, phase == .suspended || !state.isStarted else {

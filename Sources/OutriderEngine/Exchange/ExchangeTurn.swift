@@ -27,16 +27,20 @@ extension Exchange {
         if isHeld { turns.leave() }
     }
 
-    /// It is not on the wire any more.
+    /// It is not on the wire any more. If it was to go on as soon as it had its turn again, it needs none for that now.
     func giveTurn() {
         guard let turns else { return }
         let before = state.withLock { state in
-            defer { state.turn = .none }
+            defer { if state.turn != .awaited { state.turn = .none } }
             return state.turn
         }
         switch before {
         case .taken: turns.leave()
-        case .awaited: turns.withdraw(self)
+        case .awaited:
+            turns.withdraw(self)
+            goOn(.unneeded)
+            // it may have been given its turn just before
+            giveTurn()
         case .none, .lent: break
         }
     }
@@ -57,6 +61,8 @@ extension Exchange {
         case free
         /// It has been given its turn, which it is to take or to leave.
         case given
+        /// It waited for its turn, and can go on without.
+        case unneeded
         case waits
     }
 
