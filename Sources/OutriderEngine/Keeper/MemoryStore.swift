@@ -53,7 +53,7 @@ final class MemoryStore: Sendable {
     }
 
     private func sweep() {
-        for name in Self.names(in: parent) where name.hasSuffix(".lock") {
+        for name in Workspace.names(in: parent) where name.hasSuffix(".lock") {
             let path = "\(parent)/\(name)"
             let lock = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
             guard lock >= 0 else { continue }
@@ -65,25 +65,12 @@ final class MemoryStore: Sendable {
         }
     }
 
-    private static func names(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { raw in
-                String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != "." && name != ".." { names.append(name) }
-        }
-        return names
-    }
-
     /// A directory of directories of files.
     private static func remove(_ directory: String) {
-        for name in names(in: directory) {
+        for name in Workspace.names(in: directory) {
             let path = "\(directory)/\(name)"
             if unlink(path) == 0 { continue }
-            for file in names(in: path) { unlink("\(path)/\(file)") }
+            for file in Workspace.names(in: path) { unlink("\(path)/\(file)") }
             rmdir(path)
         }
         rmdir(directory)

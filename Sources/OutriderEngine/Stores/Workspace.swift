@@ -125,7 +125,8 @@ package final class Workspace: Sendable {
         return info.st_mode & S_IFMT == S_IFDIR && info.st_uid == getuid() && info.st_mode & 0o077 == 0
     }
 
-    private static func names(in directory: String) -> [String] {
+    /// What is in a directory, in no order; nothing if it cannot be read.
+    static func names(in directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []
