@@ -27,16 +27,26 @@ final class MemoryStore: Sendable {
             if let place = state.place { return place }
             try StoreFile.makeDirectory(parent)
             sweep()
-            let directory = "\(parent)/\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-            let lock = open("\(directory).lock", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-            if lock < 0 { throw StoreFile.failure("create", directory) }
+            let (directory, lock) = try claim()
             state.lock = lock
-            guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw StoreFile.failure("lock", directory) }
             try StoreFile.makeDirectory(directory)
             let key = CredentialFiles.hex((0..<KeyRing.keyBytes).map { _ in UInt8.random(in: 0...255) })
             let place = CredentialPlace(directory: directory, key: .raw(Secret(key)))
             state.place = place
             return place
+        }
+    }
+
+    /// A name of our own, and the lock that says so.
+    private func claim() throws(OAuthFailure) -> (directory: String, lock: CInt) {
+        while true {
+            let directory = "\(parent)/\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+            let path = "\(directory).lock"
+            let lock = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+            if lock < 0 { throw StoreFile.failure("create", path) }
+            // a sweeper may have taken it for an orphan between the two calls: then it is gone, and we try again
+            if flock(lock, LOCK_EX | LOCK_NB) == 0, Workspace.isSame(lock, path) { return (directory, lock) }
+            close(lock)
         }
     }
 

@@ -112,7 +112,8 @@ package final class Workspace: Sendable {
         }
     }
 
-    private static func isSame(_ descriptor: CInt, _ path: String) -> Bool {
+    /// Whether the open file is what the path names now.
+    static func isSame(_ descriptor: CInt, _ path: String) -> Bool {
         var one = stat()
         var other = stat()
         guard fstat(descriptor, &one) == 0, lstat(path, &other) == 0 else { return false }
