@@ -8,6 +8,7 @@ import sys
 import time
 
 import contract
+import httpbin_server
 import pytest
 import securing
 from hostile import Hostile
@@ -94,6 +95,21 @@ def server():
     """A server that misbehaves as the path says."""
     with Hostile() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def bin():
+    """The URL of a real httpbin."""
+    pytest.importorskip("httpbin", reason="httpbin is not here; scripts/setup --test installs it")
+    with httpbin_server.serving() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def line():
+    """A service on stdio, for all tests of a module."""
+    with contract.Wire() as line:
+        yield line
 
 
 @pytest.fixture

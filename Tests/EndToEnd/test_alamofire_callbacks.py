@@ -3,26 +3,12 @@
 """Cases of Alamofire in which the client's own code takes part in what becomes of an answer."""
 
 import contract
-import httpbin_server
 import pytest
 from asking import result
 from clientcode import Refused, ask
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 NOBODY = "http://127.0.0.1:1/nobody"
-
-
-@pytest.fixture(scope="module")
-def line():
-    with contract.Wire() as line:
-        yield line
-
-
-@pytest.fixture(scope="module")
-def bin():
-    pytest.importorskip("httpbin", reason="httpbin is not here; scripts/setup --test installs it")
-    with httpbin_server.serving() as url:
-        yield url
 
 
 def refuse(_):

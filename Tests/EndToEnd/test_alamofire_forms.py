@@ -96,12 +96,6 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def line():
-    with contract.Wire() as line:
-        yield line
-
-
 @pytest.mark.parametrize("label", CASES)
 def test_what_a_form_looks_like(line, label):
     parameters, encoding, form = CASES[label]

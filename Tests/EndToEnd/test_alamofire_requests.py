@@ -6,7 +6,6 @@ import base64
 import random
 
 import contract
-import httpbin_server
 import pytest
 from asking import get, result
 
@@ -15,19 +14,6 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 URL = "http://example.test/"
 FORM = "application/x-www-form-urlencoded; charset=utf-8"
 PROPERTY = {"property": "property"}
-
-
-@pytest.fixture(scope="module")
-def line():
-    with contract.Wire() as line:
-        yield line
-
-
-@pytest.fixture(scope="module")
-def bin():
-    pytest.importorskip("httpbin", reason="httpbin is not here; scripts/setup --test installs it")
-    with httpbin_server.serving() as url:
-        yield url
 
 
 def build(line, **params):

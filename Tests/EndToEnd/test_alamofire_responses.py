@@ -6,7 +6,6 @@ import base64
 import pathlib
 
 import contract
-import httpbin_server
 import pytest
 from asking import get, result
 from capture import Capture
@@ -14,19 +13,6 @@ from capture import Capture
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 NOBODY = "http://127.0.0.1:1/nobody"
 KINDS = ({"as": "base64"}, {"as": "text"}, {"as": "json"}, {"as": "json", "schema": {"type": "object"}}, {"as": "none"})
-
-
-@pytest.fixture(scope="module")
-def line():
-    with contract.Wire() as line:
-        yield line
-
-
-@pytest.fixture(scope="module")
-def bin():
-    pytest.importorskip("httpbin", reason="httpbin is not here; scripts/setup --test installs it")
-    with httpbin_server.serving() as url:
-        yield url
 
 
 def evaluate(line, serialize, body=None, status=200, content_type=None, **response):

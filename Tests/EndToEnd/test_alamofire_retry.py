@@ -13,12 +13,6 @@ LOST = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\n12345
 BUSY = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
-@pytest.fixture(scope="module")
-def line():
-    with contract.Wire() as line:
-        yield line
-
-
 def verdict(line, **params):
     """Whether, and after how many seconds."""
     told = result(line.call("evaluate.retry", params))

@@ -3,18 +3,10 @@
 """Cases of Alamofire that a router's endpoints take part in."""
 
 import contract
-import httpbin_server
 import pytest
 from asking import result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
-
-
-@pytest.fixture(scope="module")
-def bin():
-    pytest.importorskip("httpbin", reason="httpbin is not here; scripts/setup --test installs it")
-    with httpbin_server.serving() as url:
-        yield url
 
 
 def test_the_form_of_an_endpoint(wire, bin):

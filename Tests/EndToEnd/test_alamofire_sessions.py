@@ -3,7 +3,6 @@
 """Sessions, interceptors and the life of requests, as Alamofire has them, against servers on loopback."""
 
 import contract
-import httpbin_server
 import pytest
 from asking import get, result
 from capture import Capture
@@ -16,13 +15,6 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 def line():
     with contract.Wire() as line:
         yield line
-
-
-@pytest.fixture(scope="module")
-def bin():
-    pytest.importorskip("httpbin", reason="httpbin is not here; scripts/setup --test installs it")
-    with httpbin_server.serving() as url:
-        yield url
 
 
 def create(line, **settings):

@@ -6,7 +6,6 @@ import base64
 import pathlib
 
 import contract
-import httpbin_server
 import pytest
 from asking import get, result, until
 from capture import Capture
@@ -16,19 +15,6 @@ LOREM = "Lorem ipsum dolor sit amet."
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 )
-
-
-@pytest.fixture(scope="module")
-def line():
-    with contract.Wire() as line:
-        yield line
-
-
-@pytest.fixture(scope="module")
-def bin():
-    pytest.importorskip("httpbin", reason="httpbin is not here; scripts/setup --test installs it")
-    with httpbin_server.serving() as url:
-        yield url
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 """Cases of Alamofire's validation: answers of a real httpbin, and what is made of them."""
 
 import contract
-import httpbin_server
 import pytest
 from asking import get, result
 
@@ -13,19 +12,6 @@ SUCCESS = {"status": ["200..<300"]}
 ERRORS = {"status": ["400..<600"]}
 BYTES = {"contentType": ["application/octet-stream"]}
 BROWSER = "text/xml, application/xml, application/xhtml+xml, text/html;q=0.9, text/plain;q=0.8,*/*;q=0.5"
-
-
-@pytest.fixture(scope="module")
-def line():
-    with contract.Wire() as line:
-        yield line
-
-
-@pytest.fixture(scope="module")
-def bin():
-    pytest.importorskip("httpbin", reason="httpbin is not here; scripts/setup --test installs it")
-    with httpbin_server.serving() as url:
-        yield url
 
 
 # label and case: path, rules, more of the request, reason of the failure

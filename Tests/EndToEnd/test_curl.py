@@ -28,12 +28,6 @@ def capture():
         yield capture
 
 
-@pytest.fixture(scope="module")
-def line():
-    with contract.Wire() as line:
-        yield line
-
-
 def run(command, shell, stdin=b""):
     done = subprocess.run(
         [shell, "-c", command], input=stdin, env=CLEAN, capture_output=True, timeout=30, cwd="/", check=False
