@@ -176,30 +176,10 @@ extension CredentialsCommand {
 /// Asked on the terminal, unseen; or read from standard input where there is none.
 private enum Passphrase {
     static func ask(twice: Bool) throws(CommandFailure) -> Secret {
-        let first = try line("Passphrase: ")
-        if twice, isatty(STDIN_FILENO) == 1, try line("Once more: ") != first {
+        let first = try Unseen.line("Passphrase: ")
+        if twice, isatty(STDIN_FILENO) == 1, try Unseen.line("Once more: ") != first {
             throw CommandFailure(.usage, "these were two different passphrases")
         }
         return Secret(first)
-    }
-
-    private static func line(_ prompt: String) throws(CommandFailure) -> String {
-        var seen = termios()
-        let isTerminal = tcgetattr(STDIN_FILENO, &seen) == 0
-        if isTerminal {
-            var unseen = seen
-            unseen.c_lflag &= ~tcflag_t(ECHO)
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &unseen)
-            StandardError.write(prompt)
-        }
-        defer {
-            if isTerminal {
-                tcsetattr(STDIN_FILENO, TCSAFLUSH, &seen)
-                StandardError.write("\n")
-            }
-        }
-        var bytes: [UInt8] = []
-        while !bytes.contains(UInt8(ascii: "\n")), let piece = try FileBytes.read(STDIN_FILENO) { bytes += piece }
-        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 }

@@ -58,6 +58,8 @@ struct DownloadCommand: ParsableCommand {
     @Option(name: .long, help: "Seconds for the whole download; without it, as long as bytes come.")
     var timeout: Double?
 
+    @OptionGroup var auth: AuthOptions
+
     @OptionGroup var proxy: ProxyOptions
 
     @OptionGroup var service: ServiceOptions
@@ -97,8 +99,8 @@ struct DownloadCommand: ParsableCommand {
 
     private func params() throws(CommandFailure) -> JSONObject {
         var params = try RequestWords(url: url, method: nil, headers: headers, data: nil, timeout: timeout).params()
+        try auth.add(to: &params)
         proxy.add(to: &params)
-        params["serialize"] = nil
         params["method"] = nil
         params["destination"] = .object(try destination())
         params["validate"] = .object(["status": .array([.string("200..299")])])

@@ -14,6 +14,7 @@ struct GetCommand: ParsableCommand {
               outrider get -i -H 'Accept: application/json' https://example.org/api
               outrider get -o page.html https://example.org/
               outrider get -d 'name=wolf' https://example.org/form
+              outrider get --oauth work https://api.example.org/me
               outrider get -X PUT -H 'Content-Type: application/json' -d @data.json https://example.org/api/1
               outrider get --curl -d 'name=wolf' https://example.org/form
 
@@ -38,6 +39,9 @@ struct GetCommand: ParsableCommand {
         name: [.customShort("d"), .customLong("data")], help: "What to send: text, @file, or @- for standard input.")
     var data: String?
 
+    @Option(name: .long, help: "The same as --data, sent as application/json.")
+    var json: String?
+
     @Option(
         name: [.customShort("o"), .customLong("output")], help: "Write to this file, or to `-` also what is binary.")
     var output: String?
@@ -58,12 +62,21 @@ struct GetCommand: ParsableCommand {
     @Option(name: .long, help: "Seconds for the whole request.")
     var timeout: Double?
 
+    @Option(
+        name: .long,
+        help: "Repeat so many times what a lost connection, 408, 429 or 500 to 504 has failed, if it may be repeated.")
+    var retry: Int?
+
+    @OptionGroup var auth: AuthOptions
+
     @OptionGroup var proxy: ProxyOptions
 
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
         if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
+        if let retry, !(0...100).contains(retry) { throw ValidationError("--retry must be from 0 to 100") }
+        if data != nil, json != nil { throw ValidationError("give only one of --data and --json") }
     }
 
     func run() throws {
@@ -75,48 +88,39 @@ struct GetCommand: ParsableCommand {
     }
 
     private func fetch() throws(CommandFailure) {
-        var params = try RequestWords(url: url, method: method, headers: headers, data: data, timeout: timeout).params()
+        var params = try RequestWords(
+            url: url, method: method, headers: headers, data: json ?? data, isJSON: json != nil, timeout: timeout
+        ).params()
+        try auth.add(to: &params)
         proxy.add(to: &params)
+        if let retry {
+            let statuses: [JSONValue] = [408, 429, 500, 502, 503, 504].map { .integer($0) }
+            params["retry"] = .object(["limit": .integer(Int64(retry)), "statuses": .array(statuses)])
+        }
         let meter = output.flatMap { $0 == "-" || curl ? nil : ProgressMeter(isSilent: silent) }
         if meter != nil { params["events"] = .array([.string("progress")]) }
         let sink = try BodyOutput(output)
         var service = try service.connect(orPrivate: true)
         // The request has its own deadline, which the service keeps; this one is for a service that does not.
         let deadline = Deadline(after: timeout.map { $0 + 10 })
-        let method = curl ? "request.build" : "data.send"
-        defer { meter?.end() }
-        let reply = try service.client.call(
-            method, JSONText(written: JSONWriter.bytes(of: params)), by: deadline, onEvent: { meter?.heard($0) })
-        guard let response = try reply.parsed().object else {
-            throw CommandFailure(.brokeProtocol, "the answer is no response")
-        }
-        if reply.error != nil {
-            throw CommandFailure(.error, response["message"]?.string ?? "the call failed")
-        }
-        if let command = response["curl"]?.string {
-            try sink.write(Array((command + "\n").utf8))
+        if curl {
+            let built = try service.client.object("request.build", params, by: deadline)
+            try sink.write(Array(((built["curl"]?.string ?? "") + "\n").utf8))
             return try sink.finish()
         }
-        try write(response, to: sink, through: &service.client)
-    }
-
-    private func write(
-        _ response: JSONObject, to sink: borrowing BodyOutput, through client: inout ServiceClient
-    ) throws(CommandFailure) {
-        let status = response["status"]?.integer ?? 0
-        if fail, status >= 400 {
-            throw CommandFailure(code: 14, "\(response["url"]?.string ?? url) answered with status \(status)")
-        }
-        if include, status > 0 { try sink.write(Self.head(response)) }
-        var body = ResponseBody(response["body"]?.object ?? [:])
-        while let piece = try body.next(from: &client) { try sink.write(piece, contentType: body.contentType) }
-        try sink.finish()
-        if response["ok"] == .bool(false) {
-            let error = response["error"]?.object ?? [:]
+        defer { meter?.end() }
+        let hears = { (event: [UInt8]) throws(CommandFailure) -> Void in meter?.heard(event) }
+        var body = try StreamedBody(params, over: &service.client, by: deadline, onEvent: hears)
+        if fail, body.status >= 400 {
             throw CommandFailure(
-                code: FailureStatus.of(code: error["code"]?.integer ?? 0),
-                error["message"]?.string ?? "the request failed")
+                code: 14, "\(body.response["url"]?.string ?? url) answered with status \(body.status)")
         }
+        if include, body.status > 0 { try sink.write(Self.head(body.response)) }
+        while let piece = try body.next(over: &service.client, by: deadline, onEvent: hears) {
+            try sink.write(piece, contentType: body.contentType)
+        }
+        if meter != nil { try body.settle(over: &service.client, by: deadline, onEvent: hears) }
+        try sink.finish()
     }
 
     private static func head(_ response: JSONObject) -> [UInt8] {

@@ -43,6 +43,8 @@ struct SSECommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Open it again when the connection ends, whatever the method, or never.")
     var reconnect: Bool?
 
+    @OptionGroup var auth: AuthOptions
+
     @OptionGroup var proxy: ProxyOptions
 
     @OptionGroup var service: ServiceOptions
@@ -56,11 +58,11 @@ struct SSECommand: ParsableCommand {
         let sink = try BodyOutput(nil)
         var service = try service.connect(orPrivate: true)
         // what is waited for may take as long as it likes; the service has limits for the rest
-        let opened = try Self.call("sse.open", params, &service.client, by: Deadline(after: nil))
+        let opened = try service.client.object("sse.open", params, by: .never)
         try Self.check(opened["response"]?.object ?? [:])
         let asked: JSONObject = ["stream": opened["stream"] ?? .null, "bytes": .integer(262_144), "wait": .integer(60)]
         while true {
-            let read = try Self.call("stream.read", asked, &service.client, by: Deadline(after: 120))
+            let read = try service.client.object("stream.read", asked, by: Deadline(after: 120))
             var lines: [UInt8] = []
             for value in read["values"]?.array ?? [] {
                 lines += JSONWriter.bytes(of: value)
@@ -74,14 +76,11 @@ struct SSECommand: ParsableCommand {
     }
 
     private func params() throws(CommandFailure) -> JSONObject {
-        var params = try RequestWords(url: url, method: method, headers: headers, data: json ?? data, timeout: nil)
-            .params()
+        var params = try RequestWords(
+            url: url, method: method, headers: headers, data: json ?? data, isJSON: json != nil, timeout: nil
+        ).params()
+        try auth.add(to: &params)
         proxy.add(to: &params)
-        params["serialize"] = nil
-        if json != nil, var body = params["body"]?.object {
-            body["contentType"] = .string("application/json")
-            params["body"] = .object(body)
-        }
         params["json"] = .bool(true)
         params["wait"] = .string("response")
         if let lastEventId { params["lastEventId"] = .string(lastEventId) }
@@ -89,21 +88,9 @@ struct SSECommand: ParsableCommand {
         return params
     }
 
-    private static func call(
-        _ method: String, _ params: JSONObject, _ client: inout ServiceClient, by deadline: Deadline
-    ) throws(CommandFailure) -> JSONObject {
-        let reply = try client.call(method, JSONText(written: JSONWriter.bytes(of: params)), by: deadline)
-        guard let result = try reply.parsed().object else {
-            throw CommandFailure(.brokeProtocol, "the answer is no object")
-        }
-        if reply.error != nil { throw CommandFailure(.error, result["message"]?.string ?? "the call failed") }
-        return result
-    }
-
     /// That there are no more events is no failure.
     private static func check(_ result: JSONObject) throws(CommandFailure) {
-        guard let error = result["error"]?.object, let code = error["code"]?.integer, code != 2012 else { return }
-        throw CommandFailure(
-            code: FailureStatus.of(code: code), error["message"]?.string ?? "the event stream failed")
+        guard let error = result["error"]?.object, error["code"]?.integer != 2012 else { return }
+        throw CommandFailure(response: error)
     }
 }

@@ -160,3 +160,67 @@ def test_get_shows_the_request_as_a_command(get):
     assert command.startswith("curl -X POST ") and "s3cr3t" not in command and command.count("\n") == 1
     assert command.endswith("--data-raw 'it'\\''s' 'http://127.0.0.1:1/'\n")
     refused(get("--curl", "http://127.0.0.1:99999/"), 1, "port")
+
+
+def test_get_writes_what_comes_when_it_comes(service):
+    """Nothing waits for the rest, and whoever has read enough ends the request."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    command = [contract.binary(), "get", "--socket", service, f"http://127.0.0.1:{listener.getsockname()[1]}/"]
+    listener.settimeout(LONG)
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process, listener:
+        peer, _ = listener.accept()
+        with peer:
+            peer.settimeout(LONG)
+            peer.recv(65536)
+            peer.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nfirst\n\r\n")
+            assert process.stdout.readline() == b"first\n"
+            peer.sendall(b"7\r\nsecond\n\r\n")
+            assert process.stdout.readline() == b"second\n"
+            process.stdout.close()
+            with pytest.raises(OSError):
+                while True:
+                    peer.sendall(b"6\r\nmore.\n\r\n")
+        assert process.wait(LONG) != 0
+
+
+def test_get_writes_what_came_of_a_body_that_breaks_off(get):
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer():
+        peer, _ = listener.accept()
+        with peer:
+            peer.recv(65536)
+            peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    with listener:
+        done = get(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+    assert (done.returncode, done.stdout) == (12, b"half")
+    assert b"closed" in done.stderr or b"lost" in done.stderr, done.stderr
+
+
+def test_get_sends_json(get, origin):
+    echo = json.loads(get("--json", '{"name":"wolf"}', origin + "/echo").stdout)
+    fields = {name.lower(): value for name, value in echo["headers"]}
+    assert (echo["method"], echo["body"], fields["content-type"]) == ("POST", '{"name":"wolf"}', "application/json")
+    refused(get("--json", "{}", "-d", "a=b", origin + "/echo"), 2, "--json")
+
+
+def test_get_repeats_what_may_be_repeated(get, home):
+    url = home.url("/fails/1/429")
+    assert get("-f", "--retry", "2", url).returncode == 0
+    assert [one["path"] for one in home.seen] == ["/fails/1/429"] * 2
+    home.forget()
+    refused(get("-f", "--retry", "2", "-d", "a=b", url), 14, "429")
+    assert len(home.seen) == 1
+    refused(get("--retry", "101", url), 2, "--retry")
+
+
+@pytest.mark.parametrize("scheme", ["basic-auth", "digest-auth/auth"])
+def test_get_says_who_asks_when_it_is_asked(get, bin, scheme):
+    url = f"{bin}/{scheme}/wolf/secret"
+    assert json.loads(get("-u", "wolf:secret", url).stdout)["user"] == "wolf"
+    assert json.loads(get("-u", "wolf", url, stdin=b"secret\n").stdout)["user"] == "wolf"
+    refused(get("-f", "-u", "wolf:wrong", url), 14, "401")
+    refused(get("-u", "wolf:secret", "--oauth", "work", url), 2, "--oauth", "--user")

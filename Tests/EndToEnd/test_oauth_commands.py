@@ -82,6 +82,14 @@ def test_a_login_leaves_a_token_for_every_other_command(env, server):
     assert server.outcomes("authorization_code") == ["ok"] and server.outcomes() == []
 
 
+def test_a_request_of_the_shell_is_sent_with_the_token(env, server):
+    logged_in(env, server, "--origin", server.url(""))
+    done = outrider("get", "-f", "--oauth", "work", server.url("/api"), env=env)
+    assert done.returncode == 0, done.stderr
+    refused(outrider("get", "-f", server.url("/api"), env=env), 14, "401")
+    refused(outrider("get", "--oauth", "play", server.url("/api"), env=env), 11, "play")
+
+
 def test_a_token_that_does_not_last_is_refreshed_once(env, server):
     server.lifetime = 30
     logged_in(env, server)

@@ -311,6 +311,17 @@ def test_a_request_is_repeated_only_while_nothing_was_delivered(wire, feeder):
     assert response(wire, made["request"])["attempts"] == 2
 
 
+def test_a_status_is_repeated_before_anything_of_its_body_is_delivered(wire, home):
+    retry = {"limit": 1, "scale": 0.001}
+    made = opened(wire, home.url("/fails/1/503"), mode="push", credit=100, retry=retry)
+    assert [data(params) for name, params in events(wire) if name == "data"] == [b"fine"]
+    assert response(wire, made["request"])["attempts"] == 2
+    made = opened(wire, home.url("/fails/9/503"), mode="push", credit=100, retry=retry)
+    assert [data(params) for name, params in events(wire) if name == "data"] == [b"busy"]
+    last = response(wire, made["request"])
+    assert (last["ok"], last["status"], last["attempts"]) == (True, 503, 2)
+
+
 def test_a_stream_can_be_started_later_and_held_up(wire, feeder):
     """[3.O.6]"""
     made = opened(wire, feeder.url("/hand/a"), mode="push", credit=100, startImmediately=False)

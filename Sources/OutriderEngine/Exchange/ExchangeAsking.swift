@@ -189,6 +189,26 @@ extension ExchangeRunner {
         if let cancellation = exchange.cancellation { return machine.failed(cancellation) }
         if case .retry = verdict { verdict = permitted(verdict, machine) }
         guard case .retry(let seconds) = verdict else { return machine.decided(verdict) }
+        return await repeatExchange(after: seconds, failure, &machine)
+    }
+
+    /// What is about to go to a client as it comes cannot be taken back: whether the answer is one to be repeated is found
+    /// out before. Nil if not; then the body follows.
+    mutating func askBeforeBody(_ machine: inout ExchangeMachine) async -> ExchangeMachine.Step? {
+        guard machine.asksAboutAnswers, let body = answer?.body else { return nil }
+        let verdict = await verdict(on: nil, machine)
+        if let cancellation = exchange.cancellation { return machine.failed(cancellation) }
+        guard case .retry = verdict, case .retry(let seconds) = permitted(verdict, machine) else { return nil }
+        await drain(body)
+        giveUp()
+        if let cancellation = exchange.cancellation { return machine.failed(cancellation) }
+        _ = machine.refused()
+        return await repeatExchange(after: seconds, nil, &machine)
+    }
+
+    private mutating func repeatExchange(
+        after seconds: Double, _ failure: HTTPFailure?, _ machine: inout ExchangeMachine
+    ) async -> ExchangeMachine.Step {
         let delay = seconds.isFinite ? min(max(seconds, 0), 86400) : 86400
         if let attempt {
             let sent = SentRequest(

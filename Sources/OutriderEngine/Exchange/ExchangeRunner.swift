@@ -200,7 +200,10 @@ struct ExchangeRunner: ~Copyable {
         var first = first
         guard let body = answer?.body else { return machine.received() }
         if let download { return await receive(body, for: download, &machine) }
-        if outlet != nil, let refusal = await refusedToken() { return machine.failed(refusal) }
+        if outlet != nil {
+            if let refusal = await refusedToken() { return machine.failed(refusal) }
+            if let step = await askBeforeBody(&machine) { return step }
+        }
         do throws(HTTPFailure) {
             sink.expect(body.expectedBytes)
             if let outlet, let answer { try await outlet.begin(ExchangeHead(answer), expecting: body.expectedBytes) }

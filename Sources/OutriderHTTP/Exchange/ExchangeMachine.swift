@@ -141,6 +141,12 @@ package struct ExchangeMachine: ~Copyable {
         return go(.receiving)
     }
 
+    /// Nobody wants the body: the retriers are asked about the head alone.
+    package mutating func refused() -> Step {
+        guard case .receiving = state else { return current }
+        return conclude()
+    }
+
     /// The body has arrived whole.
     package mutating func received() -> Step {
         guard case .receiving = state else { return current }
@@ -197,10 +203,12 @@ package struct ExchangeMachine: ~Copyable {
         return go(.sending)
     }
 
-    private mutating func conclude() -> Step {
-        let mayRepeat = steps.contains(.retryAnswers) && attempts < mostAttempts && retries < mostAttempts
-        return go(mayRepeat ? .asking(nil) : .over(nil))
+    /// Whether retriers are asked about an answer that is no failure.
+    package var asksAboutAnswers: Bool {
+        steps.contains(.retryAnswers) && attempts < mostAttempts && retries < mostAttempts
     }
+
+    private mutating func conclude() -> Step { go(asksAboutAnswers ? .asking(nil) : .over(nil)) }
 
     private mutating func go(_ next: State) -> Step {
         state = next

@@ -26,3 +26,12 @@ enum FailureStatus {
         }
     }
 }
+
+extension CommandFailure {
+    /// That of an exchange: the `error` of its Response, or of its stream.
+    init(response error: JSONObject) {
+        self.init(
+            code: FailureStatus.of(code: error["code"]?.integer ?? 0),
+            error["message"]?.string ?? "the request failed")
+    }
+}

@@ -10,6 +10,8 @@ struct RequestWords {
     var method: String?
     var headers: [String]
     var data: String?
+    /// What the data is sent as; a form otherwise, as curl has it, unless a header says so.
+    var isJSON = false
     var timeout: Double?
 
     /// What is wrong with the value of `--timeout`, if anything is: the bounds are those of the contract.
@@ -22,11 +24,10 @@ struct RequestWords {
         var params: JSONObject = [
             "url": .string(url),
             "method": .string(method ?? (data == nil ? "GET" : "POST")),
-            "serialize": .object(["as": .string("base64")]),
         ]
         if !headers.isEmpty { params["headers"] = .array(try headers.map(Self.header)) }
         if let data {
-            params["body"] = .object(try Self.body(data))
+            params["body"] = .object(try body(data))
             if method == "GET" || method == "HEAD" { params["allowGetBody"] = .bool(true) }
         }
         if let timeout { params["timeout"] = .real(timeout) }
@@ -41,9 +42,9 @@ struct RequestWords {
         return .object(["name": .string(String(line[..<colon])), "value": .string(String(value))])
     }
 
-    /// Form data, as curl has it, unless a header says otherwise. Files are read by the service as they are.
-    private static func body(_ data: String) throws(CommandFailure) -> JSONObject {
-        let type = JSONValue.string("application/x-www-form-urlencoded")
+    /// Files are read by the service as they are.
+    private func body(_ data: String) throws(CommandFailure) -> JSONObject {
+        let type = JSONValue.string(isJSON ? "application/json" : "application/x-www-form-urlencoded")
         guard data.hasPrefix("@") else { return ["text": .string(data), "contentType": type] }
         if data == "@-" {
             switch try StandardInput.read() {

@@ -48,6 +48,19 @@ struct ServiceClient: ~Copyable {
         }
     }
 
+    /// The same for what answers with an object. An error of the call ends the command.
+    mutating func object(
+        _ method: String, _ params: JSONObject, by deadline: Deadline,
+        onEvent: ([UInt8]) throws(CommandFailure) -> Void = { (_) throws(CommandFailure) in }
+    ) throws(CommandFailure) -> JSONObject {
+        let reply = try call(method, JSONText(written: JSONWriter.bytes(of: params)), by: deadline, onEvent: onEvent)
+        guard let result = try reply.parsed().object else {
+            throw CommandFailure(.brokeProtocol, "the answer is no object")
+        }
+        if reply.error != nil { throw CommandFailure(.error, result["message"]?.string ?? "the call failed") }
+        return result
+    }
+
     /// The reply to the last call, or nil for anything else.
     private func take(
         _ line: [UInt8], _ onEvent: ([UInt8]) throws(CommandFailure) -> Void

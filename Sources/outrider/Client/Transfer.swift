@@ -12,12 +12,8 @@ struct Transfer {
 
     /// The Response, however it ended.
     func run(_ params: JSONObject, over client: inout ServiceClient) throws(CommandFailure) -> JSONObject {
-        let started = try client.call("download.start", JSONText(written: JSONWriter.bytes(of: params)), by: .never)
-        guard let result = try started.parsed().object else {
-            throw CommandFailure(.brokeProtocol, "the answer is no object")
-        }
-        guard started.error == nil, let request = result["request"]?.string else {
-            throw CommandFailure(.error, result["message"]?.string ?? "the call failed")
+        guard let request = try client.object("download.start", params, by: .never)["request"]?.string else {
+            throw CommandFailure(.brokeProtocol, "the answer names no request")
         }
         var isCancelled = false
         while true {
@@ -35,13 +31,7 @@ struct Transfer {
         _ method: String, _ params: JSONObject, over client: inout ServiceClient
     ) throws(CommandFailure) -> JSONObject {
         let meter = meter
-        let text = JSONText(written: JSONWriter.bytes(of: params))
-        let reply = try client.call(method, text, by: .never) { event throws(CommandFailure) in meter?.heard(event) }
-        guard let result = try reply.parsed().object else {
-            throw CommandFailure(.brokeProtocol, "the answer is no object")
-        }
-        if reply.error != nil { throw CommandFailure(.error, result["message"]?.string ?? "the call failed") }
-        return result
+        return try client.object(method, params, by: .never) { event throws(CommandFailure) in meter?.heard(event) }
     }
 }
 

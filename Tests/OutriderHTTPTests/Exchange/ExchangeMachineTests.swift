@@ -69,6 +69,18 @@ struct ExchangeMachineTests {
         #expect(machine.received() == .finish(nil))
     }
 
+    @Test func `an answer may be given up at its head, to be repeated`() {
+        var machine = ExchangeMachine([.retry, .retryAnswers], mostAttempts: 2)
+        _ = machine.start()
+        _ = machine.answered()
+        #expect(machine.asksAboutAnswers)
+        #expect(machine.refused() == .ask(nil))
+        #expect(machine.decided(.retry(after: 0)) == .send)
+        _ = machine.answered()
+        #expect(!machine.asksAboutAnswers)
+        #expect(machine.refused() == .finish(nil))
+    }
+
     @Test func `a retrier's own failure ends it in place of the first [J4] [J6]`() {
         var machine = ExchangeMachine([.retry], mostAttempts: 9)
         _ = machine.start()
