@@ -67,6 +67,7 @@ struct StreamedBody {
     func settle(
         over client: inout ServiceClient, by deadline: Deadline, onEvent: ([UInt8]) throws(CommandFailure) -> Void
     ) throws(CommandFailure) {
-        _ = try client.object("request.wait", ["request": request, "timeout": .integer(10)], by: deadline, onEvent: onEvent)
+        _ = try client.object(
+            "request.wait", ["request": request, "timeout": .integer(10)], by: deadline, onEvent: onEvent)
     }
 }
