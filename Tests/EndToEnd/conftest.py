@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 
+import clocks as setting
 import contract
 import httpbin_server
 import pytest
 import securing
 from hostile import Hostile
+from keeping import Store
 from leading import Server
 from shell import LONG, outrider
 
@@ -110,6 +112,23 @@ def line():
     """A service on stdio, for all tests of a module."""
     with contract.Wire() as line:
         yield line
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A place for credentials, and a key for them."""
+    return Store(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def clock_library(tmp_path_factory):
+    return setting.built(tmp_path_factory.mktemp("clocks"))
+
+
+@pytest.fixture
+def clocks(clock_library, tmp_path):
+    """The calendar and the clock of the boot of those that are given its environment."""
+    return setting.Clocks(clock_library, tmp_path)
 
 
 @pytest.fixture

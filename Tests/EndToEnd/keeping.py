@@ -8,8 +8,10 @@ store.obtain(newer=1)                        # one refresh; a Snapshot, or a Fai
 store.read()                                 # what is known
 """
 
+import contextlib
 import json
 import os
+import pathlib
 import struct
 import subprocess
 from typing import NamedTuple, Optional
@@ -89,6 +91,18 @@ class Store:
         self.key = key or ["file", str(keyfile)]
         self.environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.runtime), "SWIFT_BACKTRACE": "enable=no"}
 
+    @property
+    def folder(self):
+        """The directory of the only credential."""
+        (found,) = [path for path in pathlib.Path(self.directory).iterdir() if path.is_dir()]
+        return found
+
+    @property
+    def service_environment(self):
+        """What a service, or a command, is to know of it."""
+        return {**self.environment, "OUTRIDER_CREDENTIALS": self.directory,
+                "OUTRIDER_CREDENTIAL_KEY": ":".join([self.key[0], " ".join(self.key[1:])])}
+
     def order(self, *members):
         key = packed(*((2, line) for line in self.key))
         return packed((1, self.directory), (2, key), *members)
@@ -136,8 +150,11 @@ class Store:
         """The only snapshot, None if there is none, or the failure."""
         return (answer[0] if answer else None) if isinstance(answer, list) else answer
 
+    def secrets(self, tokens, secret=None):
+        return packed((1, secret), (2, (tokens or {}).get("refresh_token")))
+
     def put(self, server, tokens=None, **more):
-        secrets = packed((1, server.secret), (2, (tokens or {}).get("refresh_token")))
+        secrets = self.secrets(tokens, server.secret)
         return self.one(self.run((4, "store"), (6, self.spec(server, **more)), (7, secrets)))
 
     def obtaining(self, newer=None, request="refresh", code=None):
@@ -162,12 +179,11 @@ class Store:
 class Service:
     """Speaks with a service of its own, and keeps every byte that it says."""
 
-    def __init__(self, store, log, directory, *, level="trace"):
+    def __init__(self, store, log, directory, *, level="trace", before=(), **environment):
         command = [contract.binary(), "serve", "--stdio", "--log-level", level, "--log-file", str(log)]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={**store.environment, "OUTRIDER_CREDENTIALS": store.directory, "TMPDIR": str(directory),
-                 "OUTRIDER_CREDENTIAL_KEY": f"file:{store.key[1]}"})
+            [*before, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**store.service_environment, "TMPDIR": str(directory), **environment})
         self.said, self.number = b"", 0
 
     def __enter__(self):
@@ -178,21 +194,44 @@ class Service:
         self.process.communicate()
 
     def ask(self, method, **params):
-        """Calls, and does not wait for the answer."""
+        """Calls, and does not wait for the answer; its number."""
         self.number += 1
         message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
+        return self.number
+
+    def heard(self):
+        """What it says next; None if it ends."""
+        line = self.process.stdout.readline()
+        self.said += line
+        return json.loads(line) if line else None
+
+    def answer(self, number):
+        """None if it ends before that."""
+        while (message := self.heard()) and message.get("id") != number:
+            pass
+        return message
 
     def call(self, method, **params):
-        self.ask(method, **params)
-        while True:
-            line = self.process.stdout.readline()
-            assert line, "the service ended"
-            self.said += line
-            answer = json.loads(line)
-            if answer.get("id") == self.number:
-                return answer
+        answer = self.answer(self.ask(method, **params))
+        assert answer, "the service ended"
+        return answer
+
+    def adopt(self, store, server, **more):
+        """Says once more where the tokens of the store may go."""
+        answer = self.call(
+            "oauth.create", name=store.name, grant="refresh", clientId=server.client, tokenUrl=server.url("/token"),
+            issuer=server.issuer, scope="read", persist="disk", origins=[server.url("/")], **more)
+        assert "result" in answer, answer
+
+    def keepers(self):
+        """The processes that it has started and that live."""
+        found = []
+        for task in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                found += [int(child) for child in task.read_text().split()]
+        return found
 
     def remembers(self, texts):
         """Those that stand anywhere in its memory."""

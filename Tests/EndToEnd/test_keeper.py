@@ -8,7 +8,7 @@ import time
 import contract
 import pytest
 from authorizing import Authorizing
-from keeping import Failure, Snapshot, Store
+from keeping import Failure, Snapshot
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -17,17 +17,6 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 def server():
     with Authorizing() as server:
         yield server
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path)
-
-
-def folder(store):
-    """The directory of the only credential."""
-    (found,) = [path for path in pathlib.Path(store.directory).iterdir() if path.is_dir()]
-    return found
 
 
 def test_one_request_for_two_hundred_processes(server, store):
@@ -133,7 +122,7 @@ def test_a_server_that_nobody_reaches_leaves_all_as_it_was(server, store):
     failed = store.obtain(1)
     assert (failed.kind, failed.reason) == ("temporary", "unreachable")
     assert store.read() == Snapshot("work", "ready", 1, None, True)
-    assert not (folder(store) / "intent").exists()
+    assert not (store.folder / "intent").exists()
 
 
 def test_a_server_that_stalls_is_waited_for_20_seconds(server, store):
@@ -201,7 +190,7 @@ def test_logging_out_revokes_both_tokens_and_leaves_the_lock(server, store):
     assert store.obtain(3).reason == "no_refresh_token"
     assert store.erase(spec=True) == []
     assert store.read() is None and store.list() == []
-    assert [path.name for path in folder(store).iterdir()] == ["lock"]
+    assert [path.name for path in store.folder.iterdir()] == ["lock"]
 
 
 def test_logging_out_forgets_even_if_the_server_does_not_answer(server, store):

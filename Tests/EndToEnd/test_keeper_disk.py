@@ -22,23 +22,12 @@ def server():
         yield server
 
 
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path)
-
-
-def folder(store):
-    """The directory of the only credential."""
-    (found,) = [path for path in pathlib.Path(store.directory).iterdir() if path.is_dir()]
-    return found
-
-
 def test_a_record_with_any_byte_changed_is_put_aside(server, store):
     """And no token of it is ever used; what the record before it said of the server is kept."""
     store.put(server, server.issue())
     store.obtain(1)
-    path = folder(store) / "record"
-    whole, previous = path.read_bytes(), (folder(store) / "record.prev").read_bytes()
+    path = store.folder / "record"
+    whole, previous = path.read_bytes(), (store.folder / "record.prev").read_bytes()
     for index in [*range(0, 60, 6), *range(60, len(whole), 97), len(whole) - 1]:
         changed = bytearray(whole)
         changed[index] ^= 1 << (index % 8)
@@ -49,23 +38,23 @@ def test_a_record_with_any_byte_changed_is_put_aside(server, store):
     found = store.obtain(2)
     assert (found.kind, found.reason) == ("needsLogin", "record_damaged")
     assert server.outcomes() == ["ok"]
-    (damaged,) = folder(store).glob("damaged-*")
+    (damaged,) = store.folder.glob("damaged-*")
     assert damaged.read_bytes() == whole[:-1] and previous
 
 
 def test_an_older_record_put_back_is_not_believed(server, store):
     store.put(server, server.issue())
-    old = (folder(store) / "record").read_bytes()
+    old = (store.folder / "record").read_bytes()
     store.obtain(1)
     store.obtain(2)
-    (folder(store) / "record").write_bytes(old)
+    (store.folder / "record").write_bytes(old)
     assert store.obtain(3).reason == "record_damaged"
     assert server.outcomes() == ["ok", "ok"]
 
 
 def test_a_record_of_another_credential_does_not_open(server, store):
     store.put(server, server.issue())
-    first = folder(store) / "record"
+    first = store.folder / "record"
     store.name = "other"
     store.put(server, server.issue())
     (other,) = [path for path in pathlib.Path(store.directory).glob("*/record") if path != first]
@@ -93,7 +82,7 @@ def test_nothing_is_sent_if_the_answer_could_not_be_kept(server, tmp_path, way):
     try:
         store.put(server, server.issue())
         if way == "full":
-            (folder(store) / "reserve").unlink()
+            (store.folder / "reserve").unlink()
             fill = os.open(f"{store.directory}/fill", os.O_WRONLY | os.O_CREAT)
             with pytest.raises(OSError, match="No space"):
                 while True:
