@@ -26,7 +26,7 @@ final class MemoryStore: Sendable {
         try state.withLock { state throws(OAuthFailure) in
             if let place = state.place { return place }
             try StoreFile.makeDirectory(parent)
-            sweep()
+            Workspace.sweep(parent, prefix: "") { Self.remove($0) }
             let (directory, lock) = try claim()
             state.lock = lock
             try StoreFile.makeDirectory(directory)
@@ -60,19 +60,6 @@ final class MemoryStore: Sendable {
         Self.remove(place.directory)
         unlink("\(place.directory).lock")
         close(lock)
-    }
-
-    private func sweep() {
-        for name in Workspace.names(in: parent) where name.hasSuffix(".lock") {
-            let path = "\(parent)/\(name)"
-            let lock = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-            guard lock >= 0 else { continue }
-            if flock(lock, LOCK_EX | LOCK_NB) == 0 {
-                Self.remove(String(path.dropLast(5)))
-                unlink(path)
-            }
-            close(lock)
-        }
     }
 
     /// A directory of directories of files.

@@ -63,12 +63,17 @@ package final class Workspace: Sendable {
     package func sweep() {
         guard Self.isPrivate(parent) else { return }
         sweepDownloads()
-        for name in Self.names(in: parent) where name.hasPrefix("bodies-") && name.hasSuffix(".lock") {
+        Self.sweep(parent, prefix: "bodies-") { Self.remove($0) }
+    }
+
+    /// Removes every directory of that kind whose lock, a file beside it with the suffix `.lock`, nobody holds. Blocks.
+    static func sweep(_ parent: String, prefix: String, _ remove: (String) -> Void) {
+        for name in names(in: parent) where name.hasPrefix(prefix) && name.hasSuffix(".lock") {
             let path = "\(parent)/\(name)"
             let lock = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
             guard lock >= 0 else { continue }
             if flock(lock, LOCK_EX | LOCK_NB) == 0 {
-                Self.remove(String(path.dropLast(5)))
+                remove(String(path.dropLast(5)))
                 unlink(path)
             }
             close(lock)
