@@ -21,6 +21,8 @@ package final class SharedCredential: Sendable {
         var snapshot: CredentialSnapshot
         var refresher: (any TokenRefresher)?
         var waiters: [Int: CheckedContinuation<End, Never>] = [:]
+        /// Those who were told to wait, and have not gone on yet.
+        var pending: Set<Int> = []
         /// What was decided before anybody could wait for it.
         var early: [Int: End] = [:]
         var nextID = 0
@@ -99,9 +101,12 @@ package final class SharedCredential: Sendable {
     ) async throws(HTTPFailure) -> TokenMachine.Step {
         let (id, step) = state.withLock { state -> (Int, TokenMachine.Step) in
             state.nextID &+= 1
-            return (state.nextID, ask(&state.machine, state.nextID))
+            let step = ask(&state.machine, state.nextID)
+            if step == .wait || step == .refresh { state.pending.insert(state.nextID) }
+            return (state.nextID, step)
         }
         guard step == .wait || step == .refresh else { return step }
+        defer { leave(id) }
         if step == .refresh { fly(because: reason) }
         let alarm = source.later(seconds) { [weak self] in self?.end(id, .late) }
         defer { alarm.cancel() }
@@ -134,10 +139,18 @@ package final class SharedCredential: Sendable {
         let waiter = state.withLock { state -> CheckedContinuation<End, Never>? in
             state.machine.cancel(id)
             if let waiter = state.waiters.removeValue(forKey: id) { return waiter }
-            if state.early[id] == nil { state.early[id] = end }
+            if state.pending.contains(id), state.early[id] == nil { state.early[id] = end }
             return nil
         }
         waiter?.resume(returning: end)
+    }
+
+    /// It goes on: an alarm or a cancellation that comes now comes too late.
+    private func leave(_ id: Int) {
+        state.withLock { state in
+            state.pending.remove(id)
+            state.early[id] = nil
+        }
     }
 
     // MARK: tokens
@@ -197,7 +210,7 @@ package final class SharedCredential: Sendable {
             for (id, step) in release.steps {
                 if let waiter = state.waiters.removeValue(forKey: id) {
                     ends.append((waiter, step))
-                } else if state.early[id] == nil {
+                } else if state.pending.contains(id), state.early[id] == nil {
                     state.early[id] = .step(step)
                 }
             }
