@@ -37,6 +37,32 @@ struct ConnectionReuseTests {
         await server.close()
     }
 
+    @Test(arguments: [
+        "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",
+        "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n",
+    ], [true, false])
+    func `a body behind an answer that has none spoils no other`(_ head: String, isLate: Bool) async throws {
+        // at once, or only with the next answer on the same connection
+        let body = "stray\r\n0\r\n\r\n"
+        let server = try await ScriptedServer { request in
+            switch (request.path, request.number) {
+            case ("/first", _): [.send(isLate ? head : head + body)]
+            case (_, 0): [.ok("good")]
+            default: isLate ? [.send(body), .ok("good")] : [.ok("good")]
+            }
+        }
+        let transport = makeTransport()
+        for _ in 0..<3 {
+            let first = try await transport.answer(.local(server.port, "/first"))
+            #expect([204, 304].contains(first.status) && first.text.isEmpty)
+            let next = try await transport.answer(.local(server.port, "/next"))
+            #expect(next.status == 200 && next.text == "good" && !next.timeline.reused)
+        }
+        #expect(await transport.counts().busy == 0)
+        await server.close()
+    }
+
     @Test func `answers of every form follow one another on a connection`() async throws {
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nother\r\n0\r\n\r\n"
         let steps: [[ScriptedServer.Step]] = [

@@ -23,7 +23,9 @@ package enum BodyFraming: Sendable, Equatable {
         if (100..<200).contains(head.status) || head.status == 204 {
             return (.none, !chunked && length ?? 0 == 0)
         }
-        if method == "HEAD" || head.status == 304 { return (.none, true) }
+        if method == "HEAD" { return (.none, true) }
+        // a length is that of another answer, and says nothing; but many who give one send as much behind it
+        if head.status == 304 { return (.none, !chunked && length ?? 0 == 0) }
         if method == "CONNECT" && (200..<300).contains(head.status) { return (.none, false) }
         if chunked {
             // the length loses, and a sender that gives both is not to be trusted with another request

@@ -27,6 +27,8 @@ package struct HTTP1Machine: ~Copyable {
     }
 
     private var state = State.idle
+    /// The last answer could have no body: what its server sent behind it all the same may still come.
+    private var followsBodyless = false
     /// Requests carried so far, the running one included.
     package private(set) var requests = 0
 
@@ -83,18 +85,28 @@ package struct HTTP1Machine: ~Copyable {
         state = .busy(exchange)
     }
 
-    /// Bytes came. False when nobody asked for them: the connection must be closed, for an unasked answer would be taken for
-    /// the next request's.
-    package mutating func bytesReceived() -> Bool {
+    package enum Arrival: Equatable {
+        case wanted
+        /// Nobody asked for them: the connection must be closed, for an unasked answer would be taken for the next request's.
+        case unasked
+        /// They belong to the answer before, which was to have no body. The connection must be closed as by a server that
+        /// has not heard of the running request.
+        case leftOver
+    }
+
+    /// Bytes came.
+    ///
+    /// - Parameter beginsAnswer: whether the first of them can be the beginning of a status line.
+    package mutating func bytesReceived(beginsAnswer: Bool) -> Arrival {
         guard case .busy(var exchange) = state else {
             state = .ended
-            return false
+            return .unasked
         }
-        if !exchange.heard {
-            exchange.heard = true
-            state = .busy(exchange)
-        }
-        return true
+        if exchange.heard { return .wanted }
+        if followsBodyless, !beginsAnswer { return .leftOver }
+        exchange.heard = true
+        state = .busy(exchange)
+        return .wanted
     }
 
     /// A head came. Throws `malformedResponse`, after which the connection must be closed.
@@ -127,6 +139,7 @@ package struct HTTP1Machine: ~Copyable {
             state = .ended
             return .close
         }
+        followsBodyless = exchange.framing == BodyFraming.none
         state = .idle
         return .reuse
     }

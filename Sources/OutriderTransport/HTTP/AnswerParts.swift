@@ -51,6 +51,14 @@ extension ByteBuffer {
         }
     }
 
+    /// Whether a status line may begin here, as far as can be seen. Line ends that were left over may stand before it.
+    var beginsLikeAnswer: Bool {
+        withUnsafeReadableBytes { bytes in
+            guard let first = bytes.first, first != 0x0D, first != 0x0A else { return true }
+            return bytes.prefix(5).elementsEqual("HTTP/".utf8.prefix(bytes.count))
+        }
+    }
+
     /// Whether a piece that was cut out of this buffer was cut out at its end.
     ///
     /// Slices share the memory of their buffer, which is how to know. Where the parser has had to put two reads together

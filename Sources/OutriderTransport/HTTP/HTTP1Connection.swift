@@ -140,10 +140,11 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let arrival = Self.unwrapInboundIn(data)
-        guard machine.bytesReceived() else {
-            // nobody asked: what follows an answer could be taken for the next one
-            if !isClosed { broke(.quiet, nil) }
-            return
+        switch machine.bytesReceived(beginsAnswer: arrival.beginsLikeAnswer) {
+        case .wanted: break
+        // nobody asked: what follows an answer could be taken for the next one
+        case .unasked: return isClosed ? () : broke(.quiet, nil)
+        case .leftOver: return isClosed ? () : broke(machine.closed(), nil)
         }
         self.arrival = arrival
         piece = nil
