@@ -189,3 +189,95 @@ def test_no_message_is_longer_than_the_client_can_read(wire, feeder):
     (long, short) = events(wire, 2)
     assert (long[1]["error"]["code"], short[1]["text"]) == (1411, "short")
     assert made
+
+
+# Long items, which are made of their bytes on another thread
+
+LONG = 16 << 20
+
+
+@pytest.mark.parametrize("mode", ["push", "pull"])
+@pytest.mark.parametrize("kind, size", [("json", LONG), ("ndjson", LONG // 16), ("lines", LONG // 16)])
+def test_a_long_item_keeps_its_place_and_its_credit(wire, feeder, kind, size, mode):
+    long = '"' + "a" * (size - 2) + '"'
+    credit = {"credit": 1} if mode == "push" else {}
+    stream = opened(wire, feeder.url("/hand/a"), **{"as": kind}, maxItem=LONG, mode=mode, **credit)["stream"]
+    feeder.give("/hand/a", b"1\n", long.encode(), b"\n2\n")
+    feeder.end("/hand/a")
+    expected = ["1", long, "2"] if kind == "lines" else [1, long[1:-1], 2]
+    if mode == "pull":
+        assert whole(wire, stream, bytes=8 << 20)[0] == expected
+        return
+    found = events(wire, 1)
+    # what there is no credit for is not sent
+    assert wire.call("diagnostics.echo", {"a": 1})["result"] == {"a": 1}
+    for grant in (2, size + 2):
+        wire.send({"jsonrpc": "2.0", "method": "stream.credit", "params": {"stream": stream, "bytes": grant}})
+        found += events(wire, 1)
+    found += events(wire)
+    assert [params["text" if kind == "lines" else "value"] for _, params in found[:-1]] == expected
+    sizes = [params["bytes"] for _, params in found[:-1]]
+    assert [params["offset"] for _, params in found[:-1]] == [0, sizes[0], sizes[0] + sizes[1]]
+
+
+def test_a_long_value_that_is_wrong_is_told_in_its_place(wire, feeder):
+    stream = opened(wire, feeder.url("/hand/a"), **{"as": "json"}, mode="push", credit=LONG)["stream"]
+    wrong = b"[" + b"1," * 100_000 + b"]"
+    # behind a word that is none, the rest of its line is lost
+    feeder.give("/hand/a", b"1 ", wrong, b" 2 ", b"x" * 100_000, b" 3\n4 ")
+    feeder.end("/hand/a")
+    found = events(wire)
+    told = [params.get("value", params.get("error", {}).get("code")) for _, params in found[:-1]]
+    assert told == [1, 1704, 2, 1704, 4]
+    assert found[1][1]["offset"] == 1 and found[-1][1]["stream"] == stream
+
+
+def test_a_long_event_is_the_same_as_a_short_one(wire, feeder):
+    path = "/typed/text/event-stream"
+    stream = wire.call("sse.open", {"url": feeder.url(path), "json": True, "reconnect": False})["result"]["stream"]
+    long = json.dumps(["a" * 500_000])
+    feeder.give(path, b"id: 1\ndata: 1\n\n", f"data: {long}\n\n".encode(), b"data: 2\n\n")
+    feeder.end(path)
+    found = whole(wire, stream, bytes=8 << 20)[0]
+    assert [one["data"] for one in found] == ["1", long, "2"]
+    assert [one["value"] for one in found] == [1, json.loads(long), 2] and {one["id"] for one in found} == {"1"}
+
+
+@pytest.mark.parametrize("way", ["stream.close", "request.cancel", "request.forget"])
+def test_a_stream_can_end_while_a_long_item_is_made(wire, feeder, way):
+    for number in range(8):
+        path = f"/hand/{number}"
+        made = opened(wire, feeder.url(path), **{"as": "json"}, maxItem=LONG, mode="push", credit=1 << 30)
+        feeder.give(path, b'"' + b"a" * (4 << 20), b'" ')
+        # anywhere between the first byte of the value and its event
+        if number % 2:
+            feeder.end(path)
+            feeder.wait_for(path)
+        params = {"stream": made["stream"]} if way == "stream.close" else {"request": made["request"]}
+        asked = wire.start(way, params)
+        while (message := wire.receive(20)).get("id") != asked:
+            assert message["method"] in ("event.value", "event.end")
+        assert "result" in message or message["error"]["code"] == -32012
+        if way == "stream.close":
+            assert wire.call("diagnostics.echo", {"n": number})["result"] == {"n": number}
+        elif way == "request.cancel" and "result" in message:
+            while (message := wire.receive(20))["method"] != "event.end":
+                assert message["method"] == "event.value"
+
+
+def test_a_read_that_is_cancelled_leaves_a_long_item_for_the_next(wire, feeder):
+    stream = opened(wire, feeder.url("/hand/a"), **{"as": "json"}, maxItem=LONG)["stream"]
+    long = "a" * (8 << 20)
+    feeder.give("/hand/a", json.dumps(long).encode(), b" 2 ")
+    feeder.end("/hand/a")
+    found = []
+    for _ in range(20):
+        number = wire.start("stream.read", {"stream": stream, "wait": 20})
+        wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
+        answer = wire.reply(number, 30)
+        if "result" in answer:
+            found += answer["result"]["values"]
+            break
+        assert answer["error"]["code"] == -32800
+    ended = bool(found) and answer["result"]["end"]
+    assert found + ([] if ended else whole(wire, stream)[0]) == [long, 2]

@@ -9,7 +9,7 @@ import Testing
 
 /// What a machine wanted, to compare.
 private enum Wish: Equatable {
-    case fetch, wait, stop, wrongMode
+    case fetch, wait, stop, wrongMode, make
     case send(String, at: Int, number: Int)
     case read(String, at: Int, number: Int, end: Bool)
     case end(sequence: Int, size: Int)
@@ -19,6 +19,7 @@ extension StreamMachine {
     fileprivate mutating func wish() -> Wish {
         switch step() {
         case .fetch: .fetch
+        case .make: .make
         case .wait: .wait
         case .stop: .stop
         case .send(let piece): .send(piece.text, at: piece.offset, number: piece.sequence)
@@ -28,6 +29,7 @@ extension StreamMachine {
 
     fileprivate mutating func reading(_ limit: Int) -> Wish {
         switch read(upTo: limit) {
+        case .make: .make
         case .wait: .wait
         case .stop: .stop
         case .wrongMode: .wrongMode
@@ -53,6 +55,7 @@ extension StreamItem {
         case .data(let bytes): "\(bytes)"
         case .text(let text), .value(let text), .members(let text): String(decoding: text.bytes, as: UTF8.self)
         case .failed(let failure): "\(failure.kind)"
+        case .unmade: "unmade"
         }
     }
 }
@@ -185,6 +188,85 @@ struct StreamMachineTests {
         #expect(machine.wish() == .send("1 2", at: 0, number: 0))
         #expect(machine.wish() == .send("jsonSerializationFailed", at: 4, number: 1))
         #expect(machine.wish() == .send("3", at: 6, number: 2))
+    }
+
+    private static let long = "\"" + String(repeating: "a", count: 100_000) + "\""
+
+    /// Does what a runner does with a long item.
+    private static func make(_ machine: inout StreamMachine) {
+        switch machine.step() {
+        case .make(let work): machine.made(work())
+        default: Issue.record("there is nothing to make")
+        }
+    }
+
+    @Test func `a long item is made between what stands before it and behind it`() {
+        let long = Self.long
+        var machine = StreamMachine(.push(credit: 1_000_000), JSONItems(), isBatched: true)
+        machine.feed(Array("1 2 \(long) 3".utf8))
+        machine.bodyEnded()
+        machine.sourceEnded()
+        #expect(machine.wish() == .send("1 2", at: 0, number: 0))
+        // whoever asks twice is told twice, and nothing overtakes it
+        #expect(machine.wish() == .make)
+        Self.make(&machine)
+        #expect(machine.wish() == .send(long, at: 3, number: 1))
+        #expect(machine.wish() == .send("3", at: 4 + long.utf8.count, number: 2))
+        #expect(machine.wish() == .end(sequence: 3, size: 6 + long.utf8.count))
+    }
+
+    @Test func `a long item waits for credit, which it then takes as others do`() {
+        let long = Self.long
+        var machine = StreamMachine(.push(credit: 1), JSONItems())
+        machine.feed(Array("1 \(long)".utf8))
+        #expect(machine.wish() == .send("1", at: 0, number: 0))
+        #expect(machine.wish() == .wait)
+        #expect(machine.grant(1) == 1)
+        Self.make(&machine)
+        #expect(machine.wish() == .send(long, at: 1, number: 1))
+        // what it took too much is owed
+        #expect(machine.grant(long.utf8.count) == 0)
+        #expect(machine.grant(1) == 1)
+        #expect(machine.wish() == .fetch)
+    }
+
+    @Test func `a long item that is read is made first, and stays for the next read`() {
+        let long = Self.long
+        var machine = StreamMachine(.pull, JSONItems())
+        machine.feed(Array("1 \(long)".utf8))
+        machine.bodyEnded()
+        machine.sourceEnded()
+        #expect(machine.reading(10) == .read("1", at: 0, number: 0, end: false))
+        guard case .make(let work) = machine.read(upTo: 10) else {
+            Issue.record("there is nothing to make")
+            return
+        }
+        #expect(machine.reading(10) == .make)
+        machine.made(work())
+        #expect(machine.reading(10) == .read(long, at: 1, number: 1, end: true))
+    }
+
+    @Test func `what is made for a stream that was closed meanwhile goes nowhere`() {
+        var machine = StreamMachine(.push(credit: 1_000_000), JSONItems())
+        machine.feed(Array(Self.long.utf8))
+        guard case .make(let work) = machine.step() else {
+            Issue.record("there is nothing to make")
+            return
+        }
+        machine.close()
+        machine.made(work())
+        #expect(machine.wish() == .stop)
+    }
+
+    @Test func `a long item that is wrong, or too long for its client, is told in its place`() {
+        let wrong = "[" + String(repeating: "x", count: 100_000) + "]"
+        var machine = StreamMachine(.push(credit: 1_000_000), JSONItems(), longest: 90_000)
+        machine.feed(Array("\(wrong) \(Self.long) 3 ".utf8))
+        Self.make(&machine)
+        #expect(machine.wish() == .send("jsonSerializationFailed", at: 0, number: 0))
+        Self.make(&machine)
+        #expect(machine.wish() == .send("limitExceeded", at: wrong.utf8.count, number: 1))
+        #expect(machine.wish() == .send("3", at: wrong.utf8.count + 1 + Self.long.utf8.count, number: 2))
     }
 
     @Test func `what there is no credit for does not hold up the end of what was cancelled`() {

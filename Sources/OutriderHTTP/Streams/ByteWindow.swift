@@ -28,6 +28,20 @@ struct ByteWindow: Sendable {
 
     subscript(index: Int) -> UInt8 { bytes[start + index] }
 
+    /// The next bytes, which are taken; a long piece is not copied, but what is left behind it.
+    mutating func cut(_ count: Int) -> [UInt8] {
+        guard start == 0, count > bytes.count - count else {
+            let piece = Array(slice(count))
+            take(count)
+            return piece
+        }
+        let rest = Array(bytes[count...])
+        var piece = bytes
+        bytes = rest
+        piece.removeLast(rest.count)
+        return piece
+    }
+
     mutating func take(_ count: Int) {
         start += count
         if isEmpty { removeAll() }

@@ -25,6 +25,8 @@ package struct JSONItems: ItemScanner {
     private var isEscaped = false
     /// The rest of a line is skipped.
     private var isLost = false
+    /// Whether where the last value ends is not certain if it is wrong.
+    private var hasNoBracket = false
     /// A byte order mark may stand here.
     private var isFirst = true
     /// How long the next value is.
@@ -50,13 +52,24 @@ package struct JSONItems: ItemScanner {
             return nil
         }
         if count > longest { throw LineItems.tooLong(longest) }
-        let content = Self.content(Array(window.slice(count)))
-        if case .failed = content { isLost = inside == .word || inside == .nothing }
+        let content: StreamItem.Content
+        if count > StreamItem.mostAtOnce {
+            let value = window.cut(count)
+            content = .unmade { Self.content(value) }
+        } else {
+            content = Self.content(Array(window.slice(count)))
+            window.take(count)
+        }
+        hasNoBracket = inside == .word || inside == .nothing
+        made(content)
         let item = StreamItem(content, bytes: skipped + count)
-        window.take(count)
         skipped = 0
         restart()
         return item
+    }
+
+    package mutating func made(_ content: StreamItem.Content) {
+        if case .failed = content { isLost = hasNoBracket }
     }
 
     /// A value that was checked, or what is wrong with it.

@@ -72,13 +72,20 @@ package struct LineItems: ItemScanner {
 
     package mutating func next(within budget: ItemBudget) throws(HTTPFailure) -> StreamItem? {
         guard try find(), let (line, end) = found else { return nil }
+        awaitsLineFeed = end > line && isCarriageReturn(end)
+        let size = skipped + end
+        skipped = 0
+        if line > StreamItem.mostAtOnce { return StreamItem(long(line, end), bytes: size) }
         let bytes = window.slice(line)
         let content = isJSON ? JSONItems.content(Array(bytes)) : text.content(bytes)
-        awaitsLineFeed = end > line && isCarriageReturn(end)
-        let item = StreamItem(content, bytes: skipped + end)
         forget(end)
-        skipped = 0
-        return item
+        return StreamItem(content, bytes: size)
+    }
+
+    private mutating func long(_ line: Int, _ end: Int) -> StreamItem.Content {
+        let bytes = window.cut(line)
+        forget(end - line)
+        return isJSON ? .unmade { JSONItems.content(bytes) } : .unmade { [text] in text.content(bytes[...]) }
     }
 
     private func isCarriageReturn(_ end: Int) -> Bool {

@@ -14,7 +14,12 @@ package struct StreamItem: Sendable {
         case members(JSONText)
         /// What stands here is not what was asked for; the stream goes on behind it.
         case failed(HTTPFailure)
+        /// A long one: making one of the others of its bytes takes time, and can be done anywhere. Never of `work`.
+        case unmade(work: @Sendable () -> Content)
     }
+
+    /// Longer items are made of their bytes by whoever has the time.
+    package static let mostAtOnce = 64 << 10
 
     package var content: Content
     /// What it took of the body, with all that stands between it and the item before. Offsets and credit count this.
@@ -31,6 +36,7 @@ package struct StreamItem: Sendable {
         case .data(let bytes): (bytes.count &+ 2) / 3 &* 4 &+ 16
         case .text(let text), .value(let text), .members(let text): text.bytes.count &+ 2
         case .failed(let failure): failure.message.utf8.count &+ 256
+        case .unmade: bytes
         }
     }
 }
@@ -76,4 +82,11 @@ package protocol ItemScanner: Sendable {
     /// The next item; nil if more bytes must come first, or none will. The budget, at least one byte, cuts only what is
     /// continuous. Throws what ends the stream.
     mutating func next(within budget: ItemBudget) throws(HTTPFailure) -> StreamItem?
+
+    /// What the item has become that `next` gave unmade; before `hasNext` or `next` is asked again.
+    mutating func made(_ content: StreamItem.Content)
+}
+
+extension ItemScanner {
+    package mutating func made(_ content: StreamItem.Content) {}
 }

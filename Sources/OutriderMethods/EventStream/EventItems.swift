@@ -104,23 +104,32 @@ struct EventItems: ItemScanner {
     // MARK: looks
 
     private mutating func content(_ event: ServerSentEvent) -> StreamItem.Content {
+        let isNewID = event.id != knownID
+        knownID = event.id
+        if event.bytes.count > StreamItem.mostAtOnce {
+            return .unmade { [style] in Self.content(event, style, isNewID: isNewID) }
+        }
+        return Self.content(event, style, isNewID: isNewID)
+    }
+
+    private static func content(_ event: ServerSentEvent, _ style: Style, isNewID: Bool) -> StreamItem.Content {
         guard style.isCompact else {
             var writer = JSONWriter(capacity: event.bytes.count &+ 64)
-            members(of: event, hasType: true, hasID: !event.id.isEmpty, to: &writer)
+            members(of: event, style, hasType: true, hasID: !event.id.isEmpty, to: &writer)
             return .members(JSONText(written: writer.bytes))
         }
         let hasType = event.type != ServerSentEvent.defaultType
-        let hasNewID = event.id != knownID
-        knownID = event.id
-        if !hasType, !hasNewID, event.retry == nil, !style.parsesJSON {
+        if !hasType, !isNewID, event.retry == nil, !style.parsesJSON {
             return .value(JSONText(written: JSONWriter.bytes(ofText: event.bytes)))
         }
         var writer = JSONWriter(capacity: event.bytes.count &+ 64)
-        writer.object { members(of: event, hasType: hasType, hasID: hasNewID, to: &$0) }
+        writer.object { members(of: event, style, hasType: hasType, hasID: isNewID, to: &$0) }
         return .value(JSONText(written: writer.bytes))
     }
 
-    private func members(of event: ServerSentEvent, hasType: Bool, hasID: Bool, to writer: inout JSONWriter) {
+    private static func members(
+        of event: ServerSentEvent, _ style: Style, hasType: Bool, hasID: Bool, to writer: inout JSONWriter
+    ) {
         if hasType { writer.member("event", event.type) }
         writer.member("data", event.data)
         if hasID { writer.member("id", event.id) }

@@ -75,7 +75,7 @@ package final class ReadStream: Holdable {
         }
         guard isFree else { return .busy }
         defer { contents.withLock { $0.isRead = false } }
-        if let outcome = attempt(limit, items, isLast: wait <= .zero) { return outcome }
+        if let outcome = try await attempt(limit, items, isLast: wait <= .zero) { return outcome }
         let deadline = ContinuousClock.now.advanced(by: wait)
         // Ends with this read; only rings.
         let alarm = Task { [data] in
@@ -86,29 +86,57 @@ package final class ReadStream: Holdable {
         while true {
             await data.wait()
             try Task.checkCancellation()
-            if let outcome = attempt(limit, items, isLast: ContinuousClock.now >= deadline) { return outcome }
+            if let outcome = try await attempt(limit, items, isLast: ContinuousClock.now >= deadline) {
+                return outcome
+            }
         }
     }
 
-    private func attempt(_ limit: Int, _ items: Int, isLast: Bool) -> Outcome? {
-        let (outcome, ended): (Outcome?, HTTPFailure?) = contents.withLock { contents in
+    private func attempt(_ limit: Int, _ items: Int, isLast: Bool) async throws -> Outcome? {
+        while true {
+            switch attempt(limit, items, isLast) {
+            case .over(let outcome): return outcome
+            case .wait: return nil
+            case .make(let work): await make(work)
+            }
+            // what was made stays for the next read
+            try Task.checkCancellation()
+        }
+    }
+
+    private enum Attempt {
+        case over(Outcome)
+        case make(@Sendable () -> StreamItem.Content)
+        case wait
+    }
+
+    /// Makes a long item of its bytes, on another thread.
+    private func make(_ work: @escaping @Sendable () -> StreamItem.Content) async {
+        let content = await background(work)
+        contents.withLock { $0.machine.made(content) }
+    }
+
+    private func attempt(_ limit: Int, _ items: Int, _ isLast: Bool) -> Attempt {
+        let (attempt, ended): (Attempt, HTTPFailure?) = contents.withLock { contents in
             let before = contents.machine.failure
-            let outcome: Outcome? =
+            let attempt: Attempt =
                 switch contents.machine.read(upTo: limit, items: items) {
                 case .piece(let piece, let end):
-                    .piece(piece, end: end, failure: end ? contents.machine.failure : nil)
-                case .wait: isLast ? .piece(contents.machine.readNothing(), end: false, failure: nil) : nil
-                case .wrongMode: .wrongMode
-                case .stop: .closed
+                    .over(.piece(piece, end: end, failure: end ? contents.machine.failure : nil))
+                case .make(let work): .make(work)
+                case .wait where isLast: .over(.piece(contents.machine.readNothing(), end: false, failure: nil))
+                case .wait: .wait
+                case .wrongMode: .over(.wrongMode)
+                case .stop: .over(.closed)
                 }
-            return (outcome, before == nil ? contents.machine.failure : nil)
+            return (attempt, before == nil ? contents.machine.failure : nil)
         }
-        if case .piece(let piece, let isEnd, _)? = outcome {
+        if case .over(.piece(let piece, let isEnd, _)) = attempt {
             tell(piece)
             if isEnd { tellEnd() }
         }
         if let ended { hub.left(self, ended) } else { hub.moved() }
-        return outcome
+        return attempt
     }
 
     // MARK: what is told to those who watch
@@ -221,12 +249,13 @@ package final class ReadStream: Holdable {
                 let step = contents.machine.step()
                 switch step {
                 case .send, .end: contents.isSending = true
-                case .fetch, .wait, .stop: break
+                case .fetch, .make, .wait, .stop: break
                 }
                 return (step, contents.machine.failure)
             }
             switch step {
             case .fetch: return .hungry
+            case .make(let work): await make(work)
             case .wait: return .full
             case .stop: return .over
             case .send(let piece):
@@ -252,8 +281,10 @@ package final class ReadStream: Holdable {
 
     /// False if the client is gone, or the task was cancelled.
     private func send(_ event: some StreamEvent, to peer: any Peer) async -> Bool {
+        let isLong = event.expectedBytes > StreamItem.mostAtOnce
+        let message = isLong ? await background { Event(event.name, event) } : Event(event.name, event)
         do {
-            try await peer.notify(Event(event.name, event))
+            try await peer.notify(message)
             return true
         } catch {
             return false

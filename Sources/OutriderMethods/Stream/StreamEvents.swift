@@ -92,6 +92,8 @@ extension JSONWriter {
         case .value(let value): member("value", value)
         case .members(let members): self.members(members)
         case .failed(let failure): member("error", FailureShape(failure))
+        // no piece holds one
+        case .unmade: break
         }
     }
 
@@ -105,7 +107,7 @@ extension JSONWriter {
                     writer.object { writer in bytes.withUnsafeBytes { writer.member("base64", base64: $0) } }
                 case .text(let text), .value(let text): writer.text(text)
                 case .members(let members): writer.object { $0.members(members) }
-                case .failed: break
+                case .failed, .unmade: break
                 }
             }
         }

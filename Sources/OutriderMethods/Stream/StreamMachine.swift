@@ -42,6 +42,8 @@ package struct StreamMachine: ~Copyable {
         /// Get the next chunk of the source, and `feed` it.
         case fetch
         case send(Piece)
+        /// Make the next item of its bytes, away from whoever must not be held up, and tell `made`.
+        case make(@Sendable () -> StreamItem.Content)
         /// The last event: its number, and how many bytes there were.
         case end(sequence: Int, size: Int)
         case wait
@@ -51,6 +53,8 @@ package struct StreamMachine: ~Copyable {
     /// What a read gets.
     package enum Read {
         case piece(Piece, end: Bool)
+        /// As of a step; then read again.
+        case make(@Sendable () -> StreamItem.Content)
         case wait
         case wrongMode
         case stop
@@ -71,6 +75,8 @@ package struct StreamMachine: ~Copyable {
     private var scanner: any ItemScanner
     /// An item that did not fit behind others into a message.
     private var pending: StreamItem?
+    /// A long item that somebody is making; nothing behind it is looked at meanwhile.
+    private var unmade: StreamItem?
     private var credit = 0
     private var offset = 0
     private var sequence = 0
@@ -169,6 +175,7 @@ package struct StreamMachine: ~Copyable {
                 credit -= piece.bytes
                 return .send(piece)
             }
+            if let work = unmade?.work, credit > 0 { return .make(work) }
             if hasItem() { return .wait }
             if phase == .open { return .fetch }
             phase = .done
@@ -193,6 +200,14 @@ package struct StreamMachine: ~Copyable {
         return max(0, credit)
     }
 
+    /// What the item consists of that was to be made. Nothing happens if nobody wants it any more.
+    package mutating func made(_ content: StreamItem.Content) {
+        guard let item = unmade else { return }
+        unmade = nil
+        scanner.made(content)
+        pending = StreamItem(content, bytes: item.bytes)
+    }
+
     /// The next items: one at least, if there is one, then more up to so many bytes and items.
     package mutating func read(upTo bytes: Int, items: Int = .max) -> Read {
         if isPush { return .wrongMode }
@@ -204,6 +219,7 @@ package struct StreamMachine: ~Copyable {
             phase = .done
             return .piece(piece, end: true)
         }
+        if let work = unmade?.work { return .make(work) }
         guard phase == .ended || size == offset else { return .wait }
         phase = .done
         return .piece(readNothing(), end: true)
@@ -253,13 +269,14 @@ package struct StreamMachine: ~Copyable {
 
     // MARK: items
 
-    private var held: Int { scanner.held + (pending?.bytes ?? 0) }
+    private var held: Int { scanner.held + (pending?.bytes ?? 0) + (unmade?.bytes ?? 0) }
 
-    private mutating func hasItem() -> Bool { pending != nil || scanner.hasNext() }
+    private mutating func hasItem() -> Bool { pending != nil || unmade != nil || scanner.hasNext() }
 
     private mutating func drop() {
         scanner = ByteItems()
         pending = nil
+        unmade = nil
     }
 
     /// Nil if there is no item now.
@@ -288,19 +305,29 @@ package struct StreamMachine: ~Copyable {
 
     private mutating func next(_ budget: ItemBudget) -> StreamItem? {
         defer { pending = nil }
-        if let pending { return pending }
+        if let pending { return fitting(pending) }
+        guard unmade == nil else { return nil }
         do throws(HTTPFailure) {
             guard let item = try scanner.next(within: budget) else { return nil }
-            guard item.writtenBytes > longest else { return item }
-            let failure = HTTPFailure(
-                .limitExceeded, "an item of \(item.bytes) bytes is longer than maxMessageBytes allows", sent: .sent)
-            return StreamItem(.failed(failure), bytes: item.bytes)
+            if item.work != nil {
+                unmade = item
+                return nil
+            }
+            return fitting(item)
         } catch {
             sourceEnded(error)
             failure = error
             drop()
             return nil
         }
+    }
+
+    /// The item, or that its client could not read it.
+    private func fitting(_ item: StreamItem) -> StreamItem {
+        guard item.writtenBytes > longest else { return item }
+        let failure = HTTPFailure(
+            .limitExceeded, "an item of \(item.bytes) bytes is longer than maxMessageBytes allows", sent: .sent)
+        return StreamItem(.failed(failure), bytes: item.bytes)
     }
 
     private mutating func failed(_ item: StreamItem) {
@@ -320,5 +347,9 @@ extension StreamMachine.Piece {
 extension StreamItem {
     fileprivate var isFailure: Bool {
         if case .failed = content { true } else { false }
+    }
+
+    fileprivate var work: (@Sendable () -> Content)? {
+        if case .unmade(let work) = content { work } else { nil }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
@@ -31,7 +32,7 @@ struct StreamRead: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Items: JSONEncodable, Sendable {
         var piece: StreamMachine.Piece
         var place: ItemLook.Place
         var end: Bool
@@ -58,6 +59,26 @@ struct StreamRead: Method {
         var expectedBytes: Int { piece.expectedBytes }
     }
 
+    /// A result with a long item is written away from the loop.
+    enum Result: JSONEncodable {
+        case items(Items)
+        case text(JSONText)
+
+        func encode(to writer: inout JSONWriter) {
+            switch self {
+            case .items(let items): items.encode(to: &writer)
+            case .text(let text): writer.text(text)
+            }
+        }
+
+        var expectedBytes: Int {
+            switch self {
+            case .items(let items): items.expectedBytes
+            case .text(let text): text.bytes.count
+            }
+        }
+    }
+
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let handles = call.scope.handles
         let stream = try handles.find(params.stream, "stream")
@@ -65,7 +86,9 @@ struct StreamRead: Method {
         switch try await stream.read(upTo: params.bytes, items: params.items, wait: .seconds(params.wait)) {
         case .piece(let piece, let end, let failure):
             if end { handles.remove(params.stream) }
-            return Result(piece: piece, place: stream.look.place, end: end, failure: failure)
+            let items = Items(piece: piece, place: stream.look.place, end: end, failure: failure)
+            guard items.place == .values, items.expectedBytes > StreamItem.mostAtOnce else { return .items(items) }
+            return .text(await background { JSONText(written: JSONWriter.bytes(of: items)) })
         case .wrongMode:
             throw RPCError.wrongState("this stream sends events; open it with mode \"pull\" to read it", "push")
         case .busy:

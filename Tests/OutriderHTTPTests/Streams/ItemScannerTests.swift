@@ -18,9 +18,13 @@ struct ItemScannerTests {
         func drain() -> Bool {
             do throws(HTTPFailure) {
                 while scanner.hasNext() {
-                    guard let item = try scanner.next(within: ItemBudget(bytes: budget)) else {
+                    guard var item = try scanner.next(within: ItemBudget(bytes: budget)) else {
                         Issue.record("an item was promised and is not there")
                         return false
+                    }
+                    if case .unmade(let work) = item.content {
+                        item.content = work()
+                        scanner.made(item.content)
                     }
                     taken += item.bytes
                     found.append(shown(item))
@@ -48,6 +52,7 @@ struct ItemScannerTests {
         case .data(let bytes): "\(bytes)"
         case .text(let text), .value(let text), .members(let text): String(decoding: text.bytes, as: UTF8.self)
         case .failed(let failure): "\(failure.kind)"
+        case .unmade: "unmade"
         }
     }
 
@@ -225,6 +230,40 @@ struct ItemScannerTests {
         let item = try #require(found)
         #expect(item.writtenBytes <= 49152)
         #expect(item.bytes > 8000)
+    }
+
+    // MARK: long items
+
+    @Test func `a long item is left to others to make, and what follows it is found as ever`() throws {
+        let long = "\"" + String(repeating: "a", count: StreamItem.mostAtOnce) + "\""
+        let short = "\"" + String(repeating: "b", count: StreamItem.mostAtOnce - 2) + "\""
+        // a word that is no value takes the rest of its line along, though that is known late
+        let word = String(repeating: "c", count: StreamItem.mostAtOnce + 1)
+        let body = Self.bytes("1 \(long)\(short)\(word) 2\n[3]\(long)")
+        for cut in [0, 1, 2, 3, 70_000, 140_000, 200_000, body.count - 1, body.count] {
+            let found = Self.items([Array(body[..<cut]), Array(body[cut...])], JSONItems())
+            #expect(found == ["1", long, short, "jsonSerializationFailed", "[3]", long], "cut at \(cut)")
+        }
+        var scanner = JSONItems()
+        scanner.feed(Self.bytes(short + long))
+        let (first, second) = (try scanner.next(within: .init(bytes: 1)), try scanner.next(within: .init(bytes: 1)))
+        if case .unmade = first?.content { Issue.record("64 KiB are not long") }
+        guard case .unmade = second?.content else {
+            Issue.record("more than 64 KiB are long")
+            return
+        }
+        #expect(second?.bytes == long.utf8.count)
+    }
+
+    @Test func `long lines are left to others, too`() {
+        let long = String(repeating: "a", count: StreamItem.mostAtOnce + 1)
+        let body = Self.bytes("x\r\n\(long)\r\n\ny\n")
+        for cut in [0, 1, 2, 3, 65_000, body.count - 4, body.count - 3, body.count - 2, body.count] {
+            let found = Self.items([Array(body[..<cut]), Array(body[cut...])], LineItems())
+            #expect(found == ["\"x\"", "\"\(long)\"", "\"\"", "\"y\""], "cut at \(cut)")
+        }
+        let values = Self.items([Self.bytes("[\"\(long)\"]\n\(long)\n1\n")], LineItems(.json))
+        #expect(values == ["[\"\(long)\"]", "jsonSerializationFailed", "1"])
     }
 
     // MARK: frames
