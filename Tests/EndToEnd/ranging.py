@@ -5,6 +5,8 @@
 with Ranging(size=1_000_000) as server:
     server.url("/fine")           # and see MANNERS for the others
     server.cut = 300_000          # the next answer breaks off after so many bytes of its body
+    server.spoils = {0}           # the parts (206) that have one byte wrong, by their number from 0
+    server.says = True            # each part says its Content-Digest, as it was before it was spoilt
     server.requests               # what came: path, fields by lower-case name
     server.data, server.etag      # what it serves; both may be changed
 """
@@ -52,6 +54,7 @@ class Ranging(Listening):
         self.requests, self.cut, self.stop = [], None, None
         # what an answer says that it is long, where it is not
         self.length = None
+        self.spoils, self.says, self.parts = (), False, 0
         self.go = threading.Event()
         self.fields = []
         self.statuses = {}
@@ -85,6 +88,8 @@ class Ranging(Listening):
 
     def answer(self, connection, manner, fields):
         status, head, body = self.response(manner, fields)
+        if status == 206:
+            head, body = self.part(head, body)
         lines = [f"HTTP/1.1 {status} Ranging", f"Content-Length: {self.length or len(body)}", *head, *self.fields]
         connection.sendall("\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape"))
         cut, self.cut = self.cut, None
@@ -101,6 +106,16 @@ class Ranging(Listening):
             return False
         connection.sendall(body)
         return True
+
+    def part(self, head, body):
+        """A part as it is sent."""
+        number, self.parts = self.parts, self.parts + 1
+        if self.says:
+            head = [*head, f"Content-Digest: sha-256=:{base64.b64encode(hashlib.sha256(body).digest()).decode()}:"]
+        if number in self.spoils:
+            middle = len(body) // 2
+            body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
+        return head, body
 
     def response(self, manner, fields):
         """Status, fields and body of an answer."""

@@ -83,11 +83,30 @@ extension PartialFile {
         var work = digests.withLock { $0 }
         if work.algorithms != algorithms || work.count > end { work = DigestRunner(algorithms) }
         if work.isEmpty { return digests.withLock { $0 = work } }
-        while work.count < end, let piece = try read(at: work.count) {
-            let most = Int(clamping: end &- work.count)
+        try show(0..<end, to: &work)
+        digests.withLock { $0 = work }
+    }
+
+    /// Lets what has seen the first bytes of a range see the rest.
+    private func show(_ range: Range<Int64>, to work: inout DigestRunner) throws(HTTPFailure) {
+        while range.lowerBound &+ work.count < range.upperBound,
+            let piece = try read(at: range.lowerBound &+ work.count)
+        {
+            let most = Int(clamping: range.upperBound &- range.lowerBound &- work.count)
             piece.withUnsafeBytes { work.update(UnsafeRawBufferPointer(rebasing: $0.prefix(most))) }
         }
-        digests.withLock { $0 = work }
+    }
+
+    /// Throws checksumMismatch at the first digest that is not that of the range, and forgets that it is there.
+    func check(_ checksums: [Checksum], of range: Range<Int64>) throws(HTTPFailure) {
+        var work = DigestRunner(Set(checksums.map(\.algorithm)))
+        try show(range, to: &work)
+        for checksum in checksums {
+            let actual = work.digest(checksum.algorithm) ?? []
+            guard actual != checksum.bytes else { continue }
+            drop(range)
+            throw checksum.mismatch(actual, in: range)
+        }
     }
 
     /// Throws checksumMismatch at the first digest that is not the file's.

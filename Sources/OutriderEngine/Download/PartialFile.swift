@@ -17,6 +17,8 @@ final class PartialFile: Sendable {
         /// When the journal is to be written again.
         var nextSave = ContinuousClock.now
         var isSaving = false
+        /// Changes when something that was held is not any more: what was seen before is then no use.
+        var era = 0
     }
 
     /// The directory that it lies in, and the name of what it will be.
@@ -135,6 +137,7 @@ final class PartialFile: Sendable {
             defer {
                 state.held = HeldRanges()
                 state.journal.held = HeldRanges()
+                state.era &+= 1
                 state.isJournaled = false
                 state.nextSave = ContinuousClock.now
                 change(&state.journal)
@@ -211,6 +214,21 @@ final class PartialFile: Sendable {
         !state.journal.boot.isEmpty && state.journal.version.total != state.held.count
     }
 
+    /// What was written there is wrong, and is to be asked for again.
+    func drop(_ range: Range<Int64>) {
+        let (end, wasJournaled) = state.withLock { state in
+            state.held.remove(range)
+            state.journal.held.remove(range)
+            state.era &+= 1
+            return (state.journal.isSequential ? state.held.end : nil, state.isJournaled)
+        }
+        digests.withLock { $0 = DigestRunner() }
+        // the length says how much of a sequential file is there
+        if let end { _ = ftruncate(descriptor, off_t(end)) }
+        // an old journal must never vouch for these bytes
+        if wasJournaled { writeJournal(isDurable: true) }
+    }
+
     /// Whether it is time to write down how far it has come.
     func isSaveDue() -> Bool {
         let now = ContinuousClock.now
@@ -225,18 +243,24 @@ final class PartialFile: Sendable {
     /// Waits until all that was written is on the medium, and writes that down.
     @discardableResult
     func save() -> Bool {
-        let held = held
+        let (held, era) = state.withLock { ($0.held, $0.era) }
         defer { state.withLock { $0.isSaving = false } }
         guard fdatasync(descriptor) == 0 else { return false }
-        // another save may have begun later, and been faster
-        state.withLock { if held.count > $0.journal.held.count { $0.journal.held = held } }
+        state.withLock { state in
+            // another save may have begun later, and been faster
+            guard state.era == era, held.count > state.journal.held.count else { return }
+            state.journal.held = held
+        }
         return writeJournal(isDurable: true)
     }
 
     @discardableResult
     private func writeJournal(isDurable: Bool) -> Bool {
-        let journal = state.withLock { $0.journal }
-        return isGone.withLock { isGone in !isGone && write(journal, isDurable: isDurable) }
+        // one after the other, so that what is written last is what is so
+        isGone.withLock { isGone in
+            let journal = state.withLock { $0.journal }
+            return !isGone && write(journal, isDurable: isDurable)
+        }
     }
 
     /// With what a service that was killed while it wrote one has left.

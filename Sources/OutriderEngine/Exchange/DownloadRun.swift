@@ -19,6 +19,20 @@ final class DownloadRun: Sendable {
         case complete
     }
 
+    /// What the content of an answer is to the file.
+    enum Covers: Sendable {
+        case whole
+        /// A part, as one of several that the file is made of.
+        case part
+        /// All of the file, which is a part of what the server has: the caller asked for that.
+        case ownPart
+
+        /// What fields of the answer say of the file as a whole (RFC 9530 section 2).
+        func declared(_ fields: HTTPFields) -> [Checksum] {
+            self == .ownPart ? Checksum.ofContent(fields) : Checksum.declared(fields, isWhole: self == .whole)
+        }
+    }
+
     struct State {
         var opened: DownloadFiles.Opened?
         var stage = Stage.untouched
@@ -28,6 +42,10 @@ final class DownloadRun: Sendable {
         var coming: Range<Int64>?
         /// The version of the whole that is coming; nil for a part.
         var fresh: ResourceVersion?
+        /// What the digests of that answer are about.
+        var covers = Covers.whole
+        /// Digests of the part that is coming.
+        var partChecksums: [Checksum] = []
         /// Whether what is there is of an answer that can be gone on with.
         var isResumable = false
         var checksums: [Checksum]
@@ -159,8 +177,10 @@ final class DownloadRun: Sendable {
         switch verdict {
         case .whole(var version):
             if isDecoded { version.total = answer.body.expectedBytes }
-            note(Checksum.declared(answer.fields, isWhole: answer.status == 200))
+            let covers: Covers = answer.status == 206 ? .ownPart : .whole
+            note(answer.fields, covers)
             state.withLock { state in
+                state.covers = covers
                 state.fresh = version
                 state.coming = 0..<(version.total ?? .max)
                 state.total = version.total
@@ -168,16 +188,22 @@ final class DownloadRun: Sendable {
             }
             return true
         case .part(let range, let total):
-            note(Checksum.declared(answer.fields, isWhole: false))
+            note(answer.fields, .part)
+            let checksums = partChecksums(answer.fields)
             if let total { file.change { $0.version.total = total } }
             state.withLock { state in
+                state.covers = .part
                 state.coming = range
+                state.partChecksums = checksums
                 state.total = total ?? state.total
             }
             return true
         case .complete:
-            note(Checksum.declared(answer.fields, isWhole: false))
-            state.withLock { $0.total = file.held.end }
+            note(answer.fields, .part)
+            state.withLock { state in
+                state.covers = .part
+                state.total = file.held.end
+            }
             return true
         case .restart:
             let isFirst = state.withLock { state in
@@ -192,11 +218,18 @@ final class DownloadRun: Sendable {
         }
     }
 
-    private func note(_ declared: [Checksum]) {
+    /// Remembers what fields of an answer say of the file.
+    func note(_ fields: HTTPFields, _ covers: Covers) {
         guard wishes.checksDigests, !isDecoded else { return }
+        let declared = covers.declared(fields)
         state.withLock { state in
             for checksum in declared where !state.checksums.contains(checksum) { state.checksums.append(checksum) }
         }
+    }
+
+    /// What fields of an answer say of the part that it brings.
+    func partChecksums(_ fields: HTTPFields) -> [Checksum] {
+        wishes.checksDigests && !isDecoded ? Checksum.ofContent(fields) : []
     }
 
     // MARK: progress

@@ -24,6 +24,7 @@ extension DownloadRun {
             try await take(body, pieces, attempt, file)
         } else {
             try await take(body, coming, to: file)
+            try await verify(file, coming, body)
         }
         return try await isWhole(body, file, since: before)
     }
@@ -119,6 +120,7 @@ extension DownloadRun {
             var first: HTTPFailure?
             do throws(HTTPFailure) {
                 try await take(body, pieces[0], to: file, stopsEarly: true)
+                try await verify(file, pieces[0], body)
             } catch {
                 first = error
                 group.cancelAll()
@@ -148,7 +150,9 @@ extension DownloadRun {
                 answer.body.abandon()
                 return nil
             }
+            note(answer.fields, .part)
             try await take(answer.body, range, to: file)
+            try await verify(file, range, partChecksums(answer.fields), answer.body)
             return nil
         } catch {
             return error
@@ -179,14 +183,33 @@ extension DownloadRun {
             state.total = file.held.end
             state.received = file.held.end
         }
-        let declared = wishes.checksDigests ? Checksum.declared(body.trailers, isWhole: false) : []
-        let checksums = state.withLock { $0.checksums } + declared
+        note(body.trailers, state.withLock { $0.covers })
+        let checksums = state.withLock { $0.checksums }
         if !checksums.isEmpty { try await verify(file, checksums) }
         _ = advanced(by: 0)
     }
 }
 
 extension DownloadRun {
+    /// Throws checksumMismatch for a part that came whole, and is not what its answer says.
+    private func verify(
+        _ file: PartialFile, _ part: Range<Int64>, _ declared: [Checksum], _ body: any AttemptResponseBody
+    ) async throws(HTTPFailure) {
+        let checksums = declared + partChecksums(body.trailers)
+        guard !checksums.isEmpty, file.held.contains(part) else { return }
+        try await offLoop(on: BlockingThreads.writing) { () throws(HTTPFailure) in
+            try file.check(checksums, of: part)
+        }
+    }
+
+    /// The same for what the exchange's own request brought, unless that was the whole file, or it brought more.
+    private func verify(
+        _ file: PartialFile, _ part: Range<Int64>, _ body: any AttemptResponseBody
+    ) async throws(HTTPFailure) {
+        let (covers, coming, declared) = state.withLock { ($0.covers, $0.coming, $0.partChecksums) }
+        if covers == .part, coming == part { try await verify(file, part, declared, body) }
+    }
+
     private func verify(_ file: PartialFile, _ checksums: [Checksum]) async throws(HTTPFailure) {
         let number = exchange.attemptNumber
         do throws(HTTPFailure) {

@@ -69,8 +69,14 @@ package struct Checksum: Sendable, Equatable {
     /// What the answer says of the whole file, in Repr-Digest, or in Content-Digest where the answer is the whole: a
     /// dictionary of byte sequences (RFC 9530 section 2, RFC 8941 section 3.2). Only algorithms that are still safe.
     package static func declared(_ fields: HTTPFields, isWhole: Bool) -> [Checksum] {
+        read(fields.all("Repr-Digest") + (isWhole ? fields.all("Content-Digest") : []))
+    }
+
+    /// What the answer says of its own content, which of a 206 is the part that it brings (RFC 9530 section 2).
+    package static func ofContent(_ fields: HTTPFields) -> [Checksum] { read(fields.all("Content-Digest")) }
+
+    private static func read(_ values: [String]) -> [Checksum] {
         var found: [Checksum] = []
-        let values = fields.all("Repr-Digest") + (isWhole ? fields.all("Content-Digest") : [])
         for item in values.flatMap(FieldRules.listed) {
             guard let equals = item.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
             let key = String(FieldRules.trimmed(item[..<equals]))
@@ -84,6 +90,15 @@ package struct Checksum: Sendable, Equatable {
             if !found.contains(checksum) { found.append(checksum) }
         }
         return found
+    }
+
+    /// Why a part of the file is not the one that the server meant to send.
+    package func mismatch(_ actual: [UInt8], in part: Range<Int64>) -> HTTPFailure {
+        var failure = mismatch(actual)
+        failure.message =
+            "the \(algorithm.rawValue) of bytes \(part.lowerBound)-\(part.upperBound &- 1) is \(Self.hex(actual)), "
+            + "and the server's Content-Digest says \(text): they are not kept, and can be asked for again"
+        return failure
     }
 
     /// Why the file is not the one that was wanted, by its digest.

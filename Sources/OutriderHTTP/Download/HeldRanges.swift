@@ -35,8 +35,21 @@ package struct HeldRanges: Sendable, Equatable {
         ranges = kept
     }
 
+    package mutating func remove(_ range: Range<Int64>) {
+        ranges = ranges.flatMap { held -> [Range<Int64>] in
+            guard held.overlaps(range) else { return [held] }
+            let before = held.lowerBound..<max(held.lowerBound, range.lowerBound)
+            let behind = min(held.upperBound, range.upperBound)..<held.upperBound
+            return [before, behind].filter { !$0.isEmpty }
+        }
+    }
+
     /// How many bytes there are.
     package var count: Int64 { ranges.reduce(0) { $0 &+ ($1.upperBound &- $1.lowerBound) } }
+
+    package func contains(_ range: Range<Int64>) -> Bool {
+        ranges.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
+    }
 
     /// How many there are from the first on, without a gap.
     package var prefix: Int64 {

@@ -96,6 +96,9 @@ struct ChecksumTests {
         let content: HTTPFields = [.init("Content-Digest", "sha-256=:\(digest):")]
         #expect(Checksum.declared(content, isWhole: true).count == 1)
         #expect(Checksum.declared(content, isWhole: false).isEmpty)
+        // of a part, that is what there is to say of the content
+        #expect(Checksum.ofContent(content).map(\.text) == found.map(\.text))
+        #expect(Checksum.ofContent([.init("Repr-Digest", "sha-256=:\(digest):")]).isEmpty)
     }
 
     @Test func `a limited rate is kept to, without bursts after a silence`() {

@@ -120,6 +120,28 @@ struct ResumeRuleTests {
 
 /// What is there and what is missing.
 struct HeldRangesTests {
+    private static func held(_ ranges: [Range<Int64>]) -> HeldRanges {
+        var held = HeldRanges()
+        for range in ranges { held.insert(range) }
+        return held
+    }
+
+    @Test(arguments: [
+        (0..<10, [20..<30]), (5..<25, [0..<5, 25..<30]), (3..<4, [0..<3, 4..<10, 20..<30]), (10..<20, [0..<10, 20..<30]),
+        (0..<40, []), (29..<40, [0..<10, 20..<29]), (7..<7, [0..<10, 20..<30]),
+    ] as [(Range<Int64>, [Range<Int64>])])
+    func `what is taken out is missing, and nothing else`(_ range: Range<Int64>, _ left: [Range<Int64>]) {
+        var held = Self.held([0..<10, 20..<30])
+        held.remove(range)
+        #expect(held.ranges == left)
+    }
+
+    @Test func `a range is there only if all of it is`() {
+        let held = Self.held([0..<10, 20..<30])
+        #expect(held.contains(0..<10) && held.contains(21..<30))
+        #expect(!held.contains(9..<11) && !held.contains(0..<30) && !held.contains(10..<20))
+    }
+
     @Test func `ranges join, and gaps are what is between them`() {
         var held = HeldRanges()
         held.insert(10..<20)
@@ -141,8 +163,14 @@ struct HeldRangesTests {
             for _ in 0..<12 {
                 let start = Int64.random(in: 0..<60, using: &random)
                 let range = start..<(start + Int64.random(in: 0...12, using: &random))
+                if Int.random(in: 0..<4, using: &random) == 0 {
+                    held.remove(range)
+                    bytes.subtract(range)
+                    continue
+                }
                 held.insert(range)
                 bytes.formUnion(range)
+                #expect(held.contains(range) || range.isEmpty)
             }
             #expect(Set(held.ranges.flatMap { Array($0) }) == bytes && held.count == Int64(bytes.count))
             let gaps = held.gaps(of: 80).flatMap { Array($0) }
