@@ -51,6 +51,6 @@ package struct RequestSpec: Sendable {
 }
 
 /// Where the body of an answer goes.
-package enum BodyDestination: String, Sendable, CaseIterable {
+package enum BodyDestination: Sendable {
     case inline, stored, file, discard
 }

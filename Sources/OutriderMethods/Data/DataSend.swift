@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Sends a request, and answers with its response.
+/// Sends a request, and answers with its response; as soon as the head is there, where a stream has the body.
 struct DataSend: BegunMethod {
     static let name = "data.send"
 
@@ -15,6 +15,10 @@ struct DataSend: BegunMethod {
             throw RPCError(
                 .invalidParams, "startImmediately goes with data.start: nobody could resume what this call waits for",
                 data: ["pointer": .string("/startImmediately")])
+        }
+        if params.namesStream {
+            guard let reply = try await StreamOpening.named(params, call, waits: true).response else { throw DataCall.lost }
+            return reply
         }
         let scope = call.scope
         let record = try await RequestRecord.make(params, call, isOfCall: true)

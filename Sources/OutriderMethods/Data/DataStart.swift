@@ -12,11 +12,22 @@ struct DataStart: Method {
 
     struct Result: JSONEncodable {
         var request: Handle<RequestRecord>
+        /// What has the body, where the request says so.
+        var stream: Handle<ReadStream>?
 
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("request", request) } }
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("request", request)
+                writer.member("stream", stream)
+            }
+        }
     }
 
     static func call(_ params: RequestParameters, _ call: Call<ClientScope>) async throws -> Result {
+        if params.namesStream {
+            let opened = try await StreamOpening.named(params, call, waits: false)
+            return Result(request: opened.request, stream: opened.stream)
+        }
         let engine = call.scope.service.engine
         let record = try await RequestRecord.make(params, call, isOfCall: false)
         let peer = call.peer

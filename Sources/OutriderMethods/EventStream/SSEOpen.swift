@@ -97,7 +97,7 @@ struct SSEOpen: Method {
             request: params.request, waits: params.waits, hub: hub, outlet: outlet, taker: source
         )
         .start(call) { () throws(RPCError) in
-            [try hub.open(items, as: .serverSentEvents, params.mode, isBatched: params.isBatched, in: call).handle]
+            [try hub.open(items, as: .serverSentEvents, params.mode, isBatched: params.isBatched, in: call)]
         }
     }
 }

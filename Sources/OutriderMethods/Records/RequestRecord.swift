@@ -40,6 +40,8 @@ final class RequestRecord: Holdable {
     let review: AnswerReview?
     /// For sending it again; nil where that cannot be.
     let again: RequestParameters?
+    /// Where its body goes, for a request that says so.
+    let bodyStream = Mutex<BodyStream?>(nil)
     /// What becomes of its answer, where the client's own code has a part in that.
     let concluding = Mutex<Task<Conclusion, Never>?>(nil)
 
@@ -54,7 +56,8 @@ final class RequestRecord: Holdable {
         self.isOfCall = isOfCall
         self.events = events
         // a download is begun again by download.resume, whoever waited for it
-        again = (isOfCall && params.spec.download == nil) || !exchange.hasShortBody ? nil : params
+        let isGone = (isOfCall && params.spec.download == nil) || params.isStreamed
+        again = isGone || !exchange.hasShortBody ? nil : params
         self.review = review
         self.asker = asker
         serialize = params.spec.serialize
@@ -187,6 +190,13 @@ final class RequestRecord: Holdable {
         }
         exchange.dropBody()
         exchange.tell(.requestForgotten) { .nothing }
+    }
+
+    /// The stream that its Response names in place of a body.
+    struct BodyStream: Sendable {
+        var handle: Handle<ReadStream>
+        /// An acceptable head has come: what is behind it is in the stream, though it may be nothing.
+        var hasBegun = false
     }
 
     var isAwaited: Bool { exchange.isAwaited || (isOfCall && exchange.outcome == nil) }

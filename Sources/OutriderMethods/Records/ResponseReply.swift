@@ -54,9 +54,15 @@ extension RequestRecord {
 
     private func noBody(_ outcome: ExchangeOutcome) -> (ResponseBodyShape, HTTPFailure?) {
         (
-            ResponseBodyShape.empty(outcome, isAsked: exchange.destination != .discard),
+            emptyBody(outcome),
             outcome.failure ?? ResponseBodyShape.emptyFailure(outcome, exchange.destination, serialize)
         )
+    }
+
+    private func emptyBody(_ outcome: ExchangeOutcome) -> ResponseBodyShape {
+        var body = ResponseBodyShape.empty(outcome, isAsked: exchange.destination != .discard)
+        if let stream = bodyStream.withLock({ $0 }), stream.hasBegun { body.content = .stream(stream.handle.name) }
+        return body
     }
 
     /// The same, however long it takes.
@@ -96,7 +102,7 @@ extension RequestRecord {
         } else if case .memory(let bytes, _) = outcome.body {
             body = ResponseBodyShape.make(bytes, outcome, serialize).0
         } else {
-            body = ResponseBodyShape.empty(outcome, isAsked: exchange.destination != .discard)
+            body = emptyBody(outcome)
         }
         var shape = shape(outcome, body, failure)
         shape.results = conclusion.results
@@ -122,7 +128,12 @@ extension RequestRecord {
         let snapshot = exchange.snapshot
         guard let head = snapshot.head else { return nil }
         let outcome = ExchangeOutcome(head: head, of: exchange, attempts: snapshot.attempts)
-        return .shape(shape(outcome, ResponseBodyShape(content: .none, size: 0), nil))
+        var body = ResponseBodyShape(content: .none, size: 0)
+        if let stream = bodyStream.withLock({ $0 }) {
+            body.content = .stream(stream.handle.name)
+            body.contentType = head.fields.first("Content-Type")
+        }
+        return .shape(shape(outcome, body, nil))
     }
 
     private func shape(

@@ -41,9 +41,13 @@ enum ResponseSource: Sendable {
             }
             if outcome.isWithoutItsBody {
                 let reason =
-                    record.exchange.destination == .discard
-                    ? "the body was discarded"
-                    : "the body went to the call that asked for it: use data.start, or bodyTo"
+                    if record.bodyStream.withLock({ $0 != nil }) {
+                        "the body went to a stream: read it with stream.read"
+                    } else if record.exchange.destination == .discard {
+                        "the body was discarded"
+                    } else {
+                        "the body went to the call that asked for it: use data.start, or bodyTo"
+                    }
                 throw RPCError(.wrongState, reason, data: ["pointer": .string("/response")])
             }
             return Found(

@@ -35,6 +35,8 @@ struct RequestParameters: JSONDecodable {
     /// Whether it says where to.
     private(set) var hasURL = false
     private var receiver = Receiver.said
+    /// Whether the request says that the body goes to a stream, which its answer then names.
+    private(set) var namesStream = false
 
     /// What becomes of the body: what the request says, or what its method is for. Then there is nothing to say about where
     /// it is kept, and in what shape.
@@ -91,12 +93,18 @@ struct RequestParameters: JSONDecodable {
         if receiver == .said { try readDestination(&fields) }
         try readPlan(&fields)
         spec.wishes = try ResponseWishes.read(&fields, isStream: receiver == .stream)
+        if namesStream { try judgesHeadOnly() }
         if let events: EventKinds = try fields.optional("events") { self.events = events }
         progress = try ProgressWishes(&fields)
         spec.expectedSize = progress.expectedSize
         spec.metrics = try fields.optional("metrics") ?? false
         spec.tag = try fields.optional("tag")
         if receiver != .stream { isDetached = try fields.optional("detach") ?? false }
+        if isDetached, namesStream {
+            throw JSONComplaint(
+                "a body that goes to a stream ends with the connection that reads it: detach goes with other bodyTo",
+                at: JSONPointer(member: "detach"))
+        }
         showsHandle = try fields.optional("handles") ?? true
         session = try fields.optional("session")
         if let interceptors: [InterceptorParameter] = try fields.optional("interceptors") {
@@ -108,7 +116,10 @@ struct RequestParameters: JSONDecodable {
     }
 
     private mutating func readDestination(_ fields: inout JSONFields) throws(JSONComplaint) {
-        if let destination: BodyDestination = try fields.choice("bodyTo") { spec.destination = destination }
+        if let place: BodyPlace = try fields.choice("bodyTo") {
+            spec.destination = place.destination
+            namesStream = place == .stream
+        }
         maxInline = try fields.integer("maxInline", in: 0...8_388_608)
     }
 
@@ -158,8 +169,11 @@ struct RequestParameters: JSONDecodable {
     var isPlain: Bool {
         spec.shared == nil && spec.wishes == nil && spec.download == nil && spec.parameters?.encoder == nil
             && spec.serialize.isPlain && session == nil && codes == nil && !adds && events.isEmpty && progress.isEmpty
-            && !isDetached && receiver == .said
+            && !isDetached && !isStreamed && receiver == .said
     }
+
+    /// Whether the body goes to streams.
+    var isStreamed: Bool { namesStream || receiver == .stream }
 
     /// With the defaults of the session, and then of the service, for all that was not said.
     ///
@@ -171,7 +185,7 @@ struct RequestParameters: JSONDecodable {
         spec.proxies = try proxy?.rules(with: settings) ?? settings.proxies
         spec.timeouts = settings.timeouts
         // a large file takes its time, as a stream does; silence still ends both
-        if receiver != .said { spec.timeouts.total = Timeouts.streamTotal }
+        if isStreamed || receiver == .file { spec.timeouts.total = Timeouts.streamTotal }
         if isQuiet { (spec.timeouts.firstByte, spec.timeouts.idle) = (Timeouts.quiet, Timeouts.quiet) }
         timeout?.apply(to: &spec.timeouts)
         self.timeout?.apply(to: &spec.timeouts)

@@ -64,6 +64,7 @@ struct ResponseBodyShape: JSONEncodable {
         case base64([UInt8])
         case stored(String)
         case file(String, path: String)
+        case stream(String)
     }
 
     var content: Content
@@ -91,6 +92,7 @@ struct ResponseBodyShape: JSONEncodable {
             case .file(let handle, let path):
                 writer.member("path", path)
                 writer.member("response", handle)
+            case .stream(let handle): writer.member("stream", handle)
             }
             if isTruncated { writer.member("complete", false) }
             writer.member("note", note)
@@ -100,7 +102,7 @@ struct ResponseBodyShape: JSONEncodable {
 
     var expectedBytes: Int {
         switch content {
-        case .none, .stored, .file: 128
+        case .none, .stored, .file, .stream: 128
         case .json(let text): 128 &+ text.bytes.count
         case .text(let text, _): 128 &+ text.utf8.count &+ text.utf8.count / 8
         case .base64(let bytes): 128 &+ bytes.count / 3 &* 4
@@ -115,6 +117,7 @@ struct ResponseBodyShape: JSONEncodable {
         case .base64: "base64"
         case .stored: "stored"
         case .file: "file"
+        case .stream: "stream"
         }
     }
 }

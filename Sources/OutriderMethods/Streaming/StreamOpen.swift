@@ -66,23 +66,7 @@ struct StreamOpen: Method {
         let outlet = StreamOutlet(hub)
         return try await StreamOpening(request: params.request, waits: params.wait != nil, hub: hub, outlet: outlet)
             .start(call) { () throws(RPCError) in
-                try ([params.stream] + params.also).map { wish throws(RPCError) in try wish.open(hub, call).handle }
+                try ([params.stream] + params.also).map { wish throws(RPCError) in try wish.open(hub, call) }
             }
-    }
-}
-
-extension RequestParameters {
-    /// Judges the answer before its first byte goes to a stream. Refuses what can be judged only afterwards.
-    mutating func judgesHeadOnly() throws(JSONComplaint) {
-        guard let wishes = spec.wishes, var validation = wishes.validation else { return }
-        for index in validation.rules.indices {
-            if validation.rules[index].schema != nil {
-                throw JSONComplaint(
-                    "a schema cannot judge a stream, whose bytes are delivered as they come",
-                    at: JSONPointer(member: "validate"))
-            }
-            validation.rules[index].onHeaders = true
-        }
-        spec.wishes = ResponseWishes(validation: validation, handlers: wishes.handlers, maxBody: wishes.maxBody)
     }
 }

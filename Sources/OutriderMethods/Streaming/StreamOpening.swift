@@ -18,14 +18,14 @@ struct StreamOpening {
 
     /// - Parameter open: opens the streams, at least one.
     func start(
-        _ call: Call<ClientScope>, _ open: () throws(RPCError) -> [Handle<ReadStream>]
+        _ call: Call<ClientScope>, _ open: () throws(RPCError) -> [ReadStream]
     ) async throws -> StreamOpen.Result {
         let record = try await RequestRecord.make(
             request, call, isOfCall: false, eventsNameCall: waits, outlet: taker ?? outlet, guide: taker)
         let exchange = record.exchange
         hub.belongs(to: exchange)
         hub.whenUnwanted { [weak exchange] in exchange?.end(with: $0) }
-        let streams: [Handle<ReadStream>]
+        let streams: [ReadStream]
         do {
             streams = try open()
         } catch {
@@ -33,12 +33,18 @@ struct StreamOpening {
             record.forget()
             throw error
         }
+        if request.namesStream {
+            let first = streams[0].handle
+            record.bodyStream.withLock { $0 = RequestRecord.BodyStream(handle: first) }
+            outlet.whenBegun { [weak record] in record?.bodyStream.withLock { $0?.hasBegun = true } }
+        }
         let engine = call.scope.service.engine
         let peer = call.peer
         record.events?.finish { [weak record] outcome in
             await record?.reply(outcome, engine: engine, terms: peer.terms)
         }
-        var result = StreamOpen.Result(request: record.handle, stream: streams[0], also: Array(streams.dropFirst()))
+        var result = StreamOpen.Result(
+            request: record.handle, stream: streams[0].handle, also: streams.dropFirst().map(\.handle))
         let hub = hub
         guard waits else {
             call.afterReply {
@@ -56,7 +62,10 @@ struct StreamOpening {
         }
         switch state {
         case .begun: result.response = record.headReply()
-        case .over(let outcome): result.response = await record.reply(outcome, engine: engine, terms: peer.terms)
+        case .over(let outcome):
+            // a stream that only a Response could name, and does not
+            if record.bodyStream.withLock({ $0?.hasBegun == false }) { streams.forEach { $0.discard() } }
+            result.response = await record.reply(outcome, engine: engine, terms: peer.terms)
         }
         return result
     }

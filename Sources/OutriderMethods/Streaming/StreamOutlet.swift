@@ -16,6 +16,7 @@ final class StreamOutlet: BodyOutlet {
     private struct Contents {
         var state: State?
         var waiter: CheckedContinuation<Void, Never>?
+        var begun: (@Sendable () -> Void)?
     }
 
     private let hub: StreamHub
@@ -40,6 +41,9 @@ final class StreamOutlet: BodyOutlet {
         return contents.withLock { $0.state }
     }
 
+    /// Tells once that a body begins, before anybody hears of it. Before the request begins.
+    func whenBegun(_ tell: @escaping @Sendable () -> Void) { contents.withLock { $0.begun = tell } }
+
     private func reach(_ state: State) {
         contents.withLock { contents in
             contents.state = state
@@ -51,6 +55,7 @@ final class StreamOutlet: BodyOutlet {
 
     func begin(_ head: ExchangeHead, expecting bytes: Int64?) async throws(HTTPFailure) {
         try hub.begin(contentType: head.fields.first("Content-Type"), size: bytes.flatMap { Int(exactly: $0) })
+        contents.withLock { $0.begun.take() }?()
         reach(.begun)
     }
 

@@ -221,3 +221,79 @@ def test_the_service_that_goes_ends_a_stream(binary: str, directory: str, origin
             for _ in pieces:
                 pass
         s.close()
+
+
+# body_to="stream": a response whose body comes when it is asked for
+
+
+def test_a_response_can_have_its_body_as_a_stream(either: Client, origin: str, tmp_path: Path) -> None:
+    expected = (PATTERN * (3_000_000 // len(PATTERN) + 1))[:3_000_000]
+    with either.get(f"{origin}/bytes/3000000", body_to="stream") as r:
+        r.raise_for_status()
+        assert (r.status, r.body_kind, r.size) == (200, "stream", 0)
+        pieces = list(r.iter_bytes(100_000))
+        assert max(map(len, pieces)) <= 100_000 and b"".join(pieces) == expected
+        assert list(r.iter_bytes()) == []
+        with pytest.raises(RuntimeError, match="read once"):
+            r.content  # noqa: B018
+    assert either.get(f"{origin}/bytes/3000000", body_to="stream").content == expected
+    r = either.get(f"{origin}/json", body_to="stream")
+    assert r.json() == {"id": 1, "x": 0.1} and r.text == r.content.decode()
+    path = either.get(f"{origin}/bytes/3000000", body_to="stream").save(tmp_path / "body")
+    assert Path(path).read_bytes() == expected
+    (posted,) = either.many([("POST", f"{origin}/echo")], data="hello", body_to="stream")
+    assert not isinstance(posted, Exception) and b"hello" in posted.content
+
+
+def test_it_comes_as_it_comes_and_can_be_left(client: Client, peer: MakePeer) -> None:
+    server = peer(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", b"")
+    with client.get(server.url, body_to="stream", timeout=5) as r:
+        assert next(r.iter_bytes()) == b"abc"
+    # the rest was cancelled, and nothing is left of it
+    assert client.call("request.list")["requests"] == []
+    r.close()
+    assert client.get(peer(chunked(b"x")).url, body_to="stream").content == b"x"
+
+
+def test_what_cuts_it_short_raises_behind_what_had_come(either: Client, peer: MakePeer) -> None:
+    server = peer(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\nabc")
+    r = either.get(server.url, body_to="stream")
+    found = []
+    with pytest.raises(outrider.ConnectionLost):
+        for piece in r.iter_bytes():
+            found.append(piece)
+    assert b"".join(found) == b"abc"
+
+
+def test_a_refused_answer_has_its_body_at_once(client: Client, origin: str) -> None:
+    with pytest.raises(outrider.ValidationError) as caught:
+        client.get(f"{origin}/status/404", body_to="stream", validate=True)
+    response = caught.value.response
+    assert response is not None and response.status == 404 and response.body_kind != "stream"
+
+
+def test_a_timeout_is_for_each_silence(client: Client, peer: MakePeer) -> None:
+    server = peer(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", b"")
+    with client.get(server.url, body_to="stream", timeout=0.3) as r, pytest.raises(outrider.RequestTimeout):
+        list(r.iter_bytes())
+
+
+def test_the_awaiting_client_can_have_it_too(service: str, origin: str, tmp_path: Path) -> None:
+    async def run() -> None:
+        expected = (PATTERN * (500_000 // len(PATTERN) + 1))[:500_000]
+        async with AsyncClient(socket=service) as client:
+            async with await client.get(f"{origin}/bytes/500000", body_to="stream") as r:
+                with pytest.raises(RuntimeError, match="read"):
+                    r.content  # noqa: B018
+                assert b"".join([piece async for piece in r.iter_bytes(50_000)]) == expected
+                with pytest.raises(RuntimeError, match="read once"):
+                    await r.read()
+            r = await client.get(f"{origin}/bytes/500000", body_to="stream")
+            assert await r.read() == expected == r.content
+            r = await client.get(f"{origin}/bytes/500000", body_to="stream")
+            assert Path(await r.save(tmp_path / "body")).read_bytes() == expected
+            async with await client.get(f"{origin}/bytes/500000", body_to="stream") as left:
+                assert left.status == 200
+            assert (await client.call("request.list"))["requests"] == []
+
+    asyncio.run(run())

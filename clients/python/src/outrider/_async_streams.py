@@ -10,8 +10,8 @@ import socket as sockets
 from typing import TYPE_CHECKING, Any
 
 from ._exceptions import HandleError, ServerGone
-from ._responses import AsyncResponse
-from ._streams import PIECE, WAIT, Head, Reading, attached, closing
+from ._responses import PATIENCE, AsyncResponse
+from ._streams import PIECE, Head, Reading, attached, closing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -104,12 +104,9 @@ class AsyncStream(Head):
         reading = self._open()
         reading.begin(kind, **wishes)
         while not reading.over:
-            answer = await self._invoke("stream.read", reading.params(), timeout=WAIT + 30)
-            for item in reading.items(answer):
+            answer = await self._invoke("stream.read", reading.params(), timeout=PATIENCE)
+            for item in reading.pieces(answer):
                 yield item
-            failure = reading.failure(answer)
-            if failure is not None:
-                raise failure
 
     async def read(self) -> Bytes:
         """All that is left, as bytes."""

@@ -296,6 +296,13 @@ def guard_for(timeout: Timeout | None) -> float:
     return UNTIMED_GUARD if total is None else total + GRACE
 
 
+def phases(timeout: Timeout | None) -> Timeout | None:
+    """A number as the limit of each phase, for nobody knows how long a stream takes."""
+    if isinstance(timeout, (int, float)) and seconds_of(timeout, "timeout") != float("inf"):
+        return dict.fromkeys(("resolve", "connect", "tls", "firstByte", "idle"), timeout)
+    return timeout
+
+
 def _wire(fields: list[tuple[str, str]]) -> Any:
     """Fields as an object where that says the same, else as a list; the list is what keeps the order."""
     as_object = dict(fields)
@@ -343,6 +350,8 @@ def spec_for(
     if given is None and defaults.timeout is not None:
         spec["timeout"] = defaults.timeout
     guard = defaults.guard if given is None else guard_for(given)
+    if spec.get("bodyTo") == "stream":
+        spec["timeout"], guard = phases(spec.get("timeout")), FOREVER
     if spec.get("retry") or spec.get("startImmediately") is False:
         # each attempt has the whole timeout, and the service its own limits
         guard = FOREVER

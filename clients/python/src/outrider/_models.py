@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from ._streams import Reading
+
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -117,14 +119,15 @@ class Event:
 class ResponseData:
     """What both kinds of response have in common: all but reading a body that the service keeps."""
 
-    __slots__ = ("_call", "_content", "_headers", "_raw", "_released")
+    __slots__ = ("_call", "_content", "_headers", "_raw", "_reading", "_released")
 
-    def __init__(self, raw: dict[str, Any] | bytes, call: Callable[[str, dict[str, Any]], Any]) -> None:
+    def __init__(self, raw: dict[str, Any] | bytes, call: Callable[..., Any]) -> None:
         self._raw = raw
         self._call = call
         self._content: bytes | None = None
         self._headers: Headers | None = None
         self._released = False
+        self._reading: Reading | None = None
 
     def __repr__(self) -> str:
         return f"<Response [{self.status}] {self.method} {self.url}>"
@@ -227,7 +230,7 @@ class ResponseData:
 
     @property
     def body_kind(self) -> str:
-        """``none``, ``json``, ``text``, ``base64``, ``file`` or ``stored``."""
+        """``none``, ``json``, ``text``, ``base64``, ``file``, ``stored`` or ``stream``."""
         return self.body.get("kind", "none")  # type: ignore[no-any-return]
 
     @property
@@ -306,7 +309,32 @@ class ResponseData:
                 return str(body["text"]).encode("utf-8", "surrogatepass")
         if kind == "json":
             return encode(body["json"], "the body").encode("ascii")
-        return b"" if body.get("response") is None else None
+        return b"" if body.get("response") is None and kind != "stream" else None
+
+    def _flow(self) -> Reading | None:
+        """The stream that has the body, with ``body_to="stream"``, as far as it has been read."""
+        if self._reading is None and self._packed() is None and self.body_kind == "stream":
+            from ._streams import Reading
+
+            self._reading = Reading({"request": self.request, "stream": self.body["stream"]}, self)
+            self._reading.begin("bytes")
+        return self._reading
+
+    def _whole_or_raise(self) -> None:
+        """A stream that was read from has not all of the body any more."""
+        if self._reading is not None and self._reading.moved:
+            raise RuntimeError('with body_to="stream" the body can be read once, and has been read from')
+
+    def _leavings(self) -> list[tuple[str, dict[str, Any]]]:
+        """The calls after which the service keeps nothing of the body."""
+        if self.handle is not None:
+            return [("response.release", {"response": self.handle})]
+        reading = self._flow()
+        if reading is None:
+            return []
+        from ._streams import closing
+
+        return closing(reading)
 
     def _text(self, content: bytes) -> str:
         body = self.body

@@ -42,7 +42,7 @@ class Options(TypedDict, total=False):
     validate: bool | Mapping[str, Any] | Sequence[bool | Mapping[str, Any]] | None
     handlers: Sequence[Mapping[str, Any]] | None
     max_body: int | None
-    body_to: Literal["inline", "stored", "file", "discard"] | None
+    body_to: Literal["inline", "stored", "file", "stream", "discard"] | None
     max_inline: int | None
     redirect: Literal["follow", "none"] | Mapping[str, Any] | None
     retry: bool | Literal["connectionLost"] | Mapping[str, Any] | None

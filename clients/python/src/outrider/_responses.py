@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 CHUNK = 262_144
 """How many bytes of a kept body are read at a time, unless told otherwise."""
 
+PATIENCE = 630
+"""Seconds to wait for the answer to one ``stream.read``, which waits a little less for the server."""
+
 
 def _piece(answer: Any) -> tuple[bytes, bool]:
     """What one ``response.read`` gave, and whether the body ends there."""
@@ -55,6 +58,9 @@ class Response(ResponseData):
     A body of up to 1 MiB came with the answer. A larger one is kept by the service, and read from there when
     :attr:`content`, :attr:`text` or :meth:`json` asks for it, or piece by piece with :meth:`iter_bytes`.
     ``with client.get(url) as r:`` gives a kept body back at the end; otherwise it goes ten minutes later.
+
+    With ``body_to="stream"`` there is only the head yet: the body comes while :meth:`iter_bytes` runs, or as a whole
+    when it is asked for, and leaving the ``with`` cancels what is left of it.
     """
 
     __slots__ = ()
@@ -65,8 +71,9 @@ class Response(ResponseData):
         if self._content is None:
             inline = self._inline()
             if inline is None:
+                self._whole_or_raise()
                 inline = b"".join(self.iter_bytes(1 << 20))
-                if self.body_kind == "stored":
+                if self.body_kind in ("stored", "stream"):
                     self.close()
             self._content = inline
         return self._content
@@ -83,11 +90,19 @@ class Response(ResponseData):
         return self._json(self.content)
 
     def iter_bytes(self, chunk_size: int = CHUNK) -> Iterator[bytes]:
-        """The body in pieces of ``chunk_size`` bytes (the last may be shorter), without holding all of it."""
+        """The body in pieces of ``chunk_size`` bytes (the last may be shorter), without holding all of it.
+
+        With ``body_to="stream"``: as it comes, in pieces of any length up to that.
+        """
         size = _chunk_size(chunk_size)
         inline = self._content if self._content is not None else self._inline()
         if inline is not None:
             yield from _pieces(inline, size)
+            return
+        reading = self._flow()
+        if reading is not None:
+            while not reading.over:
+                yield from reading.pieces(self._call("stream.read", reading.params(size), timeout=PATIENCE))
             return
         offset, end = 0, False
         while not end:
@@ -102,16 +117,22 @@ class Response(ResponseData):
         target = _absolute(path)
         if self.handle is not None and self._content is None:
             self._call("response.save", {"response": self.handle, "path": target, "replace": replace})
+        elif self._content is None and self._flow() is not None:
+            with open(target, "wb" if replace else "xb") as file:
+                for piece in self.iter_bytes():
+                    file.write(piece)
         else:
             _write(target, self.content, replace)
         return target
 
     def close(self) -> None:
-        """Gives a kept body back to the service. Harmless when there is none, or twice."""
-        if self.handle is not None and not self._released:
-            self._released = True
+        """Gives a kept body back to the service, and wants no more of a stream. Harmless when done twice."""
+        if self._released:
+            return
+        self._released = True
+        for method, params in self._leavings():
             try:
-                self._call("response.release", {"response": self.handle})
+                self._call(method, params)
             except (HandleError, ServerGone):
                 pass
 
@@ -129,12 +150,12 @@ class Response(ResponseData):
 class AsyncResponse(ResponseData):
     """The answer to a request made by :class:`~outrider.AsyncClient`.
 
-    The body has been read unless ``body_to`` asked for it to be kept; then ``await r.read()`` first, or
-    ``async for piece in r.iter_bytes()``.
+    The body has been read unless ``body_to`` asked for it to be kept, or for a stream; then ``await r.read()``
+    first, or ``async for piece in r.iter_bytes()``.
     """
 
     __slots__ = ()
-    _call: Callable[[str, dict[str, Any]], Awaitable[Any]]
+    _call: Callable[..., Awaitable[Any]]
 
     @property
     def content(self) -> bytes:
@@ -142,7 +163,7 @@ class AsyncResponse(ResponseData):
         if self._content is None:
             self._content = self._inline()
             if self._content is None:
-                raise RuntimeError("the service keeps this body: await r.read() first")
+                raise RuntimeError("this body has not been read: await r.read() first")
         return self._content
 
     @property
@@ -161,19 +182,29 @@ class AsyncResponse(ResponseData):
         if self._content is None:
             inline = self._inline()
             if inline is None:
+                self._whole_or_raise()
                 inline = b"".join([piece async for piece in self.iter_bytes(1 << 20)])
-                if self.body_kind == "stored":
+                if self.body_kind in ("stored", "stream"):
                     await self.close()
             self._content = inline
         return self._content
 
     async def iter_bytes(self, chunk_size: int = CHUNK) -> AsyncIterator[bytes]:
-        """The body in pieces of ``chunk_size`` bytes (the last may be shorter), without holding all of it."""
+        """The body in pieces of ``chunk_size`` bytes (the last may be shorter), without holding all of it.
+
+        With ``body_to="stream"``: as it comes, in pieces of any length up to that.
+        """
         size = _chunk_size(chunk_size)
         inline = self._content if self._content is not None else self._inline()
         if inline is not None:
             for piece in _pieces(inline, size):
                 yield piece
+            return
+        reading = self._flow()
+        if reading is not None:
+            while not reading.over:
+                for piece in reading.pieces(await self._call("stream.read", reading.params(size), timeout=PATIENCE)):
+                    yield piece
             return
         offset, end = 0, False
         while not end:
@@ -188,16 +219,22 @@ class AsyncResponse(ResponseData):
         target = _absolute(path)
         if self.handle is not None and self._content is None:
             await self._call("response.save", {"response": self.handle, "path": target, "replace": replace})
+        elif self._content is None and self._flow() is not None:
+            with open(target, "wb" if replace else "xb") as file:
+                async for piece in self.iter_bytes():
+                    file.write(piece)
         else:
             _write(target, await self.read(), replace)
         return target
 
     async def close(self) -> None:
-        """Gives a kept body back to the service. Harmless when there is none, or twice."""
-        if self.handle is not None and not self._released:
-            self._released = True
+        """Gives a kept body back to the service, and wants no more of a stream. Harmless when done twice."""
+        if self._released:
+            return
+        self._released = True
+        for method, params in self._leavings():
             try:
-                await self._call("response.release", {"response": self.handle})
+                await self._call(method, params)
             except (HandleError, ServerGone):
                 pass
 

@@ -11,10 +11,10 @@ import os
 from binascii import a2b_base64
 from io import RawIOBase
 
-from ._calls import EXACT, FOREVER, Built, build, seconds_of
+from ._calls import EXACT, FOREVER, Built, build, phases
 from ._exceptions import HandleError, OutriderError, ServerGone, from_error, from_failure
 from ._models import ResponseData
-from ._responses import Response
+from ._responses import PATIENCE, Response
 from ._rpc import call_frame, decode, encode
 from ._transports import connect
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PIECE = 262_144
 """How many bytes are asked for at a time."""
 
-WAIT = 600
+WAIT = PATIENCE - 30
 """Seconds for which one call waits for the next item, before the next call does."""
 
 
@@ -49,18 +49,15 @@ def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: De
         if options.get(name) is not None:
             raise TypeError(f"a stream has no option {name}")
     timeout = options.get("timeout")
-    timeout = defaults.timeout if timeout is None else timeout
-    if isinstance(timeout, (int, float)) and seconds_of(timeout, "timeout") != float("inf"):
-        phases = ("resolve", "connect", "tls", "firstByte", "idle")
-        options = {**options, "timeout": dict.fromkeys(phases, timeout)}
-    built = build(method, url, options, defaults)
+    timeout = phases(defaults.timeout if timeout is None else timeout)
+    built = build(method, url, {**options, "timeout": timeout}, defaults)
     return Built(built.params[: -len(EXACT) - 1] + '"wait":"response"}', FOREVER, built.check)
 
 
 class Reading:
     """Pure: what is asked of the service for one stream, and what its answers mean."""
 
-    __slots__ = ("kind", "name", "over", "request", "response", "wishes")
+    __slots__ = ("kind", "moved", "name", "over", "request", "response", "wishes")
 
     def __init__(self, result: dict[str, Any], response: Any) -> None:
         self.request: str = result["request"]
@@ -68,7 +65,7 @@ class Reading:
         self.response = response
         self.kind = ""
         self.wishes: dict[str, Any] = {}
-        self.over = False
+        self.over = self.moved = False
 
     def begin(self, kind: str, **wishes: Any) -> None:
         """From now on it is read as that. The first to say so decides."""
@@ -77,13 +74,20 @@ class Reading:
             raise RuntimeError(f"this stream is being read as {self.kind} already")
         self.kind, self.wishes = kind, wishes
 
-    def params(self) -> dict[str, Any]:
+    def params(self, size: int = PIECE) -> dict[str, Any]:
         """Of the next ``stream.read``."""
-        return {"stream": self.name, "as": self.kind, "bytes": PIECE, "wait": WAIT, **self.wishes}
+        return {"stream": self.name, "as": self.kind, "bytes": size, "wait": WAIT, **self.wishes}
+
+    def pieces(self, answer: dict[str, Any]) -> Iterator[Any]:
+        """The items of an answer, one after the other; then raises what ends them early."""
+        yield from self.items(answer)
+        failure = self.failure(answer)
+        if failure is not None:
+            raise failure
 
     def items(self, answer: dict[str, Any]) -> list[Any]:
         """What an answer holds. Raises what it says is wrong, with an item or with all that would follow."""
-        self.over = answer["end"]
+        self.over, self.moved = answer["end"], True
         if "base64" in answer:
             found: list[Any] = [a2b_base64(answer["base64"])]
         elif "text" in answer:
@@ -204,11 +208,7 @@ class Stream(Head):
         reading = self._reading
         reading.begin(kind, **wishes)
         while not reading.over:
-            answer = self._invoke("stream.read", reading.params(), timeout=WAIT + 30)
-            yield from reading.items(answer)
-            failure = reading.failure(answer)
-            if failure is not None:
-                raise failure
+            yield from reading.pieces(self._invoke("stream.read", reading.params(), timeout=PATIENCE))
 
     def read(self) -> Bytes:
         """All that is left, as bytes."""
