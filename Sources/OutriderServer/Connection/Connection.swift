@@ -71,9 +71,14 @@ final class Connection: Peer, Sendable {
             // a client that waits for one answer at a time has it before we clean up behind the call
             if effects.isLast, loop.inEventLoop { flush() } else { loop.execute { self.flush() } }
         }
-        if let reading = effects.reading { onLoop { self.wire.setReading(reading) } }
+        if effects.changesReading { onLoop { self.updateReading() } }
         if effects.finish { onLoop { self.wire.finish() } }
         effects.moved?.moved()
+    }
+
+    /// What a push decided may be undone by a flush before it is done: so it is looked at when it is done.
+    private func updateReading() {
+        if let reads = state.withLock({ $0.reads }) { wire.setReading(reads) }
     }
 
     func onLoop(_ work: @escaping @Sendable () -> Void) {

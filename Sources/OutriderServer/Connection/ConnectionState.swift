@@ -11,8 +11,8 @@ struct Effects {
     var flush = false
     /// Nothing else will follow in a while: it is written now.
     var isLast = false
-    /// Start or stop reading.
-    var reading: Bool?
+    /// Reading is to be stopped, or may go on: what holds by then is to be done.
+    var changesReading = false
     /// Deliver what is queued, then close.
     var finish = false
     /// Bytes may have room.
@@ -90,7 +90,7 @@ struct ConnectionState: ~Copyable {
         case .queued, .refused: break
         case .pause:
             outboxFull = true
-            effects.reading = false
+            effects.changesReading = true
         case .overflow:
             let error = RPCError(.clientTooSlow, "the client does not read; the connection is closed")
             outbox.lastWord(Outgoing.error(nil, error).frame(framing))
@@ -160,7 +160,7 @@ struct ConnectionState: ~Copyable {
         effects.moved = raw
         if outbox.resumes() {
             outboxFull = false
-            if !feedBusy && phase == .open { effects.reading = true }
+            effects.changesReading = true
         }
         if outbox.hasRoom {
             if !waiters.isEmpty {
@@ -184,6 +184,9 @@ struct ConnectionState: ~Copyable {
 
     /// Whether the feed, which is ready again, may read.
     var mayRead: Bool { !outboxFull && phase == .open }
+
+    /// Whether to read from the client now; nil where others decide that.
+    var reads: Bool? { phase == .open && !feedBusy ? !outboxFull : nil }
 
     // MARK: questions
 
