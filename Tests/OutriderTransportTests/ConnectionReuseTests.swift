@@ -37,11 +37,12 @@ struct ConnectionReuseTests {
         await server.close()
     }
 
-    @Test(arguments: [
-        "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n",
-        "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",
-        "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n",
-    ], [true, false])
+    @Test(
+        arguments: [
+            "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n",
+            "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",
+            "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n",
+        ], [true, false])
     func `a body behind an answer that has none spoils no other`(_ head: String, isLate: Bool) async throws {
         // at once, or only with the next answer on the same connection
         let body = "stray\r\n0\r\n\r\n"

@@ -17,7 +17,8 @@ struct DataSend: BegunMethod {
                 data: ["pointer": .string("/startImmediately")])
         }
         if params.namesStream {
-            guard let reply = try await StreamOpening.named(params, call, waits: true).response else { throw DataCall.lost }
+            let opened = try await StreamOpening.named(params, call, waits: true)
+            guard let reply = opened.response else { throw DataCall.lost }
             return reply
         }
         let scope = call.scope

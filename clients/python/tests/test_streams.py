@@ -272,7 +272,7 @@ def test_a_refused_answer_has_its_body_at_once(client: Client, origin: str) -> N
     assert response is not None and response.status == 404 and response.body_kind != "stream"
 
 
-def test_a_timeout_is_for_each_silence(client: Client, peer: MakePeer) -> None:
+def test_there_too_a_timeout_is_for_each_silence(client: Client, peer: MakePeer) -> None:
     server = peer(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", b"")
     with client.get(server.url, body_to="stream", timeout=0.3) as r, pytest.raises(outrider.RequestTimeout):
         list(r.iter_bytes())

@@ -296,13 +296,6 @@ def guard_for(timeout: Timeout | None) -> float:
     return UNTIMED_GUARD if total is None else total + GRACE
 
 
-def phases(timeout: Timeout | None) -> Timeout | None:
-    """A number as the limit of each phase, for nobody knows how long a stream takes."""
-    if isinstance(timeout, (int, float)) and seconds_of(timeout, "timeout") != float("inf"):
-        return dict.fromkeys(("resolve", "connect", "tls", "firstByte", "idle"), timeout)
-    return timeout
-
-
 def _wire(fields: list[tuple[str, str]]) -> Any:
     """Fields as an object where that says the same, else as a list; the list is what keeps the order."""
     as_object = dict(fields)
@@ -346,11 +339,12 @@ def spec_for(
     check = spec.pop("check", defaults.check)
     _finish_headers(spec, defaults)
     _finish_body(spec)
-    given = options.get("timeout")
-    if given is None and defaults.timeout is not None:
+    guard = defaults.guard if options.get("timeout") is None else guard_for(options["timeout"])
+    if options.get("timeout") is None and defaults.timeout is not None:
         spec["timeout"] = defaults.timeout
-    guard = defaults.guard if given is None else guard_for(given)
     if spec.get("bodyTo") == "stream":
+        from ._streams import phases
+
         spec["timeout"], guard = phases(spec.get("timeout")), FOREVER
     if spec.get("retry") or spec.get("startImmediately") is False:
         # each attempt has the whole timeout, and the service its own limits

@@ -11,7 +11,7 @@ import os
 from binascii import a2b_base64
 from io import RawIOBase
 
-from ._calls import EXACT, FOREVER, Built, build, phases
+from ._calls import EXACT, FOREVER, Built, build, seconds_of
 from ._exceptions import HandleError, OutriderError, ServerGone, from_error, from_failure
 from ._models import ResponseData
 from ._responses import PATIENCE, Response
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._calls import Defaults
+    from ._options import Timeout
 
     # the methods of the same name hide it
     Bytes = bytes
@@ -35,6 +36,13 @@ PIECE = 262_144
 
 WAIT = PATIENCE - 30
 """Seconds for which one call waits for the next item, before the next call does."""
+
+
+def phases(timeout: Timeout | None) -> Timeout | None:
+    """A number as the limit of each phase, for nobody knows how long a stream takes."""
+    if isinstance(timeout, (int, float)) and seconds_of(timeout, "timeout") != float("inf"):
+        return dict.fromkeys(("resolve", "connect", "tls", "firstByte", "idle"), timeout)
+    return timeout
 
 
 _NOT_OF_STREAMS = ("serialize", "handlers", "body_to", "max_inline", "detach", "start_immediately")
