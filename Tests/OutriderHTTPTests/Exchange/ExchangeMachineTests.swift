@@ -73,11 +73,11 @@ struct ExchangeMachineTests {
         var machine = ExchangeMachine([.retry, .retryAnswers], mostAttempts: 2)
         _ = machine.start()
         _ = machine.answered()
-        #expect(machine.asksAboutAnswers)
+        #expect(machine.asksAboutAnswers == true)
         #expect(machine.refused() == .ask(nil))
         #expect(machine.decided(.retry(after: 0)) == .send)
         _ = machine.answered()
-        #expect(!machine.asksAboutAnswers)
+        #expect(machine.asksAboutAnswers == false)
         #expect(machine.refused() == .finish(nil))
     }
 

@@ -121,6 +121,7 @@ class Response(ResponseData):
             with open(target, "wb" if replace else "xb") as file:
                 for piece in self.iter_bytes():
                     file.write(piece)
+            self.close()
         else:
             _write(target, self.content, replace)
         return target
@@ -223,6 +224,7 @@ class AsyncResponse(ResponseData):
             with open(target, "wb" if replace else "xb") as file:
                 async for piece in self.iter_bytes():
                     file.write(piece)
+            await self.close()
         else:
             _write(target, await self.read(), replace)
         return target
