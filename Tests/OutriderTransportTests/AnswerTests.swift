@@ -40,7 +40,7 @@ struct AnswerTests {
             status: 204, body: "", isReusable: false),
         Sample(
             name: "304 with a length", steps: [.send("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n")],
-            status: 304, body: ""),
+            status: 304, body: "", isReusable: false),
         Sample(
             name: "HEAD", steps: [.send(ok + "Content-Length: 500\r\n\r\n")], method: "HEAD", body: ""),
         Sample(
