@@ -11,7 +11,7 @@ import subprocess
 import contract
 import pytest
 from asking import result
-from downloading import SIZE, download, failure, hidden, resumed, server, to
+from downloading import PART, SIZE, download, failure, hidden, interrupted, resumed, server, to
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 __all__ = ["server"]
@@ -24,16 +24,21 @@ LATER = ["fallocate", "sync_file_range"]
 NEEDED = {"pwritev", "ftruncate", "fsync", "unlinkat", "flock"}
 
 
-class Traced(contract.Wire):
-    """A service that is killed as one of its threads makes its nth call of that name."""
+needs_strace = pytest.mark.skipif(
+    shutil.which("strace") is None, reason="strace is not here; scripts/setup --test installs it"
+)
 
-    def __init__(self, call, number, notes):
+
+class Traced(contract.Wire):
+    """A service whose calls of some names are noted, and to which something happens at them."""
+
+    def __init__(self, calls, notes, happens=None):
         super().__init__()
         self.process.stdin.close()
         self.process.wait(10)
         self.process.stdout.close()
-        command = ["strace", "-f", "-qq", "-o", str(notes), "-e", f"trace={call}"]
-        command += ["-e", f"inject={call}:signal=KILL:when={number}"]
+        command = ["strace", "-f", "-y", "-qq", "-o", str(notes), "-e", f"trace={calls}"]
+        command += ["-e", f"inject={calls}:{happens}"] if happens else []
         self.process = subprocess.Popen(
             [*command, contract.binary(), "serve", "--stdio"],
             stdin=subprocess.PIPE,
@@ -43,7 +48,7 @@ class Traced(contract.Wire):
         self.reader, self.writer = self.process.stdout.fileno(), self.process.stdin.fileno()
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not here; scripts/setup --test installs it")
+@needs_strace
 @pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize("call", CHANGES + LATER)
 def test_a_kill_at_any_change_leaves_all_or_nothing_under_the_name(server, tmp_path, monkeypatch, call, replace):
@@ -61,7 +66,7 @@ def test_a_kill_at_any_change_leaves_all_or_nothing_under_the_name(server, tmp_p
             path.write_bytes(old)
         wish = {"url": server.url("/fine"), "destination": to(path, replace=replace), "resume": True}
         survived = False
-        with Traced(call, number, tmp_path / "trace") as wire:
+        with Traced(call, tmp_path / "trace", f"signal=KILL:when={number}") as wire:
             try:
                 survived = result(wire.call("download.send", wish, 60))["ok"]
             except (contract.Gone, OSError):
@@ -79,6 +84,65 @@ def test_a_kill_at_any_change_leaves_all_or_nothing_under_the_name(server, tmp_p
             assert result(wire.call("download.send", wish, 60))["ok"]
         assert path.read_bytes() == server.data and hidden(place) == [], f"after a kill at {call} {number}"
     pytest.fail("the service never came to the end of a download")
+
+
+@needs_strace
+@pytest.mark.parametrize("resumes", [False, True])
+def test_all_bytes_are_on_the_medium_before_the_file_has_its_name(server, tmp_path, monkeypatch, resumes):
+    """So that a machine that loses its power has the whole file under its name, or none."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    place, notes = tmp_path / "place", tmp_path / "trace"
+    place.mkdir()
+    if resumes:
+        with contract.Wire() as wire:
+            interrupted(wire, server, "/fine", place / "file")
+    with Traced("pwritev,fsync,renameat2,unlinkat,ftruncate", notes) as wire:
+        wish = {"destination": to(place / "file"), "resume": True}
+        assert download(wire, server.url("/fine"), 60, **wish)["ok"]
+    assert server.ranges()[-1] == (f"bytes={PART}-" if resumes else None)
+    done = [line.split(" ", 1)[1].strip() for line in notes.read_text().splitlines() if str(place) in line]
+    done = [line for line in done if "resumed>" not in line]
+    part, folder = f"<{place}/.file.outrider-part>", f"<{place}>"
+
+    def last(call, of):
+        return max(number for number, line in enumerate(done) if line.startswith(call + "(") and of in line)
+
+    named = last("renameat2", '"file"')
+    assert last("pwritev", part) < last("fsync", part) < named < last("fsync", folder), done
+    assert not any(part in line for line in done[last("fsync", part) + 1 : named]), done
+
+
+@needs_strace
+def test_a_medium_that_loses_bytes_once_gets_no_second_chance_to_say_that_all_is_well(server, tmp_path, monkeypatch):
+    """Linux tells of a loss once; the next fsync succeeds, and the bytes are gone all the same."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    place = tmp_path / "place"
+    place.mkdir()
+    with Traced("fsync", tmp_path / "trace", "error=EIO:when=1") as wire:
+        answer = download(wire, server.url("/fine"), 60, destination=to(place / "file"))
+        error = failure(answer, 1803, "medium")
+        assert error["underlying"]["code"] == 5 and "resumeData" not in answer
+        assert os.listdir(place) == []
+    with contract.Wire() as wire:
+        assert download(wire, server.url("/fine"), destination=to(place / "file"), resume=True)["ok"]
+    assert server.ranges() == [None, None] and (place / "file").read_bytes() == server.data
+
+
+@needs_strace
+def test_what_the_medium_did_not_take_is_nothing_to_go_on_with(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    place = tmp_path / "place"
+    place.mkdir()
+    with Traced("fdatasync", tmp_path / "trace", "error=EIO") as wire:
+        server.cut = PART
+        answer = download(wire, server.url("/fine"), 60, destination=to(place / "file"))
+        failure(answer, 1404)
+        assert "resumeData" not in answer and os.listdir(place) == []
+        # another attempt begins with the first byte, and what it writes is judged anew
+        server.cut = PART
+        wish = {"destination": to(place / "file"), "retry": {"limit": 1, "scale": 0}}
+        assert download(wire, server.url("/fine"), 60, **wish)["ok"]
+    assert (place / "file").read_bytes() == server.data
 
 
 @pytest.fixture

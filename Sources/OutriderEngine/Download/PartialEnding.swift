@@ -13,7 +13,7 @@ extension PartialFile {
     /// for nothing. Throws what `DownloadPlace.take` throws, and fileWriteFailed; the partial file stays then.
     func publish(to place: DownloadPlace) throws(HTTPFailure) {
         try place.check()
-        if fsync(descriptor) != 0 { throw Self.failure("could not write \(path)", path) }
+        try sync(fsync)
         do throws(HTTPFailure) {
             try place.take(name, from: home)
         } catch {
@@ -34,7 +34,7 @@ extension PartialFile {
                 try copy.append(piece, at: offset)
                 offset &+= Int64(piece.count)
             }
-            if fsync(copy.descriptor) != 0 { throw Self.failure("could not write \(copy.path)", copy.path) }
+            try copy.sync(fsync)
             try place.take(copy.name, from: place)
         } catch {
             copy.discard()

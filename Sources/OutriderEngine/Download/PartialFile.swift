@@ -17,6 +17,9 @@ final class PartialFile: Sendable {
         /// When the journal is to be written again.
         var nextSave = ContinuousClock.now
         var isSaving = false
+        /// The medium refused what was written. Nobody knows what of it is there: when it is asked again, it says that all is
+        /// well, for it tells of a loss once.
+        var isLost = false
         /// Changes when something that was held is not any more: what was seen before is then no use.
         var era = 0
     }
@@ -138,6 +141,7 @@ final class PartialFile: Sendable {
                 state.held = HeldRanges()
                 state.journal.held = HeldRanges()
                 state.era &+= 1
+                state.isLost = false
                 state.isJournaled = false
                 state.nextSave = ContinuousClock.now
                 change(&state.journal)
@@ -156,6 +160,7 @@ final class PartialFile: Sendable {
 
     /// Writes the pieces there, one after the other. What was written before a failure counts.
     func write(_ pieces: [ByteBuffer], at start: Int64) throws(HTTPFailure) {
+        if isLost { try sync(fdatasync) }
         var offset = start
         var first = 0
         var skip = 0
@@ -240,12 +245,25 @@ final class PartialFile: Sendable {
         }
     }
 
+    /// Whether bytes that were written may have been lost: nothing can be gone on with, and nothing gets a name.
+    var isLost: Bool { state.withLock { $0.isLost } }
+
+    /// Waits until all that was written is on the medium. Throws fileWriteFailed, from then on and until it is begun anew.
+    func sync(_ call: (CInt) -> CInt) throws(HTTPFailure) {
+        let wasLost = isLost
+        if !wasLost, call(descriptor) == 0 { return }
+        if wasLost { errno = EIO }
+        let failure = Self.failure("the medium may not have taken all of \(path)", path)
+        state.withLock { $0.isLost = true }
+        throw failure
+    }
+
     /// Waits until all that was written is on the medium, and writes that down.
     @discardableResult
     func save() -> Bool {
         let (held, era) = state.withLock { ($0.held, $0.era) }
         defer { state.withLock { $0.isSaving = false } }
-        guard fdatasync(descriptor) == 0 else { return false }
+        guard (try? sync(fdatasync)) != nil else { return false }
         state.withLock { state in
             // another save may have begun later, and been faster
             guard state.era == era, held.count > state.journal.held.count else { return }

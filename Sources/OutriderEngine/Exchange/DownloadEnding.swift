@@ -95,8 +95,7 @@ extension DownloadRun {
 
     private func keep(_ file: PartialFile, _ ending: inout Ending, _ contentType: String?) async {
         guard let failure = ending.failure else { return }
-        if isKept(after: failure, file) {
-            await background(on: BlockingThreads.syncing) { _ = file.save() }
+        if isKept(after: failure, file), await isSaved(file) {
             ending.resumeData = file.journal.resumeData
             exchange.tell(.downloadKept) { .partial(path: file.path, file.held.count, of: total) }
             return
@@ -106,6 +105,12 @@ extension DownloadRun {
             ending.body = await unnamed(file, contentType)
         }
         await background { file.discard() }
+    }
+
+    /// Whether there is something to go on with. That it could not be written down does not matter here.
+    private func isSaved(_ file: PartialFile) async -> Bool {
+        await background(on: BlockingThreads.syncing) { _ = file.save() }
+        return !file.isLost
     }
 
     /// What came instead of the file: an error page, say.

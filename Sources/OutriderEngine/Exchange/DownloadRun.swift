@@ -143,7 +143,7 @@ final class DownloadRun: Sendable {
         guard !isOwnRange, !isDecoded, let file, state.withLock({ $0.isResumable }) else { return nil }
         let held = file.held
         let version = file.journal.version
-        guard held.count > 0, ResumeRule.mayResume(version, isVerified: isVerified) else { return nil }
+        guard held.count > 0, !file.isLost, ResumeRule.mayResume(version, isVerified: isVerified) else { return nil }
         guard let gap = held.gaps(of: version.total).first else { return held.end..<Int64.max }
         // to the end of the file is asked for without an end
         return gap.upperBound == version.total ? gap.lowerBound..<Int64.max : gap
