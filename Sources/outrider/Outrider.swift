@@ -35,7 +35,7 @@ struct Outrider: AsyncParsableCommand {
             RouteCommand.self, DescribeCommand.self, SSECommand.self, StatsCommand.self, CredentialsCommand.self,
             KeeperCommand.self,
             LoginCommand.self, LogoutCommand.self, TokenCommand.self, GitCredentialCommand.self,
-            DockerCredentialCommand.self,
+            DockerCredentialCommand.self, AWSCredentialCommand.self,
         ])
 
     static func main() async {

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """What the tests of the commands share: an origin, a service, and ways to call it."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -157,6 +158,19 @@ def listening(monkeypatch, tmp_path):
     finally:
         process.terminate()
         process.wait(10)
+
+
+@pytest.fixture
+def env(tmp_path):
+    """An environment with a store of its own, sealed by a key of its own; no service runs."""
+    key = tmp_path / "key"
+    key.write_bytes(os.urandom(32))
+    key.chmod(0o600)
+    (tmp_path / "run").mkdir(mode=0o700)
+    return {
+        "OUTRIDER_CREDENTIALS": str(tmp_path / "credentials"), "OUTRIDER_CREDENTIAL_KEY": f"file:{key}",
+        "XDG_RUNTIME_DIR": str(tmp_path / "run"), "TMPDIR": str(tmp_path),
+    }
 
 
 @pytest.fixture(scope="session")

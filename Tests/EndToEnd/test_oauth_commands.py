@@ -12,6 +12,7 @@ import urllib.request
 import contract
 import pytest
 from authorizing import Authorizing
+from logging_in_shell import browse, logged_in, login, making, token
 from shell import LONG, outrider, refused
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -21,57 +22,6 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 def server():
     with Authorizing() as server:
         yield server
-
-
-@pytest.fixture
-def env(tmp_path):
-    """A store of its own, sealed by a key of its own; no service runs."""
-    key = tmp_path / "key"
-    key.write_bytes(os.urandom(32))
-    key.chmod(0o600)
-    (tmp_path / "run").mkdir(mode=0o700)
-    return {
-        "OUTRIDER_CREDENTIALS": str(tmp_path / "credentials"), "OUTRIDER_CREDENTIAL_KEY": f"file:{key}",
-        "XDG_RUNTIME_DIR": str(tmp_path / "run"), "TMPDIR": str(tmp_path),
-    }
-
-
-def making(server, *more):
-    return ["login", "work", "--issuer", server.issuer, "--client-id", server.client, "--scope", "read", *more]
-
-
-def login(env, words, act, stdin=None):
-    """Runs the command; `act` is given its first line, as a person would read it. What it said on standard error."""
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OUTRIDER", "XDG_"))}
-    process = subprocess.Popen(
-        [contract.binary(), *words], env={**clean, **env}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE)
-    try:
-        line = process.stdout.readline().decode().strip()
-        answer = act(line)
-        _, said = process.communicate(answer, timeout=LONG)
-        return process.returncode, said.decode()
-    finally:
-        process.kill()
-        process.wait()
-
-
-def browse(url):
-    """A browser of somebody who says yes: it follows the server back to the listener."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(url, timeout=LONG) as page:
-        assert b"You can close this window" in page.read()
-
-
-def logged_in(env, server, *more):
-    status, said = login(env, making(server, *more), browse)
-    assert status == 0 and "logged in as work" in said, said
-
-
-def token(env, *more):
-    done = outrider("token", "work", *more, env=env)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.decode().strip()
 
 
 def test_a_login_leaves_a_token_for_every_other_command(env, server):
