@@ -81,13 +81,8 @@ extension OAuthForm {
             add("grant_type", Self.deviceGrant)
             add("device_code", code)
         case .jwtBearer:
-            guard let assertion = secrets.assertion else {
-                throw OAuthFailure(
-                    .config, "no_assertion",
-                    "\(FieldRules.shown(spec.name)) has no assertion: give it one with oauth.create")
-            }
             add("grant_type", Self.assertionGrant)
-            add("assertion", assertion)
+            add("assertion", try Self.assertion(spec, secrets, proof))
             addScope(spec.scope)
         }
         addResources(spec)
@@ -122,6 +117,23 @@ extension OAuthForm {
         form.add("token_type_hint", kind.rawValue)
         try form.authenticate(spec, secrets, proof)
         return form
+    }
+
+    /// The one that was given; else one of the client's own, made for this request (RFC 7523 section 3).
+    private static func assertion(
+        _ spec: CredentialSpec, _ secrets: CredentialSecrets, _ proof: ClientProof?
+    ) throws(OAuthFailure) -> Secret {
+        if let assertion = secrets.assertion { return assertion }
+        guard var proof, case .privateKeyJWT(_, let algorithm, let keyID) = spec.authentication else {
+            throw OAuthFailure(
+                .config, "no_assertion",
+                "\(FieldRules.shown(spec.name)) has no assertion: give it one with oauth.create, or a private key to make it"
+            )
+        }
+        // a server takes each once, and the client proves itself with another one
+        proof.identifier += "-grant"
+        return try proof.assertion(
+            client: spec.clientID, audience: spec.endpoints.token.description, algorithm: algorithm, keyID: keyID)
     }
 
     private static let deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
