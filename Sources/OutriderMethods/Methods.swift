@@ -61,6 +61,7 @@ package enum Methods {
         table.add(OAuthIntrospect.self)
         table.add(OAuthList.self)
         table.add(OAuthLogin.self)
+        table.add(OAuthOfferPassphrase.self)
         table.add(OAuthRefresh.self)
         table.add(OAuthRevoke.self)
         table.add(OAuthSet.self)

@@ -19,7 +19,8 @@ struct CredentialsCommand: AsyncParsableCommand {
               outrider credentials key secret-service
               outrider credentials forget work
             """,
-        subcommands: [List.self, Key.self, Unlock.self, Lock.self, Forget.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Key.self, Unlock.self, Lock.self, Import.self, Forget.self],
+        defaultSubcommand: List.self)
 
     /// Runs what may fail so; the message names the remedy.
     static func reporting<Value>(
@@ -71,7 +72,7 @@ extension CredentialsCommand {
             }
         }
 
-        private static func line(_ one: CredentialSnapshot) -> String {
+        static func line(_ one: CredentialSnapshot) -> String {
             let state =
                 switch one.state {
                 case .empty: "empty"
@@ -95,7 +96,10 @@ extension CredentialsCommand {
                 key command WORDS…     what a program prints: 64 hexadecimal digits. Run without a shell, for 5 seconds.
                 key secret-service     the desktop's keyring, asked through secret-tool, for 3 seconds.
                 key passphrase         asked here, and after each start of the machine by outrider credentials unlock.
-                key none               nothing is kept on disk.
+                key none               nothing is kept on disk; only where nothing is.
+
+                What is sealed already is sealed anew, all of it or nothing, for which the key of now must be at hand. So the
+                passphrase is changed, too.
                 """)
 
         @OptionGroup var store: StoreOptions
@@ -117,8 +121,16 @@ extension CredentialsCommand {
             }
             if source != .none { StandardError.write("outrider: \(List.describe(source))\n") }
             let passphrase = source == .passphrase ? try Passphrase.ask(twice: true) : nil
-            try await reporting { () throws(OAuthFailure) in
-                try KeyChoice(root).choose(source, passphrase: passphrase)
+            let vault = store.vault()
+            try await reporting { () async throws(OAuthFailure) in
+                // the same words may mean another passphrase
+                let isOther = try root.chosenKey() != source || source == .passphrase
+                let holds = try root.holdsCredentials()
+                if isOther, holds {
+                    try await vault.rekey(to: source, passphrase: passphrase)
+                } else {
+                    try KeyChoice(root).choose(source, passphrase: passphrase)
+                }
             }
         }
 
@@ -166,7 +178,10 @@ extension CredentialsCommand {
 
         func run() async throws {
             try await reporting { () throws(OAuthFailure) in
-                try await store.vault(trustRoots: environmentVariable("SSL_CERT_FILE"))
+                try await store
+                    .vault(
+                        trustRoots: environmentVariable("SSL_CERT_FILE"), proxy: environmentVariable("OUTRIDER_PROXY")
+                    )
                     .erase(name, spec: true, revoke: !keepTokens)
             }
         }

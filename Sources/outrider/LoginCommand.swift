@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Glibc
+import OutriderEngine
 import OutriderJSON
 
 /// Logs in to a credential, and makes it first if it is described.
@@ -124,7 +125,7 @@ struct LoginCommand: ParsableCommand {
         let url = begun["url"]?.string ?? ""
         StandardError.write("Open this address in a browser:\n")
         try StandardOutput.line(url.utf8)
-        if open, !Browser.open(url) { StandardError.write("outrider: no browser could be started\n") }
+        if open, let failure = Browser.open(url) { StandardError.write("outrider: \(failure.message)\n") }
         guard paste else { return }
         StandardError.write("Then paste the address that it ends at:\n")
         guard let line = readLine(), !line.isEmpty else {
@@ -139,10 +140,17 @@ struct LoginCommand: ParsableCommand {
             throw CommandFailure(
                 .usage, "--redirect must be an address of this machine with a path, or go with --paste")
         }
-        let authority = redirect.dropFirst(7)[..<slash].split(separator: ":", omittingEmptySubsequences: false)
-        var listen: JSONObject = ["host": .string(String(authority[0])), "path": .string(String(redirect[slash...]))]
-        if authority.count > 1 {
-            guard let port = Int64(authority[1]) else { throw CommandFailure(.usage, "--redirect has no usable port") }
+        let authority = redirect.dropFirst(7)[..<slash]
+        // an address of IPv6 stands in brackets
+        let host = authority.hasPrefix("[::1]") ? authority.prefix(5) : authority.prefix { $0 != ":" }
+        var listen: JSONObject = [
+            "host": .string(host == "[::1]" ? "::1" : String(host)), "path": .string(String(redirect[slash...])),
+        ]
+        let rest = authority[host.endIndex...]
+        if !rest.isEmpty {
+            guard rest.hasPrefix(":"), let port = Int64(rest.dropFirst()) else {
+                throw CommandFailure(.usage, "--redirect has no usable port")
+            }
             listen["port"] = .integer(port)
         }
         return listen
@@ -156,7 +164,7 @@ struct LoginCommand: ParsableCommand {
         let whole = answer["verificationUriComplete"]?.string
         StandardError.write("On any device, open \(place) and enter the code \(answer["userCode"]?.string ?? ""):\n")
         try StandardOutput.line((whole ?? place).utf8)
-        if open, !Browser.open(whole ?? place) { StandardError.write("outrider: no browser could be started\n") }
+        if open, let failure = Browser.open(whole ?? place) { StandardError.write("outrider: \(failure.message)\n") }
     }
 }
 

@@ -45,7 +45,7 @@ struct ServeCommand: AsyncParsableCommand {
         let engine = Engine(
             transport: transport, group: group, settings: settings.engine,
             fields: Self.fields)
-        let vault = settings.store.vault(trustRoots: settings.engine.caFile)
+        let vault = settings.store.vault(trustRoots: settings.engine.caFile, proxy: settings.proxy)
         engine.credentials.use(vault)
         // what killed services have left; nobody waits for it
         Task.detached { engine.sweep() }
@@ -54,6 +54,7 @@ struct ServeCommand: AsyncParsableCommand {
             let counts = await transport.counts()
             return PoolCounts(connections: counts.busy + counts.idle, idle: counts.idle, waiting: counts.waiting)
         }
+        vault.ask(service.passphraseSource)
         if let path = settings.routers {
             do throws(RouterFileFault) {
                 try RouterFiles.load(path, into: service)
@@ -68,6 +69,12 @@ struct ServeCommand: AsyncParsableCommand {
             ClientScope(service, control, connection: peer.info.connection, user: peer.info.uid)
         }
         let status = try await serve(server, listening)
+        let unsaved = await engine.credentials.save()
+        if !unsaved.isEmpty {
+            StandardError.write(
+                "outrider: the tokens of \(unsaved.joined(separator: ", ")) are not on disk yet; any use of them tries again, "
+                    + "until the machine stops\n")
+        }
         service.detached.close()
         engine.close()
         vault.close()

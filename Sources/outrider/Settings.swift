@@ -161,13 +161,7 @@ extension Settings {
 
     /// Nil for none.
     private func proxies() throws(HTTPFailure) -> ProxyRules? {
-        switch proxy {
-        case nil, "none": return nil
-        case "environment": return try Self.environment.rules()
-        case let text?:
-            let server = try ProxyServer(parsing: text)
-            return ProxyRules(http: server, https: server)
-        }
+        try ProxyRules.named(proxy) { environmentVariable($0) }
     }
 
     private static var environment: ProxyEnvironment { ProxyEnvironment { environmentVariable($0) } }

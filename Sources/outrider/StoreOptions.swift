@@ -32,9 +32,10 @@ struct StoreOptions: ParsableArguments {
     }
 
     /// Its secrets are in the open in processes of their own only.
-    func vault(trustRoots: String? = nil) -> KeeperVault {
+    func vault(trustRoots: String? = nil, proxy: String? = nil) -> KeeperVault {
         KeeperVault(
-            directory: credentials, key: credentialKey.flatMap { KeySource(word: $0) }, trustRoots: trustRoots)
+            directory: credentials, key: credentialKey.flatMap { KeySource(word: $0) }, trustRoots: trustRoots,
+            proxy: proxy)
     }
 
     /// Keepers stand elsewhere.

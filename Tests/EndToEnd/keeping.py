@@ -196,10 +196,12 @@ class Service:
     def ask(self, method, **params):
         """Calls, and does not wait for the answer; its number."""
         self.number += 1
-        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
+        self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
+        return self.number
+
+    def send(self, message):
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
-        return self.number
 
     def heard(self):
         """What it says next; None if it ends."""

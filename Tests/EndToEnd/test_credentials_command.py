@@ -2,8 +2,10 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """outrider credentials: what is kept, what seals it, and how that is chosen. Needs no service."""
 
+import json
 import os
 import subprocess
+import time
 
 import contract
 import pytest
@@ -56,10 +58,72 @@ def test_a_key_file_is_made_and_what_it_is_worth_is_said_before(credentials, sto
         server.revoke_all()
         store.obtain(2)
         assert "needsLogin:invalid_grant" in credentials("list").stdout
-    # another one would not open what is there
-    refused = credentials("key", "command", "echo", "ab" * 32)
+    # what is there cannot be kept without one
+    refused = credentials("key", "none")
     assert refused.returncode == 1 and "key_in_use" in refused.stderr
     assert credentials("key").stdout.startswith("sealed with the key in")
+
+
+def test_what_is_sealed_is_sealed_anew_with_another_key(credentials, store, tmp_path):
+    assert credentials("key", "file", str(tmp_path / "made")).returncode == 0
+    store.key = ["file", str(tmp_path / "made")]
+    with Authorizing() as server:
+        store.put(server, server.issue())
+        # one that gives no key changes nothing
+        assert credentials("key", "command", "false").returncode == 1
+        chosen = credentials("key", "command", "echo", "ab" * 32)
+        assert chosen.returncode == 0, chosen.stderr
+        (tmp_path / "made").unlink()
+        assert credentials("list").stdout == "work\tready\t1\t-\n"
+        store.key = ["command", "echo", "ab" * 32]
+        assert store.obtain(1).generation == 2
+        # without the old one there is no way to another
+        store.environment["OUTRIDER_CREDENTIAL_KEY"] = "command:false"
+        lost = credentials("key", "file", str(tmp_path / "third"))
+        assert lost.returncode == 1 and "store_locked" in lost.stderr
+        del store.environment["OUTRIDER_CREDENTIAL_KEY"]
+        assert credentials("key").stdout.startswith("sealed with the key that echo")
+
+
+def test_a_service_that_runs_goes_on_with_the_new_key(credentials, store, tmp_path):
+    assert credentials("key", "file", str(tmp_path / "made")).returncode == 0
+    store.key = ["file", str(tmp_path / "made")]
+    with Authorizing() as server:
+        store.put(server, server.issue())
+        environment = {**store.environment, "OUTRIDER_CREDENTIALS": store.directory}
+        command = [contract.binary(), "serve", "--stdio"]
+        with subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as service:
+            def refresh():
+                print('{"jsonrpc":"2.0","id":1,"method":"oauth.refresh","params":{"credential":"work"}}',
+                      file=service.stdin, flush=True)
+                return json.loads(service.stdout.readline())["result"]["generation"]
+
+            assert refresh() == 2
+            assert credentials("key", "command", "echo", "ab" * 32).returncode == 0
+            assert refresh() == 3
+            service.stdin.close()
+
+
+def test_a_passphrase_is_changed(credentials, store):
+    chosen = credentials("key", "passphrase", said="correct horse\n")
+    if "keyring did not take" in chosen.stderr:
+        pytest.skip("the kernel has no keyrings here")
+    try:
+        store.key = ["passphrase"]
+        with Authorizing() as server:
+            store.put(server, server.issue())
+            changed = credentials("key", "passphrase", said="battery staple\n")
+            assert changed.returncode == 0, changed.stderr
+            assert store.obtain(1).generation == 2
+            credentials("lock")
+            assert credentials("unlock", said="correct horse\n").returncode == 1
+            # locked, nobody knows the old key
+            assert "store_locked" in credentials("key", "passphrase", said="another\n").stderr
+            assert credentials("unlock", said="battery staple\n").returncode == 0
+            assert store.obtain(2).generation == 3
+    finally:
+        credentials("lock")
 
 
 def test_a_choice_that_gives_no_key_is_none(credentials):
@@ -117,3 +181,103 @@ def test_the_desktops_keyring_keeps_the_key(credentials, store, tmp_path):
     before = kept.read_text()
     assert credentials("key", "secret-service").returncode == 0
     assert kept.read_text() == before
+
+
+@pytest.fixture
+def sealed(credentials, store, tmp_path):
+    assert credentials("key", "file", str(tmp_path / "made")).returncode == 0
+    store.key = ["file", str(tmp_path / "made")]
+    return store
+
+
+WAYS = {
+    "as oauth.create takes it": lambda server, tokens: {
+        "name": "work", "grant": "refresh", "issuer": server.issuer, "tokenUrl": server.url("/token"),
+        "clientId": server.client, "clientSecret": server.secret, "clientAuth": "body",
+        "token": {"accessToken": tokens["access_token"], "refreshToken": tokens["refresh_token"], "expiresIn": 60}},
+    "as RFCs write it": lambda server, tokens: {
+        "name": "work", "issuer": server.issuer, "token_endpoint": server.url("/token"), "client_id": server.client,
+        "client_secret": server.secret, "token_endpoint_auth_method": "client_secret_post", **tokens,
+        "id_token": "a.b.c", "scope": "read"},
+    "in camel case": lambda server, tokens: {
+        "name": "work", "issuer": server.issuer, "tokenEndpoint": server.url("/token"), "clientId": server.client,
+        "clientSecret": server.secret, "refreshToken": tokens["refresh_token"]},
+    "with the rest from its issuer": lambda server, tokens: {
+        "name": "work", "issuer": server.issuer, "client_id": server.client, "client_secret": server.secret,
+        "refresh_token": tokens["refresh_token"]},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_credential_is_imported_without_the_service(credentials, sealed, way):
+    with Authorizing(secret="client secret/+%") as server:
+        tokens = server.issue()
+        done = credentials("import", said=json.dumps(WAYS[way](server, tokens)))
+        assert done.returncode == 0 and done.stdout.startswith("work\tready\t1\t"), done.stderr
+        assert tokens["refresh_token"] not in done.stdout + done.stderr
+        found = sealed.obtain(1)
+        assert found.generation == 2 and server.is_good(found.access)
+        assert server.outcomes() == ["ok"]
+
+
+def test_no_service_sees_what_is_imported(credentials, sealed, tmp_path):
+    """Not even the one that is asked what the issuer publishes."""
+    path = tmp_path / "s"
+    log = tmp_path / "log"
+    command = [contract.binary(), "serve", "--socket", str(path), "--log-level", "trace", "--log-file", str(log)]
+    with Authorizing(secret="client-secret-0123456789") as server, subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, env=sealed.environment) as service:
+        try:
+            deadline = time.monotonic() + 20
+            while not path.exists() and time.monotonic() < deadline:
+                time.sleep(0.02)
+            tokens = server.issue()
+            given = WAYS["with the rest from its issuer"](server, tokens)
+            done = credentials("import", "--socket", str(path), said=json.dumps(given))
+        finally:
+            service.terminate()
+        service.wait(20)
+        assert done.returncode == 0, done.stderr
+        assert any(one.startswith("/.well-known/") for one in server.arrived)
+        for secret in (server.secret, tokens["refresh_token"]):
+            assert secret not in log.read_text()
+
+
+def test_an_import_keeps_what_it_does_not_say_and_no_other_client_takes_the_name(credentials, sealed):
+    with Authorizing(secret="s") as server:
+        given = WAYS["in camel case"](server, server.issue())
+        assert credentials("import", said=json.dumps(given)).returncode == 0
+        assert credentials("import", said=json.dumps({**given, "refreshToken": server.issue()["refresh_token"]}
+                                                     )).stdout.startswith("work\tready\t2")
+        other = credentials("import", said=json.dumps({**given, "clientId": "other"}))
+        assert other.returncode == 1 and "identity_mismatch" in other.stderr and other.stdout == ""
+
+
+@pytest.mark.parametrize(("said", "words"), [
+    ("", ["no JSON"]), ("[]", ["object"]), ('{"name": "work"', ["no JSON"]),
+    ('{"clientId": "a", "issuer": "https://a", "refresh_token": "r"}', ["name"]),
+    ('{"name": "work", "clientId": "a", "refresh_token": "r"}', ["/tokenUrl"]),
+    ('{"name": "work", "clientId": "a", "tokenUrl": "http://a.test/", "refresh_token": "r"}', ["/tokenUrl", "https"]),
+    ('{"name": "work", "clientId": "a", "tokenUrl": "https://a", "password": "hunter2"}', ["/password"]),
+    ('{"name": "work", "clientId": "a", "client_id": "b", "tokenUrl": "https://a"}', ["/client_id"]),
+    ('{"name": "work", "client_id": "a", "tokenUrl": "https://a", "access_token": "r", "persist": "memory"}',
+     ["/persist"]),
+    ('{"name": "work", "client_id": "a", "tokenUrl": "https://a", "token_endpoint_auth_method": "tls_client_auth"}',
+     ["/token_endpoint_auth_method"]),
+    ('{"name": "work", "client_id": "a", "tokenUrl": "https://a"}', ["grant"]),
+    ('{"name": "work", "grant": "callback", "callback": "x"}', ["/grant"]),
+])  # fmt: skip
+def test_what_cannot_be_imported_is_named_and_not_shown(credentials, sealed, said, words):
+    done = credentials("import", said=said)
+    assert done.returncode == 2 and done.stdout == "", done.stderr
+    for word in words:
+        assert word in done.stderr
+    assert "hunter2" not in done.stderr
+    assert sealed.list() == []
+
+
+def test_without_a_key_nothing_is_imported(credentials):
+    with Authorizing() as server:
+        given = {**WAYS["in camel case"](server, server.issue()), "clientSecret": None}
+        done = credentials("import", said=json.dumps(given))
+    assert done.returncode == 1 and "outrider credentials key" in done.stderr

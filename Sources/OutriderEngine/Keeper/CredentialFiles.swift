@@ -20,12 +20,15 @@ final class CredentialFiles {
     private let directory: String
     private let escrowPath: String
     private let seal: Seal
-    private var lockFile: CInt = -1
+    private var held: FileLock?
     private var journal: CInt = -1
     private var journaled = 0
     /// Of the record that was seen last.
     private var identity = [UInt8](repeating: 0, count: 32)
     private var generation: UInt64 = 0
+
+    /// How long the name of a credential's directory is.
+    static let placeBytes = 64
 
     /// The name of a credential's directory.
     static func place(of name: String) -> String { hex(Seal.hash(Array(name.utf8))) }
@@ -51,7 +54,6 @@ final class CredentialFiles {
     }
 
     deinit {
-        if lockFile >= 0 { close(lockFile) }
         if journal >= 0 { close(journal) }
     }
 
@@ -62,23 +64,11 @@ final class CredentialFiles {
     /// Waits for it, at most 45 seconds; with it, the directory is there.
     func lock() throws(OAuthFailure) {
         try StoreFile.makeDirectory(directory)
-        let path = "\(directory)/lock"
-        // a store on a read-only disk can be locked, and read
-        lockFile = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-        if lockFile < 0, errno == EROFS || errno == EACCES { lockFile = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
-        if lockFile < 0 { throw StoreFile.failure("open", path) }
-        let end = Clocks.now.boot + Self.lockSeconds
-        var wait: useconds_t = 1000
-        while flock(lockFile, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw StoreFile.failure("lock", path) }
-            guard Clocks.now.boot < end else {
-                throw OAuthFailure(
-                    .temporary, "refresh_busy", "another process has held the lock of '\(name)' for 45 seconds",
-                    retryAfter: 1)
-            }
-            usleep(wait)
-            wait = min(wait * 2, 50_000)
-        }
+        held = try FileLock(
+            "\(directory)/lock", within: Self.lockSeconds,
+            busy: OAuthFailure(
+                .temporary, "refresh_busy", "another process has held the lock of '\(name)' for 45 seconds",
+                retryAfter: 1))
     }
 
     /// Whether anything was ever written for it.
@@ -224,6 +214,29 @@ final class CredentialFiles {
     /// The record before this one holds tokens that were revoked.
     func forgetPrevious() throws(OAuthFailure) {
         if unlink(path(.previous)) != 0 && errno != ENOENT { throw StoreFile.failure("remove", path(.previous)) }
+    }
+
+    /// Writes all of it once more into another directory, sealed with another key; what was journaled and is not needed any
+    /// more goes. To be called with the lock, when what could be mended was.
+    func reseal(with key: SymmetricKey, into other: String) throws(OAuthFailure) {
+        let files = try look()
+        if let waiting = files.escrow.value, waiting.generation > (files.record.value?.generation ?? 0) {
+            throw OAuthFailure(
+                .store, "store_unwritable",
+                "the tokens of '\(waiting.spec.name)' are not on disk yet: make room there, use it, and try again")
+        }
+        try forgetEscrow()
+        let fresh = Seal(key: key, place: place)
+        for (name, kind) in [(RotationFiles.Name.record, Seal.Kind.record), (.previous, .record), (.intent, .intent)] {
+            guard let bytes = try StoreFile.read(path(name)) else { continue }
+            guard let opened = seal.open(bytes, kind),
+                let sealed = fresh.close(
+                    opened.bytes, kind, generation: opened.generation, identity: opened.identity)
+            else { throw OAuthFailure(.store, "record_damaged", "\(path(name)) cannot be sealed anew") }
+            try StoreFile.write(sealed, to: "\(other)/\(name.rawValue)")
+        }
+        try StoreFile.sync(other)
+        if unlink(path(.response)) != 0 && errno != ENOENT { throw StoreFile.failure("remove", path(.response)) }
     }
 
     // MARK: what comes

@@ -10,22 +10,36 @@ package import OutriderTransport
 /// the open, in a process that does nothing else and ends at once.
 package struct Keeper {
     private let place: CredentialPlace
-    private let root: StoreRoot
+    let root: StoreRoot
     private let post: TokenPost
     private let proofs = ProofSource()
 
     package init(_ order: KeeperOrder, transport: any Transport) {
         place = order.place
         root = StoreRoot(order.place.directory)
-        post = TokenPost(transport: transport, trust: order.trustRoots.map { .roots(file: $0) } ?? .system)
+        post = TokenPost(
+            transport: transport, trust: order.trustRoots.map { .roots(file: $0) } ?? .system,
+            // our environment is that of the service
+            proxies: Result { () throws(HTTPFailure) in
+                try ProxyRules.named(order.proxy) { name in getenv(name).map { String(cString: $0) } }
+            })
     }
 
     package static func run(_ order: KeeperOrder, transport: any Transport) async -> KeeperAnswer {
         do throws(OAuthFailure) {
-            return try await Keeper(order, transport: transport).carryOut(order.work)
+            return try await Keeper(order, transport: transport).admitted(order.work)
         } catch {
             return .failure(error)
         }
+    }
+
+    /// Nobody gives the store another key meanwhile.
+    private func admitted(_ work: KeeperOrder.Work) async throws(OAuthFailure) -> KeeperAnswer {
+        if case .rekey = work { return try await carryOut(work) }
+        if case .store = work { try root.prepare() }
+        let share = try root.share()
+        defer { withExtendedLifetime(share) {} }
+        return try await carryOut(work)
     }
 
     private func carryOut(_ work: KeeperOrder.Work) async throws(OAuthFailure) -> KeeperAnswer {
@@ -39,6 +53,12 @@ package struct Keeper {
         case .introspect(let name): return .bytes(try await introspect(name))
         case .erase(let name, let spec, let revoke):
             try await erase(name, spec: spec, revoke: revoke)
+            return .snapshots([])
+        case .unlock(let passphrase):
+            try KeyChoice(root).unlock(with: passphrase)
+            return .snapshots([])
+        case .rekey(let source, let passphrase):
+            try await rekey(to: source, passphrase: passphrase)
             return .snapshots([])
         }
     }
@@ -69,7 +89,7 @@ package struct Keeper {
     private func store(
         _ spec: CredentialSpec, _ secrets: CredentialSecrets, _ access: AccessToken?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
-        let (files, known) = try await open(spec.name, makes: true)
+        let (files, known) = try await open(spec.name)
         guard known == nil || known?.spec.identity == spec.identity else {
             throw OAuthFailure(
                 .config, "identity_mismatch",
@@ -130,7 +150,7 @@ package struct Keeper {
 
     private func erase(_ name: String, spec forgets: Bool, revoke: Bool) async throws(OAuthFailure) {
         guard try files(name).exists else { return }
-        let (files, record) = try await open(name, makes: false)
+        let (files, record) = try await open(name)
         guard var record else { return }
         var failure: OAuthFailure?
         if revoke {
@@ -187,9 +207,8 @@ package struct Keeper {
 
     /// With its lock; what can be mended is.
     private func open(
-        _ name: String, makes: Bool
+        _ name: String
     ) async throws(OAuthFailure) -> (files: CredentialFiles, record: CredentialRecord?) {
-        if makes { try root.prepare() }
         let files = try lockedFiles(name)
         let runner = RotationRunner(files: files, post: post, proofs: proofs)
         switch try await runner.run(.mend) {
@@ -197,6 +216,15 @@ package struct Keeper {
         case .tokens(let record, _): return (files, record)
         case .failed(let failure): throw failure
         }
+    }
+
+    /// Of a directory: locked, and with nothing that could be mended.
+    func mended(_ place: String, _ key: SymmetricKey) async throws(OAuthFailure) -> CredentialFiles {
+        let files = CredentialFiles(place: place, in: root.directory, key: key, escrow: escrow)
+        try files.lock()
+        let end = try await RotationRunner(files: files, post: post, proofs: proofs).run(.mend)
+        if case .failed(let failure) = end { throw failure }
+        return files
     }
 
     private func lockedFiles(_ name: String) throws(OAuthFailure) -> CredentialFiles {
@@ -222,9 +250,16 @@ package struct Keeper {
         return CredentialFiles(name, in: place.directory, key: key, escrow: escrow)
     }
 
-    private func key() throws(OAuthFailure) -> SymmetricKey {
+    func key() throws(OAuthFailure) -> SymmetricKey {
         let key = try KeyRing.key(from: place.key, for: place.directory)
-        try root.check(key)
+        do throws(OAuthFailure) {
+            try root.check(key)
+        } catch {
+            guard place.key == .passphrase, error.reason == OAuthFailure.wrongKeyReason else { throw error }
+            // somebody gave the store another passphrase, and the machine knows the old one
+            KeyChoice(root).lock()
+            throw KeyRing.locked("it has another passphrase now: run outrider credentials unlock")
+        }
         return key
     }
 

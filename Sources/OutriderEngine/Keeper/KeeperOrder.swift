@@ -13,14 +13,21 @@ package struct KeeperOrder: Sendable, Equatable {
         case authorizeDevice(String, scope: [String]?)
         case erase(String, spec: Bool, revoke: Bool)
         case introspect(String)
+        /// With the passphrase of the store, until the machine stops.
+        case unlock(Secret)
+        /// All of the store, with the key of another source; the passphrase is the new one.
+        case rekey(KeySource, passphrase: Secret?)
     }
 
     package var work: Work
     package var place: CredentialPlace
     /// Trust roots in PEM, in place of the system's.
     package var trustRoots: String?
+    /// Which proxy leads to servers, as the setting of the service says it; nil for none.
+    package var proxy: String?
 
-    package init(_ work: Work, in place: CredentialPlace, trustRoots: String? = nil) {
+    package init(_ work: Work, in place: CredentialPlace, trustRoots: String? = nil, proxy: String? = nil) {
+        self.proxy = proxy
         self.work = work
         self.place = place
         self.trustRoots = trustRoots
@@ -52,6 +59,7 @@ extension KeeperOrder: Packed {
         writer.put(1, place.directory)
         writer.put(2, place.key)
         writer.put(3, trustRoots)
+        writer.put(17, proxy)
         switch work {
         case .store(let spec, let secrets, let access):
             writer.put(4, "store")
@@ -73,6 +81,13 @@ extension KeeperOrder: Packed {
             writer.put(13, spec)
             writer.put(14, revoke)
         case .introspect(let name): put(&writer, "introspect", name)
+        case .unlock(let passphrase):
+            writer.put(4, "unlock")
+            writer.put(15, passphrase)
+        case .rekey(let source, let passphrase):
+            writer.put(4, "rekey")
+            writer.put(15, passphrase)
+            writer.put(16, source)
         }
     }
 
@@ -85,6 +100,7 @@ extension KeeperOrder: Packed {
         place = CredentialPlace(
             directory: try scanner.text(1).orFault(), key: try scanner.value(2).orFault())
         trustRoots = try scanner.text(3)
+        proxy = try scanner.text(17)
         let name = try scanner.text(5)
         switch try scanner.text(4) {
         case "store":
@@ -102,6 +118,8 @@ extension KeeperOrder: Packed {
             work = .erase(
                 try name.orFault(), spec: try scanner.flag(13).orFault(), revoke: try scanner.flag(14).orFault())
         case "introspect": work = .introspect(try name.orFault())
+        case "rekey": work = .rekey(try scanner.value(16).orFault(), passphrase: try scanner.secret(15))
+        case "unlock": work = .unlock(try scanner.secret(15).orFault())
         default: throw PackedFault()
         }
     }

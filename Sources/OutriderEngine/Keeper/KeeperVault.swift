@@ -10,25 +10,31 @@ package final class KeeperVault: CredentialVault {
     /// In place of what was chosen for the store.
     package let key: KeySource?
     private let trustRoots: String?
+    private let proxy: String?
     private let memory = MemoryStore()
     /// The names that are kept in memory; at most one of each.
     private let remembered = Mutex<Set<String>>([])
+    private let prompt = Mutex<PassphrasePrompt?>(nil)
 
     /// - Parameters:
     ///   - directory: of the credentials on disk; nil for where this user has them.
     ///   - key: what seals them; nil for what was chosen there.
     ///   - trustRoots: in PEM, in place of the system's.
-    package init(directory: String? = nil, key: KeySource? = nil, trustRoots: String? = nil) {
+    ///   - proxy: as the setting says it: a URL, `environment`, or `none`.
+    package init(
+        directory: String? = nil, key: KeySource? = nil, trustRoots: String? = nil, proxy: String? = nil
+    ) {
         disk = (directory ?? StoreRoot.usual).map { StoreRoot($0) }
         self.key = key
         self.trustRoots = trustRoots
+        self.proxy = proxy
     }
 
     package func store(
         _ spec: CredentialSpec, _ secrets: CredentialSecrets, access: AccessToken?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
         let place = spec.persistence == .memory ? try memory.place() : try diskPlace()
-        let answer = await KeeperProcess.run(order(.store(spec, secrets, access), in: place))
+        let answer = await carryOut(order(.store(spec, secrets, access), in: place))
         await background { DeadMemory.scrub([secrets.clientSecret, secrets.refreshToken, secrets.assertion]) }
         let snapshot = try Self.one(answer).orFail(.unknownCredential(spec.name))
         remembered.withLock { names in
@@ -39,7 +45,7 @@ package final class KeeperVault: CredentialVault {
 
     package func read(_ name: String) async throws(OAuthFailure) -> CredentialSnapshot? {
         guard let place = try place(of: name) else { return nil }
-        return try Self.one(await KeeperProcess.run(order(.read(name), in: place)))
+        return try Self.one(await carryOut(order(.read(name), in: place)))
     }
 
     package func list() async throws(OAuthFailure) -> [CredentialSnapshot] {
@@ -68,27 +74,54 @@ package final class KeeperVault: CredentialVault {
 
     package func erase(_ name: String, spec: Bool, revoke: Bool) async throws(OAuthFailure) {
         guard let place = try place(of: name) else { return }
-        let answer = await KeeperProcess.run(order(.erase(name, spec: spec, revoke: revoke), in: place))
+        let answer = await carryOut(order(.erase(name, spec: spec, revoke: revoke), in: place))
         if spec { remembered.withLock { _ = $0.remove(name) } }
+        if case .failure(let failure) = answer { throw failure }
+    }
+
+    /// Seals all that is on disk with another key. The old one must be at hand.
+    package func rekey(to source: KeySource, passphrase: Secret?) async throws(OAuthFailure) {
+        let answer = await carryOut(order(.rekey(source, passphrase: passphrase), in: try diskPlace()))
         if case .failure(let failure) = answer { throw failure }
     }
 
     /// Forgets what is kept in memory. Blocks; nothing may be under way.
     package func close() { memory.remove() }
 
+    /// Who is asked for the passphrase when the store is locked; set once, by the roof.
+    package func ask(_ source: any PassphraseSource) { prompt.withLock { $0 = PassphrasePrompt(source) } }
+
+    // MARK: orders
+
+    private func carryOut(_ order: KeeperOrder) async -> KeeperAnswer {
+        var answer = await KeeperProcess.run(order)
+        // somebody has given the store another key since its place was read
+        if case .failure(let failure) = answer, failure.reason == OAuthFailure.wrongKeyReason, key == nil,
+            order.place.directory == disk?.directory, let now = try? diskKey(), now != order.place.key
+        {
+            var again = order
+            again.place.key = now
+            answer = await KeeperProcess.run(again)
+        }
+        guard case .failure(let failure) = answer, failure.reason == OAuthFailure.lockedReason,
+            order.place.key == .passphrase, let prompt = prompt.withLock({ $0 }), await prompt.unlocks(order.place)
+        else { return answer }
+        return await KeeperProcess.run(order)
+    }
+
     // MARK: places
 
     private func order(_ work: KeeperOrder.Work, in place: CredentialPlace) -> KeeperOrder {
-        KeeperOrder(work, in: place, trustRoots: trustRoots)
+        KeeperOrder(work, in: place, trustRoots: trustRoots, proxy: proxy)
     }
 
     private func run(_ work: KeeperOrder.Work, for name: String) async throws(OAuthFailure) -> KeeperAnswer {
         guard let place = try place(of: name) else { throw .unknownCredential(name) }
-        return await KeeperProcess.run(order(work, in: place))
+        return await carryOut(order(work, in: place))
     }
 
     private func list(_ place: CredentialPlace) async throws(OAuthFailure) -> [CredentialSnapshot] {
-        switch await KeeperProcess.run(order(.list, in: place)) {
+        switch await carryOut(order(.list, in: place)) {
         case .snapshots(let snapshots): return snapshots
         case .failure(let failure): throw failure
         case .bytes: return []

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Crypto
 import Glibc
 package import OutriderHTTP
 
@@ -10,19 +11,15 @@ package struct KeyChoice {
 
     package init(_ root: StoreRoot) { self.root = root }
 
-    /// Chooses a source, makes a key there if it has none, and proves that it gives one.
+    /// Chooses a source for a store that holds nothing, makes a key there if it has none, and proves that it gives one.
     ///
-    /// Throws if credentials are sealed already with another one.
+    /// Throws if credentials are sealed already with another one: for these there is `KeeperVault.rekey`.
     package func choose(_ source: KeySource, passphrase: Secret? = nil) throws(OAuthFailure) {
+        let lock = try root.own()
+        defer { withExtendedLifetime(lock) {} }
         let chosen = try root.chosenKey()
         let holds = try root.holdsCredentials()
-        guard chosen == source || !holds else {
-            throw OAuthFailure(
-                .config, "key_in_use",
-                "credentials in \(root.directory) are sealed with the key that was chosen before; forget them first, or "
-                    + "name another directory with --credentials")
-        }
-        try root.prepare()
+        guard chosen == source || !holds else { throw Self.inUse(root) }
         switch source {
         case .file(let path): try Self.makeFile(path)
         case .secretService: try makeInSecretService()
@@ -32,6 +29,27 @@ package struct KeyChoice {
         if source != chosen { try root.forgetKeyCheck() }
         if source != .none { try root.check(KeyRing.key(from: source, for: root.directory)) }
         try root.choose(source)
+    }
+
+    static func inUse(_ root: StoreRoot) -> OAuthFailure {
+        OAuthFailure(
+            .config, "key_in_use",
+            "credentials in \(root.directory) are sealed, and cannot be kept without a key; forget them first, or name "
+                + "another directory with --credentials")
+    }
+
+    /// A key of that source, made if there is none; of a passphrase with the salt that belongs to it. Changes nothing of the
+    /// store.
+    func make(_ source: KeySource, passphrase: Secret?) throws(OAuthFailure) -> (key: SymmetricKey, salt: [UInt8]?) {
+        switch source {
+        case .file(let path): try Self.makeFile(path)
+        case .secretService: try makeInSecretService()
+        case .passphrase:
+            let salt = Self.freshSalt()
+            return (SymmetricKey(data: try Self.derive(passphrase ?? Secret(""), salt)), salt)
+        case .none, .command, .raw: break
+        }
+        return (try KeyRing.key(from: source, for: root.directory), nil)
     }
 
     /// Keeps the key in the kernel until the machine stops.
@@ -44,7 +62,7 @@ package struct KeyChoice {
             try root.check(KeyRing.key(from: .passphrase, for: root.directory))
         } catch {
             lock()
-            throw error.reason == "wrong_key"
+            throw error.reason == OAuthFailure.wrongKeyReason
                 ? OAuthFailure(.store, "wrong_passphrase", "that is not the passphrase of \(root.directory)") : error
         }
     }
@@ -52,13 +70,10 @@ package struct KeyChoice {
     package func lock() { KernelKeys.forget(KernelKeys.name(root.directory)) }
 
     private func unlock(with passphrase: Secret, makes: Bool) throws(OAuthFailure) {
-        guard !passphrase.exposed.isEmpty else {
-            throw OAuthFailure(.config, "no_passphrase", "the passphrase is empty")
-        }
         let path = "\(root.directory)/salt"
         var salt = try StoreFile.read(path)
         if salt == nil, makes {
-            let fresh = (0..<PassphraseKey.saltBytes).map { _ in UInt8.random(in: 0...255) }
+            let fresh = Self.freshSalt()
             try StoreFile.replace(path, with: fresh)
             salt = fresh
         }
@@ -66,14 +81,30 @@ package struct KeyChoice {
             throw OAuthFailure(
                 .store, "store_damaged", "\(path) is missing or damaged: without it no passphrase opens anything")
         }
-        guard let key = PassphraseKey.derive(from: passphrase, salt: salt) else {
-            throw OAuthFailure(.store, "store_failed", "there is not enough memory to derive a key: 64 MB are wanted")
-        }
+        try keep(try Self.derive(passphrase, salt))
+    }
+
+    /// The kernel has it until the machine stops.
+    func keep(_ key: [UInt8]) throws(OAuthFailure) {
         guard KernelKeys.put(KernelKeys.name(root.directory), key) else {
             throw OAuthFailure(
                 .store, "store_failed",
                 "the kernel's keyring did not take the key: \(String(cString: strerror(errno)))")
         }
+    }
+
+    private static func freshSalt() -> [UInt8] {
+        (0..<PassphraseKey.saltBytes).map { _ in UInt8.random(in: 0...255) }
+    }
+
+    private static func derive(_ passphrase: Secret, _ salt: [UInt8]) throws(OAuthFailure) -> [UInt8] {
+        guard !passphrase.exposed.isEmpty else {
+            throw OAuthFailure(.config, "no_passphrase", "the passphrase is empty")
+        }
+        guard let key = PassphraseKey.derive(from: passphrase, salt: salt) else {
+            throw OAuthFailure(.store, "store_failed", "there is not enough memory to derive a key: 64 MB are wanted")
+        }
+        return key
     }
 
     private static func makeFile(_ path: String) throws(OAuthFailure) {

@@ -20,7 +20,9 @@ enum KeyRing {
             let words = ["secret-tool", "lookup"] + attributes(directory)
             return try key(output(of: words, seconds: 3), "the Secret Service")
         case .passphrase:
-            guard let bytes = KernelKeys.read(KernelKeys.name(directory)) else { throw locked("unlock it first") }
+            guard let bytes = KernelKeys.read(KernelKeys.name(directory)) else {
+                throw locked("run outrider credentials unlock")
+            }
             return SymmetricKey(data: bytes)
         }
     }
@@ -70,7 +72,8 @@ enum KeyRing {
 
     static func locked(_ why: String) -> OAuthFailure {
         OAuthFailure(
-            .store, "store_locked", "the key of the credentials cannot be had: \(why); see outrider credentials key")
+            .store, OAuthFailure.lockedReason,
+            "the key of the credentials cannot be had: \(why); see outrider credentials key")
     }
 }
 
@@ -97,6 +100,11 @@ enum KernelKeys {
 }
 
 extension OAuthFailure {
+    /// Of a store whose key cannot be had.
+    static let lockedReason = "store_locked"
+    /// Of a store that is sealed with another key than the one at hand.
+    static let wrongKeyReason = "wrong_key"
+
     static let noKeyProvider = OAuthFailure(
         .store, "no_key_provider",
         "no key provider is chosen, so credentials are kept in memory only; choose one with outrider credentials key: "

@@ -65,11 +65,15 @@ enum StoreFile {
 
     static func move(_ path: String, to other: String) throws(OAuthFailure) {
         if rename(path, other) != 0 { throw failure("write", other) }
-        let slash = other.lastIndex(of: "/") ?? other.startIndex
-        let directory = open(String(other[..<slash]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if directory < 0 { throw failure("sync", other) }
+        try sync(String(other[..<(other.lastIndex(of: "/") ?? other.startIndex)]))
+    }
+
+    /// What names a directory has is on the medium.
+    static func sync(_ path: String) throws(OAuthFailure) {
+        let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if directory < 0 { throw failure("sync", path) }
         defer { close(directory) }
-        if fsync(directory) != 0 { throw failure("sync", other) }
+        if fsync(directory) != 0 { throw failure("sync", path) }
     }
 
     /// Makes a directory for its owner only, and those above it; refuses one that others may enter.

@@ -37,8 +37,11 @@ package struct StoreRoot {
     /// Writes it down, for every process of the user.
     package func choose(_ source: KeySource) throws(OAuthFailure) {
         try prepare()
-        try StoreFile.replace(choicePath, with: Array((source.lines.joined(separator: "\n") + "\n").utf8))
+        try StoreFile.replace(choicePath, with: Self.written(source))
     }
+
+    /// As it stands in a file.
+    static func written(_ source: KeySource) -> [UInt8] { Array((source.lines.joined(separator: "\n") + "\n").utf8) }
 
     /// The next key is the first again. Only where nothing is sealed.
     func forgetKeyCheck() throws(OAuthFailure) {
@@ -70,6 +73,11 @@ package struct StoreRoot {
 
     /// The names of the directories in which something is known.
     func places() throws(OAuthFailure) -> [String] {
+        try allPlaces().filter { access("\(directory)/\($0)/record", F_OK) == 0 }
+    }
+
+    /// Those of all credentials that there ever were.
+    func allPlaces() throws(OAuthFailure) -> [String] {
         guard let stream = opendir(directory) else {
             if errno == ENOENT { return [] }
             throw StoreFile.failure("read", directory)
@@ -80,7 +88,7 @@ package struct StoreRoot {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { raw in
                 String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if name.utf8.count == 64, access("\(directory)/\(name)/record", F_OK) == 0 { names.append(name) }
+            if name.utf8.count == CredentialFiles.placeBytes { names.append(name) }
         }
         return names.sorted()
     }
@@ -92,12 +100,11 @@ package struct StoreRoot {
         if let bytes = try StoreFile.read(path) {
             if seal.open(bytes, .record) != nil { return }
             throw OAuthFailure(
-                .store, "wrong_key",
+                .store, OAuthFailure.wrongKeyReason,
                 "the credentials in \(directory) are sealed with another key than the one that is chosen now")
         }
         try prepare()
-        let identity = [UInt8](repeating: 0, count: 32)
-        guard let bytes = seal.close([], .record, generation: 0, identity: identity) else { return }
+        let bytes = try Self.keyCheck(key)
         let temporary = "\(path)-\(getpid()).tmp"
         try StoreFile.write(bytes, to: temporary)
         defer { unlink(temporary) }
@@ -105,5 +112,15 @@ package struct StoreRoot {
         if link(temporary, path) == 0 { return }
         guard errno == EEXIST else { throw StoreFile.failure("write", path) }
         try check(key)
+    }
+
+    /// What only that key opens.
+    static func keyCheck(_ key: SymmetricKey) throws(OAuthFailure) -> [UInt8] {
+        let identity = [UInt8](repeating: 0, count: 32)
+        let seal = Seal(key: key, place: "key-check")
+        guard let bytes = seal.close([], .record, generation: 0, identity: identity) else {
+            throw OAuthFailure(.store, "seal_failed", "the key does not seal; nothing was written")
+        }
+        return bytes
     }
 }

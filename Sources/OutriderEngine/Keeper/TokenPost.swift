@@ -20,6 +20,8 @@ struct TokenPost {
 
     let transport: any Transport
     let trust: Trust
+    /// Which lead to which server; nothing is sent where that cannot be understood.
+    let proxies: Result<ProxyRules?, HTTPFailure>
 
     /// - Parameters:
     ///   - commit: called when there is a connection, before the first byte of the request; throws to send nothing.
@@ -33,7 +35,15 @@ struct TokenPost {
         let watch = Watch(commit: commit)
         var answer: RotationAnswer?
         do throws(HTTPFailure) {
-            let response = try await head(attempt(form, url), watch)
+            let attempt = try attempt(form, url)
+            let response = try await head(attempt, watch)
+            // a proxy that carries requests on has kept this one
+            if response.status == 407, let proxy = attempt.proxy, !url.isSecure {
+                return .notSent(
+                    OAuthFailure(
+                        .config, "proxy_refused",
+                        "the proxy \(proxy.name) wants to know who asks, by Basic: name user and password with it"))
+            }
             let wait = RetryAfter.seconds(response.fields, now: Int64(exactly: asked.wall.rounded()) ?? 0)
             keep(.head(attempt: number, status: response.status, retryAfter: wait, asked: asked))
             var found = RotationAnswer(
@@ -80,12 +90,16 @@ struct TokenPost {
         }
     }
 
-    private func attempt(_ form: OAuthForm, _ url: HTTPURL) -> Attempt {
+    private func attempt(_ form: OAuthForm, _ url: HTTPURL) throws(HTTPFailure) -> Attempt {
         var attempt = Attempt(method: "POST", url: url, fields: form.headers, body: .bytes(form.body))
         attempt.timeouts.firstByte = Self.seconds
         attempt.timeouts.idle = Self.seconds
         attempt.timeouts.total = Self.seconds
         attempt.trust = trust
+        attempt.proxies = try proxies.get()
+        if let proxy = attempt.proxy, proxy.speaksHTTP, let user = proxy.credential {
+            attempt.proxyAuthorization = ProxyAuthorization(user.basicValue, user)
+        }
         attempt.decodesContent = false
         attempt.maximumBodyBytes = TokenAnswerScanner.mostBytes
         return attempt

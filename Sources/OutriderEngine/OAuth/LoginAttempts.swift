@@ -110,13 +110,16 @@ final class LoginAttempts: Sendable {
         return (found, request)
     }
 
-    func end(_ name: String, _ number: Int, _ ending: LoginDesk.Ending) {
+    /// Whether it was under way until now.
+    func end(_ name: String, _ number: Int, _ ending: LoginDesk.Ending) -> Bool {
         let entry = state.withLock { state -> Entry? in
             guard let entry = state.entries[name], entry.number == number, entry.ending == nil else { return nil }
             state.entries[name] = Entry(number: number, ending: ending)
             return entry
         }
-        if var entry { Self.stop(&entry, ending) }
+        guard var entry else { return false }
+        Self.stop(&entry, ending)
+        return true
     }
 
     func isUnderWay(_ name: String) -> Bool { state.withLock { $0.entries[name].map { $0.ending == nil } ?? false } }

@@ -116,6 +116,7 @@ package final class ServerDocuments: Sendable {
         spec.timeouts.total = Self.patience
         spec.wishes = ResponseWishes(maxBody: ServerMetadata.longest)
         spec.plan.redirect = .none
+        spec.proxies = engine.settings.proxies
         if let file = engine.settings.caFile { spec.trust = .roots(file: file) }
         let exchange = await engine.exchange(spec, quota: engine.makeQuota(), keepsBody: false)
         exchange.start()

@@ -90,6 +90,17 @@ package final class CredentialBroker: Sendable {
         }
     }
 
+    /// Tries once more to put tokens on disk that could not be written; the names of those that still are not there.
+    package func save() async -> [String] {
+        let (known, vault) = state.withLock { ($0.credentials, $0.vault) }
+        var unsaved: [String] = []
+        for (name, credential) in known where credential.snapshot.state == .unsaved {
+            let saved = try? await vault?.store(credential.snapshot.spec, CredentialSecrets(), access: nil)
+            if let saved, saved.state != .unsaved { credential.take(saved) } else { unsaved.append(name) }
+        }
+        return unsaved.sorted()
+    }
+
     /// All that are known here or in the store, by name.
     package func list() async throws(OAuthFailure) -> [CredentialSnapshot] {
         let (known, vault) = state.withLock { ($0.credentials.mapValues(\.snapshot), $0.vault) }
@@ -119,7 +130,7 @@ package final class CredentialBroker: Sendable {
         }
     }
 
-    private func tell(_ event: CredentialEvent, _ credential: CredentialSnapshot) {
+    func tell(_ event: CredentialEvent, _ credential: CredentialSnapshot) {
         state.withLock { $0.observer }?.heard(event, credential)
     }
 

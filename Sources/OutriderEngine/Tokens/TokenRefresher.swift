@@ -38,6 +38,8 @@ package enum CredentialEvent: Sendable, Equatable {
     /// There are other tokens, from a person or a program.
     case changed
     case deleted
+    /// Nobody logged in, or not as it must be.
+    case loginFailed(OAuthFailure)
 
     package var name: String {
         switch self {
@@ -47,6 +49,7 @@ package enum CredentialEvent: Sendable, Equatable {
         case .failed: "failed"
         case .changed: "changed"
         case .deleted: "deleted"
+        case .loginFailed: "loginFailed"
         }
     }
 }

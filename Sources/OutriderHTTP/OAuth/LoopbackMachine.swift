@@ -3,8 +3,8 @@
 
 /// Where a browser is waited for that comes back from a login.
 package struct LoopbackWishes: Sendable, Equatable {
-    /// As the redirect URI has it: "127.0.0.1", or "localhost" for servers that know no other. Either way only 127.0.0.1
-    /// is listened on.
+    /// As the redirect URI has it: "127.0.0.1", "::1", or "localhost" for servers that know no other; for that both are
+    /// listened on, since browsers take either (RFC 8252 sections 7.3 and 8.3).
     package var host = "127.0.0.1"
     /// 0 for any that is free.
     package var port = 0
@@ -12,6 +12,14 @@ package struct LoopbackWishes: Sendable, Equatable {
     package var path: String
 
     package init(path: String) { self.path = path }
+
+    package static let hosts = ["127.0.0.1", "::1", "localhost"]
+
+    /// The addresses of this machine that are listened on; what is not first may be missing there.
+    package var addresses: [String] { host == "localhost" ? ["127.0.0.1", "::1"] : [host] }
+
+    /// The host as URLs write it.
+    package var writtenHost: String { host == "::1" ? "[::1]" : host }
 }
 
 /// What a browser is answered that comes back from an authorization server to this machine (RFC 8252 section 7.3).
@@ -36,7 +44,7 @@ package struct LoopbackMachine: Sendable {
 
     /// - Parameters:
     ///   - path: begins with a slash.
-    ///   - host: as the redirect URI has it, without the port.
+    ///   - host: as the redirect URI writes it, without the port.
     package init(path: String, host: String, port: Int) {
         self.path = path
         // a browser leaves out the port that goes without saying

@@ -26,6 +26,21 @@ package final class ProxyRules: Sendable, Equatable {
         return server
     }
 
+    /// What a setting says: a proxy's URL, `environment`, or `none`. Nil for none, and for no word.
+    ///
+    /// Throws as `ProxyServer` does.
+    package static func named(
+        _ word: String?, _ environment: (String) -> String?
+    ) throws(HTTPFailure) -> ProxyRules? {
+        switch word {
+        case nil, "none": return nil
+        case "environment": return try ProxyEnvironment(environment).rules()
+        case let text?:
+            let server = try ProxyServer(parsing: text)
+            return ProxyRules(http: server, https: server)
+        }
+    }
+
     package static func == (one: ProxyRules, other: ProxyRules) -> Bool {
         one === other || (one.http == other.http && one.https == other.https && one.bypass == other.bypass)
     }

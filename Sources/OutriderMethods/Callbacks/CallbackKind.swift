@@ -31,6 +31,8 @@ enum CallbackKind: String, Sendable, CaseIterable {
 
     /// When a credential is to have a new token. Otherwise it has none (1322).
     case refresh
+    /// When the store of credentials is locked. Otherwise it stays so.
+    case passphrase
 
     /// The method that a client answers.
     var method: String { "callback." + rawValue }
@@ -45,7 +47,7 @@ enum CallbackKind: String, Sendable, CaseIterable {
         case .validate: (kind, what) = (.customValidationFailed, "the client did not say that the response is valid")
         case .preprocess: (kind, what) = (.customSerializationFailed, "the client did not say which bytes to read")
         case .serialize: (kind, what) = (.customSerializationFailed, "the client did not say what the body says")
-        case .retry, .disposition, .redirect, .destination, .challenge, .refresh: return nil
+        case .retry, .disposition, .redirect, .destination, .challenge, .refresh, .passphrase: return nil
         }
         return HTTPFailure(
             kind, "\(what): \(error.message)", underlying: error.underlying,

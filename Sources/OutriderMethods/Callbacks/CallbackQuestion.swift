@@ -31,6 +31,7 @@ struct CallbackQuestion: JSONEncodable, Sendable {
         case destination(ArrivedFile, Attempt, ExchangeHead?)
         case challenge(AuthenticationQuestion, Attempt, ExchangeHead?)
         case refresh(CredentialSnapshot, RefreshReason)
+        case passphrase(store: String, failures: Int)
     }
 
     var names: QuestionNames
@@ -90,6 +91,9 @@ struct CallbackQuestion: JSONEncodable, Sendable {
             writer.member("reason", reason.rawValue)
             writer.member("scope", credential.spec.scope)
             writer.member("expiresAt", credential.access?.expires.map { TimeShape($0.wallTime) })
+        case .passphrase(let store, let failures):
+            writer.member("store", store)
+            writer.member("failures", failures)
         case .challenge(let question, let attempt, let head):
             Self.encode(attempt, head, to: &writer)
             writer.member("offers", question.offers.map { OfferShape($0) })

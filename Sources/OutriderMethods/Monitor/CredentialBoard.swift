@@ -46,7 +46,7 @@ final class CredentialBoard: CredentialObserver, CredentialWatchers {
         case .refreshing: topic = .tokenRefreshing
         case .refreshed: topic = .tokenRefreshed
         case .failed: topic = .tokenFailed
-        case .created, .changed, .deleted: return
+        case .created, .changed, .deleted, .loginFailed: return
         }
         let owners = watchers.compactMap(\.owner)
         for owner in owners.isEmpty ? [nil] : owners.map(Optional.some) {
@@ -74,7 +74,8 @@ private struct CredentialEventShape: JSONEncodable {
             writer.member("expiresAt", credential.access?.expires.map { TimeShape($0.wallTime) })
             switch event {
             case .refreshing(let reason): writer.member("reason", reason.rawValue)
-            case .failed(let failure): writer.member("error", OAuthFailureShape(failure))
+            case .failed(let failure), .loginFailed(let failure):
+                writer.member("error", OAuthFailureShape(failure))
             default: return
             }
         }

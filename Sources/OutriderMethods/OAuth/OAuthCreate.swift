@@ -65,11 +65,16 @@ struct OAuthCreate: Method {
 
         /// Completed by what the issuer publishes, where something is missing that the grant needs.
         func completed(_ documents: ServerDocuments) async throws(OAuthFailure) -> CredentialSpec {
+            guard let issuer = spec.issuer, lacksEndpoints else { return spec }
+            return completed(by: try await documents.metadata(of: issuer).metadata.endpoints)
+        }
+
+        /// Whether an endpoint is missing that the grant needs.
+        var lacksEndpoints: Bool { spec.grant != .callback && endpoints.lack(for: spec.grant) }
+
+        func completed(by found: OAuthEndpoints) -> CredentialSpec {
             var spec = spec
-            guard let issuer = spec.issuer, spec.grant != .callback, endpoints.lack(for: spec.grant) else {
-                return spec
-            }
-            spec.endpoints = endpoints.completed(by: try await documents.metadata(of: issuer).metadata.endpoints)
+            spec.endpoints = endpoints.completed(by: found)
             return spec
         }
 

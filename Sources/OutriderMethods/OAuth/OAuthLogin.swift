@@ -16,6 +16,8 @@ struct OAuthLogin: Method {
         var redirect: String?
         var listen: LoopbackWishes
         var wishes = LoginAttempt.Wishes()
+        /// Whether a browser is to be started.
+        var opens: Bool
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
@@ -24,6 +26,7 @@ struct OAuthLogin: Method {
             let listen: ListenParameter? = try fields.optional("listen")
             wishes.scope = try fields.optional("scope", as: ScopeParameter.self)?.words
             let parameters: JSONObject? = try fields.optional("parameters")
+            opens = try fields.optional("open") ?? false
             try fields.finish()
             self.credential = try JSONFields.need("credential", credential)
             self.redirect = redirect == "loopback" ? nil : redirect
@@ -49,6 +52,8 @@ struct OAuthLogin: Method {
 
     struct Result: JSONEncodable {
         var begun: LoginDesk.Begun
+        /// Nil where no browser was wanted; then why it was not started.
+        var opening: OAuthFailure??
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
@@ -57,18 +62,22 @@ struct OAuthLogin: Method {
                 writer.member("state", begun.state)
                 writer.name("expiresIn")
                 writer.value(begun.seconds)
+                guard let opening else { return }
+                writer.member("opened", opening == nil)
+                writer.member("openError", opening.map(OAuthFailureShape.init))
             }
         }
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let credential = try await params.credential.resolved(call)
-        return Result(
-            begun: try await asked { () async throws(OAuthFailure) in
-                try await call.scope.service.logins.login(
-                    credential, params.redirect.map { .given($0) } ?? .loopback(params.listen), params.wishes,
-                    random: OAuthRandom.bytes(LoginAttempt.randomBytes))
-            })
+        let begun = try await asked { () async throws(OAuthFailure) in
+            try await call.scope.service.logins.login(
+                credential, params.redirect.map { .given($0) } ?? .loopback(params.listen), params.wishes,
+                random: OAuthRandom.bytes(LoginAttempt.randomBytes))
+        }
+        guard params.opens else { return Result(begun: begun) }
+        return Result(begun: begun, opening: .some(await background { Browser.open(begun.url) }))
     }
 }
 
@@ -79,7 +88,7 @@ private struct ListenParameter: JSONDecodable {
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
         let host: String? = try fields.optional("host") { host in
-            host == "127.0.0.1" || host == "localhost" ? nil : "must be \"127.0.0.1\" or \"localhost\""
+            LoopbackWishes.hosts.contains(host) ? nil : "must be \"127.0.0.1\", \"::1\" or \"localhost\""
         }
         let port = try fields.integer("port", in: 0...65535)
         let path: String? = try fields.optional("path") { path in

@@ -34,7 +34,7 @@ struct TokenParameter: JSONDecodable, Sendable {
             expires: seconds.map { ClockPair(wall: now.wall + $0, boot: now.boot + $0) }, scope: scope?.words)
     }
 
-    private static func fault(in token: String) -> String? {
+    static func fault(in token: String) -> String? {
         if token.isEmpty { return "must not be empty" }
         if token.utf8.count > 64 << 10 { return "must not be longer than 65536 bytes" }
         // RFC 6749 appendix A.12

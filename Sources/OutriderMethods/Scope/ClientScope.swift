@@ -41,6 +41,7 @@ package final class ClientScope: ConnectionScope {
     package func inputEnded() { handles.inputEnded() }
 
     package func close() {
+        service.passphrases.withdraw(owner)
         inbox.end()
         handles.close()
     }

@@ -18,6 +18,8 @@ package final class Service: Sendable {
     let documents: ServerDocuments
     /// Where people log in.
     let logins: LoginDesk
+    /// Who may be asked for the passphrase of the store.
+    let passphrases = PassphraseDesk()
     /// Who hears of credentials.
     let credentials: any CredentialWatchers
     /// Closes the connections to servers that lie idle.
@@ -26,6 +28,9 @@ package final class Service: Sendable {
     package let routers = RouterTable()
     /// The connections to servers, asked for by `server.stats`.
     package let pool: @Sendable () async -> PoolCounts
+
+    /// Whom the vault may ask.
+    package var passphraseSource: any PassphraseSource { passphrases }
 
     init(
         engine: Engine, monitors: any ServiceMonitors, credentials: any CredentialWatchers,

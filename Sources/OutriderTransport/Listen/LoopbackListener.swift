@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Glibc
 package import NIOCore
 import NIOPosix
 package import OutriderHTTP
@@ -10,8 +11,11 @@ import Synchronization
 package final class LoopbackListener: Sendable {
     /// The redirect URI.
     package let address: String
-    private let channel: any Channel
+    private let channels: [any Channel]
     private let desk: Desk
+
+    /// So often another port is tried where one is free on one address and taken on the other.
+    private static let mostTries = 8
 
     /// Listens until it is closed. `arrived` hears of the answer, once, with what stood behind the question mark.
     ///
@@ -20,35 +24,67 @@ package final class LoopbackListener: Sendable {
         _ wishes: LoopbackWishes, group: any EventLoopGroup, arrived: @escaping @Sendable (String) -> Void
     ) async throws(OAuthFailure) -> LoopbackListener {
         let desk = Desk(arrived)
-        do {
-            let channel = try await ServerBootstrap(group: group)
-                .serverChannelOption(.backlog, value: 16)
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(VisitorHandler(desk))
-                    }
-                }
-                .bind(host: "127.0.0.1", port: wishes.port).get()
-            return LoopbackListener(channel, wishes, channel.localAddress?.port ?? wishes.port, desk)
-        } catch {
-            throw OAuthFailure(
-                .config, "port_unavailable",
-                "port \(wishes.port) of 127.0.0.1 cannot be listened on (\(error)): name another one, or none")
+        var complaint = ""
+        for _ in 0..<(wishes.port == 0 ? mostTries : 1) {
+            do {
+                let first = try await bind(wishes.addresses[0], wishes.port, group, desk)
+                let port = first.localAddress?.port ?? wishes.port
+                let others = try await bindOthers(wishes, port, first, group, desk)
+                return LoopbackListener([first] + others, wishes, port, desk)
+            } catch {
+                complaint = "\(error)"
+            }
         }
+        throw OAuthFailure(
+            .config, "port_unavailable",
+            "port \(wishes.port) of \(wishes.addresses.joined(separator: " and ")) cannot be listened on (\(complaint)): name "
+                + "another one, or none")
     }
 
-    private init(_ channel: any Channel, _ wishes: LoopbackWishes, _ port: Int, _ desk: Desk) {
-        self.channel = channel
+    /// A port that somebody else has on another address would send the browser to him: then it is not taken. A machine may
+    /// have no such address at all.
+    private static func bindOthers(
+        _ wishes: LoopbackWishes, _ port: Int, _ first: any Channel, _ group: any EventLoopGroup, _ desk: Desk
+    ) async throws -> [any Channel] {
+        var others: [any Channel] = []
+        for address in wishes.addresses.dropFirst() {
+            do {
+                others.append(try await bind(address, port, group, desk))
+            } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
+                for channel in [first] + others { channel.close(promise: nil) }
+                throw error
+            } catch {
+                continue
+            }
+        }
+        return others
+    }
+
+    private static func bind(
+        _ address: String, _ port: Int, _ group: any EventLoopGroup, _ desk: Desk
+    ) async throws -> any Channel {
+        try await ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 16)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(VisitorHandler(desk))
+                }
+            }
+            .bind(host: address, port: port).get()
+    }
+
+    private init(_ channels: [any Channel], _ wishes: LoopbackWishes, _ port: Int, _ desk: Desk) {
+        self.channels = channels
         self.desk = desk
-        address = "http://\(wishes.host):\(port)\(wishes.path)"
-        desk.open(LoopbackMachine(path: wishes.path, host: wishes.host, port: port))
+        address = "http://\(wishes.writtenHost):\(port)\(wishes.path)"
+        desk.open(LoopbackMachine(path: wishes.path, host: wishes.writtenHost, port: port))
     }
 
     /// Takes no more connections; those that are there get their answers.
-    package func close() { channel.close(promise: nil) }
+    package func close() { for channel in channels { channel.close(promise: nil) } }
 
-    deinit { channel.close(promise: nil) }
+    deinit { close() }
 }
 
 /// What its connections share.

@@ -7,7 +7,21 @@ from __future__ import annotations
 import asyncio
 
 from ._login import AsyncLoginCalls
-from ._oauth import AccessToken, Asked, LoggedOut, Named, Refreshers, creation, refreshed, settings, wish
+from ._oauth import (
+    ASKING,
+    AccessToken,
+    Asked,
+    Locked,
+    LoggedOut,
+    Named,
+    Refreshers,
+    creation,
+    offer,
+    refreshed,
+    said,
+    settings,
+    wish,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,3 +101,14 @@ class AsyncCredentials:
             return refreshed(await given if asyncio.iscoroutine(given) else given)
         except LoggedOut as error:
             return {"error": str(error) or "the user has logged out", "final": True}
+
+    async def passphrase(self, function: Callable[[Locked], Any], *, timeout: float = ASKING) -> None:
+        """Has a function of this program, or a coroutine function, asked for the passphrase of the store; see
+        :meth:`outrider._oauth.Credentials.passphrase`."""
+
+        async def answer(params: dict[str, Any]) -> dict[str, Any]:
+            given = function(Locked(params))
+            return said(await given if asyncio.iscoroutine(given) else given)
+
+        self._client.on_callback("callback.passphrase", answer)
+        await self._client.invoke("oauth.offerPassphrase", offer(timeout))

@@ -26,10 +26,11 @@ LOGIN = 1900.0
 
 def beginning(
     credential: str, redirect: str | None, listen: Mapping[str, Any] | None, scope: str | list[str] | None,
-    parameters: Mapping[str, str],
+    parameters: Mapping[str, str], opens: bool = False,
 ) -> dict[str, Any]:
     """The parameters of ``oauth.login``."""
-    given = {"redirect": redirect, "listen": None if listen is None else dict(listen), "scope": scope}
+    given = {"redirect": redirect, "listen": None if listen is None else dict(listen), "scope": scope,
+             "open": True if opens else None}
     found = {name: value for name, value in given.items() if value is not None}
     return {"credential": credential, **found, **({"parameters": dict(parameters)} if parameters else {})}
 
@@ -58,13 +59,18 @@ class LoginFailed(OutriderError):
 
 
 class Login:
-    """A login that has begun: open ``url`` in a browser, then wait for it."""
+    """A login that has begun: open ``url`` in a browser, then wait for it.
+
+    If the service was to open one, ``opened`` says whether it did, and ``open_error`` why not."""
 
     def __init__(self, answer: Mapping[str, Any]) -> None:
         self.url: str = answer["url"]
         self.redirect: str = answer["redirect"]
         self.state: str = answer["state"]
         self.expires_in: float = answer["expiresIn"]
+        self.opened: bool | None = answer.get("opened")
+        error = answer.get("openError")
+        self.open_error: str | None = None if error is None else error["message"]
 
     def __repr__(self) -> str:
         return f"<Login {self.redirect}>"
@@ -94,7 +100,7 @@ class LoginCalls:
 
     def login(
         self, *, redirect: str | None = None, listen: Mapping[str, Any] | None = None,
-        scope: str | list[str] | None = None, **parameters: str,
+        scope: str | list[str] | None = None, open: bool = False, **parameters: str,
     ) -> Login:
         """Begins to log in by a browser; further keywords become parameters of the URL, such as ``prompt="consent"``::
 
@@ -102,8 +108,10 @@ class LoginCalls:
             webbrowser.open(login.url)
             work.wait()
 
-        With ``redirect=`` the answer comes to that URI, and :meth:`callback` brings it."""
-        return Login(self._client.invoke("oauth.login", beginning(self.name, redirect, listen, scope, parameters)))
+        With ``redirect=`` the answer comes to that URI, and :meth:`callback` brings it; with ``open=True`` the service
+        opens a browser."""
+        params = beginning(self.name, redirect, listen, scope, parameters, open)
+        return Login(self._client.invoke("oauth.login", params))
 
     def callback(self, url: str) -> dict[str, Any]:
         """The address that the browser was sent back to; how the credential stands then."""
@@ -140,10 +148,10 @@ class AsyncLoginCalls:
 
     async def login(
         self, *, redirect: str | None = None, listen: Mapping[str, Any] | None = None,
-        scope: str | list[str] | None = None, **parameters: str,
+        scope: str | list[str] | None = None, open: bool = False, **parameters: str,
     ) -> Login:
         """Begins to log in by a browser; see :meth:`LoginCalls.login`."""
-        params = beginning(self.name, redirect, listen, scope, parameters)
+        params = beginning(self.name, redirect, listen, scope, parameters, open)
         return Login(await self._client.invoke("oauth.login", params))
 
     async def callback(self, url: str) -> dict[str, Any]:

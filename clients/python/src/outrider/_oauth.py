@@ -140,6 +140,30 @@ class Refreshers:
             return {"error": str(error) or "the user has logged out", "final": True}
 
 
+class Locked:
+    """The store of credentials is locked: ``store`` is its directory, ``failures`` counts wrong answers before."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.store: str = params["store"]
+        self.failures: int = params["failures"]
+
+
+def said(given: Any) -> dict[str, Any]:
+    """What a function that knows the passphrase has returned, for the service: ``None`` and ``""`` decline."""
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"a passphrase must be a string or None, not {type(given).__name__}")
+    return {"passphrase": given} if given else {}
+
+
+def offer(timeout: float) -> dict[str, Any]:
+    """The parameters of ``oauth.offerPassphrase``."""
+    return {"callback": "passphrase", "timeout": timeout}
+
+
+ASKING = 120.0
+"""Seconds that a person has for a passphrase, unless said otherwise."""
+
+
 class AccessToken(str):
     """An access token, with what is known of it: ``type``, ``expires_at`` (RFC 3339, or ``None``) and ``scope``. Not
     shown by ``repr``."""
@@ -260,3 +284,21 @@ class Credentials:
             return self.create(name, grant="callback", callback=self._refreshers.add(function), **given)
 
         return made
+
+    def passphrase(
+        self, function: Callable[[Locked], str | None] | None = None, *, timeout: float = ASKING
+    ) -> Any:
+        """Has a function of this program asked for the passphrase of the store, when it is locked; as a decorator::
+
+            @client.oauth.passphrase
+            def ask(locked):
+                return getpass.getpass(f"Passphrase of {locked.store}: ")
+
+        It is asked once for all programs, and the store is open until the machine stops. ``None`` declines: then it is
+        not asked again before it is offered again."""
+        if function is None:
+            return lambda given: self.passphrase(given, timeout=timeout)
+        asked = function
+        self._client.on_callback("callback.passphrase", lambda params: said(asked(Locked(params))))
+        self._client.invoke("oauth.offerPassphrase", offer(timeout))
+        return function

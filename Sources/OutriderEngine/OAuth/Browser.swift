@@ -1,21 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import CLinux
 import Glibc
-import OutriderHTTP
+package import OutriderHTTP
 
 /// Opens a page in the user's browser, where that was asked for.
-enum Browser {
+package enum Browser {
     /// POSIX_SPAWN_SETSID, which the module map hides.
     private static let newSession: Int16 = 0x80
 
     /// Starts `$BROWSER`, if it is one word, or `xdg-open`: without a shell, with nothing of ours but the URL, and without
-    /// waiting for it. False if it could not be started, or if the URL is none for a browser.
-    static func open(_ url: String) -> Bool {
-        guard isFit(url) else { return false }
-        let named = environmentVariable("BROWSER").flatMap { $0.contains { " %:".contains($0) } ? nil : $0 }
-        let program = named ?? "xdg-open"
-        Child.keepInheritedFiles()
+    /// waiting for it. Nil, or why it was not started.
+    package static func open(_ url: String) -> OAuthFailure? {
+        guard isFit(url) else { return failure("the address is none for a browser") }
+        let named = getenv("BROWSER").map { String(cString: $0) }
+        let isWord = named.map { !$0.isEmpty && !$0.contains { " %:".contains($0) } } ?? false
+        let program = isWord ? named ?? "xdg-open" : "xdg-open"
+        let (code, process) = start(program, url)
+        if code != 0 {
+            let hint = isWord ? "BROWSER names it" : "install xdg-utils, or name a program in BROWSER"
+            return failure("\(program) could not be started (\(String(cString: strerror(code)))); \(hint)")
+        }
+        // it ends some day, and somebody has to take note
+        _ = WaitingThread.start {
+            var status: CInt = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        }
+        return nil
+    }
+
+    private static func start(_ program: String, _ url: String) -> (code: CInt, process: pid_t) {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
         posix_spawn_file_actions_init(&actions)
@@ -27,12 +42,17 @@ enum Browser {
         for file: Int32 in 0...2 {
             posix_spawn_file_actions_addopen(&actions, file, "/dev/null", file == 0 ? O_RDONLY : O_WRONLY, 0)
         }
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         posix_spawnattr_setflags(&attributes, newSession)
         var words: [UnsafeMutablePointer<CChar>?] = [program, url].map { (word: String) in strdup(word) }
         defer { for word in words { free(word) } }
         words.append(nil)
         var process: pid_t = 0
-        return posix_spawnp(&process, program, &actions, &attributes, words, environ) == 0
+        return (posix_spawnp(&process, program, &actions, &attributes, words, environ), process)
+    }
+
+    private static func failure(_ why: String) -> OAuthFailure {
+        OAuthFailure(.config, "no_browser", "no browser was opened: \(why); open the address yourself")
     }
 
     /// What a browser, and nothing else, makes something of.

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+
+/// Somebody who may be asked for the passphrase of a store that is locked.
+package protocol PassphraseSource: AnyObject, Sendable {
+    /// What a person says; nil if there is nobody, or the answer is no: then the store stays locked.
+    ///
+    /// - Parameters:
+    ///   - directory: of the store.
+    ///   - failures: how many answers were wrong before this one.
+    func passphrase(of directory: String, failures: Int) async -> Secret?
+}
+
+/// Unlocks a store with what somebody says, once for all orders that find it locked.
+final class PassphrasePrompt: Sendable {
+    private let source: any PassphraseSource
+    private let flight = SharedFlight<Bool>()
+
+    init(_ source: any PassphraseSource) { self.source = source }
+
+    /// Whether it is unlocked now. False when the task is cancelled; the question goes on.
+    func unlocks(_ place: CredentialPlace) async -> Bool {
+        await flight.join { [source] in
+            var failures = 0
+            while let passphrase = await source.passphrase(of: place.directory, failures: failures) {
+                let answer = await KeeperProcess.run(KeeperOrder(.unlock(passphrase), in: place))
+                await background { DeadMemory.scrub([passphrase]) }
+                guard case .failure(let failure) = answer else { return true }
+                if failure.reason != "wrong_passphrase" { return false }
+                failures += 1
+            }
+            return false
+        } ?? false
+    }
+}

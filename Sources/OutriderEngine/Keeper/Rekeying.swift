@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Crypto
+import Glibc
+import OutriderHTTP
+
+/// Seals all that a store holds with another key.
+///
+/// All of it is written beside the store first, with what says which key that is. Then one rename decides; before it nothing
+/// has happened, after it what was written takes the place of what was there. Whoever comes next finishes that, and needs
+/// no key for it: files are only moved. So a kill at any moment leaves a store that one of the two keys opens.
+struct Rekeying {
+    private let root: StoreRoot
+    private var directory: String { root.directory }
+
+    private static func staging(_ directory: String) -> String { "\(directory)/rekey.tmp" }
+    private static func committed(_ directory: String) -> String { "\(directory)/rekey" }
+
+    init(_ root: StoreRoot) { self.root = root }
+
+    /// To be called by whoever has the store to himself.
+    ///
+    /// - Parameters:
+    ///   - source: of the new key, which is `key`.
+    ///   - salt: what a passphrase was made a key with.
+    ///   - files: of each credential, as the old key opens them, mended.
+    func run(
+        to source: KeySource, _ key: SymmetricKey, salt: [UInt8]?,
+        _ files: (_ place: String) async throws(OAuthFailure) -> CredentialFiles
+    ) async throws(OAuthFailure) {
+        let staging = Self.staging(directory)
+        Self.remove(staging)
+        try StoreFile.makeDirectory(staging)
+        for place in try root.allPlaces() {
+            try StoreFile.makeDirectory("\(staging)/\(place)")
+            try await files(place).reseal(with: key, into: "\(staging)/\(place)")
+        }
+        try StoreFile.write(try StoreRoot.keyCheck(key), to: "\(staging)/key-check")
+        if let salt { try StoreFile.write(salt, to: "\(staging)/salt") }
+        try StoreFile.write(StoreRoot.written(source), to: "\(staging)/key")
+        try StoreFile.sync(staging)
+        try StoreFile.move(staging, to: Self.committed(directory))
+        try Self.finish(directory)
+    }
+
+    static func isCommitted(_ directory: String) -> Bool { access(committed(directory), F_OK) == 0 }
+
+    /// Puts in its place what was decided; nothing where nothing was. May be interrupted, and begun anew, at any moment.
+    static func finish(_ directory: String) throws(OAuthFailure) {
+        let committed = committed(directory)
+        guard isCommitted(directory) else { return }
+        let names = Workspace.names(in: committed)
+        for place in names where place.utf8.count == CredentialFiles.placeBytes {
+            for name in Workspace.names(in: "\(committed)/\(place)") {
+                try StoreFile.move("\(committed)/\(place)/\(name)", to: "\(directory)/\(place)/\(name)")
+            }
+            if rmdir("\(committed)/\(place)") != 0 { throw StoreFile.failure("remove", "\(committed)/\(place)") }
+        }
+        for name in ["salt", "key-check", "key"] where names.contains(name) {
+            try StoreFile.move("\(committed)/\(name)", to: "\(directory)/\(name)")
+        }
+        if rmdir(committed) != 0 { throw StoreFile.failure("remove", committed) }
+        try StoreFile.sync(directory)
+    }
+
+    /// What somebody left who did not come as far as the decision.
+    private static func remove(_ staging: String) {
+        for name in Workspace.names(in: staging) {
+            let path = "\(staging)/\(name)"
+            if unlink(path) == 0 { continue }
+            for file in Workspace.names(in: path) { unlink("\(path)/\(file)") }
+            rmdir(path)
+        }
+        rmdir(staging)
+    }
+}
+
+extension Keeper {
+    /// Gives the store another key; the old one must be at hand.
+    func rekey(to source: KeySource, passphrase: Secret?) async throws(OAuthFailure) {
+        if source == .none { throw KeyChoice.inUse(root) }
+        let lock = try root.own()
+        defer { withExtendedLifetime(lock) {} }
+        let old = try key()
+        let fresh = try KeyChoice(root).make(source, passphrase: passphrase)
+        try await Rekeying(root).run(to: source, fresh.key, salt: fresh.salt) { (place) async throws(OAuthFailure) in
+            try await mended(place, old)
+        }
+        KeyChoice(root).lock()
+        if source == .passphrase { try KeyChoice(root).keep(fresh.key.withUnsafeBytes { Array($0) }) }
+    }
+}

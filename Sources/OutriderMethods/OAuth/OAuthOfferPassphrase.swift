@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// `callback.passphrase`: what a person has said, or nothing.
+struct PassphraseAnswer: JSONDecodable {
+    var passphrase: Secret?
+
+    /// Bytes.
+    private static let longest = 1024
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        if case .null = json { return }
+        var fields = try JSONFields(json)
+        passphrase = try fields.optional("passphrase", as: String.self) { (text: String) in
+            (1...Self.longest).contains(text.utf8.count) ? nil : "must have 1 to \(Self.longest) bytes"
+        }.map(Secret.init)
+        try fields.finish()
+    }
+}
+
+/// Offers to answer for a person who knows the passphrase, or takes the offer back.
+struct OAuthOfferPassphrase: Method {
+    static let name = "oauth.offerPassphrase"
+
+    struct Params: JSONDecodable {
+        /// Nil to take it back.
+        var callback: CallbackSpec?
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let strays = fields.present(["decide", "timeout"])
+            callback = try fields.callback()
+            try fields.finish()
+            guard callback == nil, let stray = strays.first?.description else { return }
+            throw JSONComplaint("\(stray) goes with callback only", at: JSONPointer(member: stray))
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
+        let (desk, owner) = (call.scope.service.passphrases, call.scope.owner)
+        guard let callback = params.callback else {
+            desk.withdraw(owner)
+            return JSONNothing()
+        }
+        let asker = Asker(call)
+        desk.offer(owner) { directory, failures in
+            let names = QuestionNames(callback: callback.name, request: nil, attempt: 0)
+            let answer: PassphraseAnswer? = try? await asker.ask(
+                .passphrase, callback, names, .passphrase(store: directory, failures: failures), events: InboxOutlet())
+            return answer?.passphrase
+        }
+        return JSONNothing()
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderMethods
+
+extension CredentialsCommand {
+    /// Puts a credential into the store without the service: its secrets pass from standard input to a keeper.
+    struct Import: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "import",
+            abstract: "Reads a credential with its tokens from standard input, as JSON.",
+            discussion: """
+                  pass show work | outrider credentials import
+                  jq '{name: "work", issuer, client_id, client_secret, refresh_token}' tokens.json |
+                      outrider credentials import
+
+                It is an object with the members of oauth.create (outrider describe oauth.create), and a name. The words of the
+                RFCs are taken, too: client_id, refresh_token, expires_in, token_endpoint, token_endpoint_auth_method … Of an
+                issuer that publishes its endpoints, no more need be said. One with a refresh token needs no grant.
+
+                The service sees none of it. A credential of that name keeps what is not given, if it is for the same issuer
+                and client. Exit status: 0 it is kept; 1 it is not; 2 standard input is not what it should be.
+                """)
+
+        @OptionGroup var store: StoreOptions
+
+        @OptionGroup var service: ServiceOptions
+
+        func run() async throws {
+            Keeper.hide()
+            var wanted = try Self.read(try StandardInput.whole(most: 1 << 18))
+            if let issuer = wanted.wantsIssuer { wanted.complete(by: try metadata(issuer)) }
+            let given = wanted
+            let kept = try await CredentialsCommand.reporting { () async throws(OAuthFailure) in
+                try await store.vault(trustRoots: environmentVariable("SSL_CERT_FILE"))
+                    .store(given.spec, given.secrets, access: given.access)
+            }
+            try StandardOutput.line(List.line(kept).utf8)
+        }
+
+        /// Never says what stands there.
+        private static func read(_ bytes: [UInt8]) throws(CommandFailure) -> CredentialImport {
+            let json: JSONValue
+            do throws(JSONFailure) {
+                json = try JSONParser.parse(bytes, limits: .small)
+            } catch {
+                throw CommandFailure(.usage, "standard input is no JSON: \(error.reason)")
+            }
+            do throws(JSONComplaint) {
+                return try CredentialImport(json)
+            } catch {
+                let place = error.pointer == .root ? "" : "\(error.pointer): "
+                throw CommandFailure(.usage, "standard input: \(place)\(error.message)")
+            }
+        }
+
+        /// What the issuer publishes: for that a service is asked, which learns nothing else.
+        private func metadata(_ issuer: String) throws(CommandFailure) -> ServerMetadata {
+            var service = try service.connect(orPrivate: true)
+            let found = try service.client.result("oauth.discover", ["issuer": .string(issuer)])
+            do throws(OAuthFailure) {
+                return try ServerMetadata(
+                    JSONWriter.bytes(of: found["metadata"] ?? .null), issuer: found["issuer"]?.string ?? "")
+            } catch {
+                throw CommandFailure(.error, error.message)
+            }
+        }
+    }
+}
