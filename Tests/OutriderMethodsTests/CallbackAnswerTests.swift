@@ -86,6 +86,18 @@ struct CallbackAnswerTests {
         }
     }
 
+    @Test func `a passphrase is a text of some length, or nothing`() throws {
+        #expect(try PassphraseAnswer(json: parse(#"{"passphrase":"a b"}"#)).passphrase?.exposed == "a b")
+        for text in ["{}", "null", #"{"passphrase":null}"#] {
+            #expect(try PassphraseAnswer(json: parse(text)).passphrase == nil)
+        }
+        let long = String(repeating: "x", count: 1025)
+        for text in [#"{"passphrase":""}"#, #"{"passphrase":1}"#, #"{"passphrase":"\#(long)"}"#, #"{"x":1}"#, "1"] {
+            let value = try parse(text)
+            #expect(throws: JSONComplaint.self) { try PassphraseAnswer(json: value) }
+        }
+    }
+
     @Test(arguments: CallbackKind.allCases) func `no answer is never taken for consent to what is at risk`(
         kind: CallbackKind
     ) {
@@ -95,7 +107,8 @@ struct CallbackAnswerTests {
         case .encode: #expect(failure?.kind == .customEncodingFailed)
         case .validate: #expect(failure?.kind == .customValidationFailed)
         case .serialize, .preprocess: #expect(failure?.kind == .customSerializationFailed)
-        case .retry, .disposition, .redirect, .destination, .challenge, .refresh: #expect(failure == nil)
+        case .retry, .disposition, .redirect, .destination, .challenge, .refresh, .passphrase:
+            #expect(failure == nil)
         }
         if let failure { #expect(failure.underlying?.code == -32020 && failure.underlying?.domain == .callback) }
     }

@@ -14,6 +14,20 @@ import Testing
         Array(([line] + fields + ["", ""]).joined(separator: "\r\n").utf8)
     }
 
+    @Test func `localhost is two addresses, and that of IPv6 stands in brackets`() {
+        var wishes = LoopbackWishes(path: "/a1b2")
+        #expect(wishes.addresses == ["127.0.0.1"] && wishes.writtenHost == "127.0.0.1")
+        wishes.host = "localhost"
+        #expect(wishes.addresses == ["127.0.0.1", "::1"] && wishes.writtenHost == "localhost")
+        wishes.host = "::1"
+        #expect(wishes.addresses == ["::1"] && wishes.writtenHost == "[::1]")
+        var machine = LoopbackMachine(path: "/a1b2", host: wishes.writtenHost, port: 4321)
+        for host in ["::1:4321", "[::1]", "127.0.0.1:4321", "[::]:4321"] {
+            #expect(machine.take(head: Self.head("GET /a1b2?code=c HTTP/1.1", ["Host: \(host)"])).query == nil)
+        }
+        #expect(machine.take(head: Self.head("GET /a1b2?code=c HTTP/1.1", ["Host: [::1]:4321"])).query == "code=c")
+    }
+
     @Test func `the one request that is waited for is answered with a page, once`() {
         var machine = Self.machine()
         let answer = machine.take(head: Self.head("GET /a1b2?code=SECRET&state=s HTTP/1.1"))
