@@ -30,24 +30,35 @@ def credentials(store, *words, said=""):
         env={**store.environment, "OUTRIDER_CREDENTIALS": store.directory})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server():
     with Authorizing() as server:
         yield server
 
 
-@pytest.fixture
-def store(tmp_path, server):
-    """Locked, with the credential `work` in it."""
-    store = Store(tmp_path, key=["passphrase"])
+@pytest.fixture(scope="module")
+def filled(server, tmp_path_factory):
+    """With a credential for each test: a key of a passphrase is dear."""
+    store = Store(tmp_path_factory.mktemp("store"), key=["passphrase"])
     chosen = credentials(store, "key", "passphrase", said=PASSPHRASE + "\n")
     if "keyring did not take" in chosen.stderr:
         pytest.skip("the kernel has no keyrings here")
     assert chosen.returncode == 0, chosen.stderr
-    assert store.put(server, server.issue()).generation == 1
-    credentials(store, "lock")
+    store.left = [f"work{number}" for number in range(24)]
+    for name in store.left:
+        store.name = name
+        assert store.put(server, server.issue()).generation == 1
     yield store
     credentials(store, "lock")
+
+
+@pytest.fixture
+def store(server, filled):
+    """Locked, with a credential that no test has used."""
+    server.audit.clear()
+    filled.name = filled.left.pop()
+    credentials(filled, "lock")
+    return filled
 
 
 @pytest.fixture
@@ -71,7 +82,7 @@ def offers(wire, **more):
 def asked(wire):
     """The next question."""
     while True:
-        message = wire.receive(30)
+        message = wire.receive(60)
         if message.get("method") == "callback.passphrase":
             return message
 
@@ -81,115 +92,119 @@ def reason(reply):
     return reply["error"]["data"]["failure"]["data"]["oauth"]["reason"]
 
 
-def wants(wire):
+def wants(wire, store):
     """Calls for a token, and does not wait."""
-    return wire.start("oauth.token", {"credential": "work"})
+    return wire.start("oauth.token", {"credential": store.name})
+
+
+def gets(wire, store):
+    return wire.call("oauth.token", {"credential": store.name}, 60)
 
 
 def test_one_answer_opens_the_store_for_all_until_the_machine_stops(client, service, store, server):
     offers(client, timeout=600)
     with contract.Wire(service) as other:
-        waiting = [wants(client), wants(client)]
-        others = [wants(other), wants(other)]
+        waiting = [wants(client, store), wants(client, store)]
+        others = [wants(other, store), wants(other, store)]
         question = asked(client)
         params = question["params"]
         assert params.pop("deadline") > "2026"
         assert params == {"callback": "mine", "store": store.directory, "failures": 0}
         answer(client, question, {"passphrase": PASSPHRASE})
-        replies = {**client.replies(waiting, 30), **{-n: reply for n, reply in other.replies(others, 30).items()}}
+        replies = {**client.replies(waiting, 60), **{-n: reply for n, reply in other.replies(others, 60).items()}}
         tokens = {result(reply)["accessToken"] for reply in replies.values()}
         assert len(tokens) == 1 and server.is_good(tokens.pop())
         assert server.outcomes() == ["ok"]
     # a service that nobody offers anything
     with contract.Wire() as wire:
-        assert result(wire.call("oauth.token", {"credential": "work"}, 30))["generation"] == 2
+        assert result(gets(wire, store))["generation"] == 2
 
 
-def test_without_an_offer_it_stays_locked_and_says_what_helps(client, server):
-    reply = client.call("oauth.token", {"credential": "work"}, 30)
+def test_without_an_offer_it_stays_locked_and_says_what_helps(client, server, store):
+    reply = gets(client, store)
     assert reason(reply) == "store_locked" and "outrider credentials unlock" in reply["error"]["message"]
     offers(client)
     assert result(client.call("oauth.offerPassphrase", {})) == {}
-    assert reason(client.call("oauth.token", {"credential": "work"}, 30)) == "store_locked"
+    assert reason(gets(client, store)) == "store_locked"
     assert server.audit == []
 
 
-def test_a_wrong_answer_is_asked_again_three_times_at_most(client):
+def test_a_wrong_answer_is_asked_again_three_times_at_most(client, store):
     offers(client)
-    number = wants(client)
+    number = wants(client, store)
     for failures in range(3):
         question = asked(client)
         assert question["params"]["failures"] == failures
         answer(client, question, {"passphrase": f"wrong {failures}"})
-    assert reason(client.reply(number, 30)) == "store_locked"
+    assert reason(client.reply(number, 60)) == "store_locked"
     # that was the end of the offer
-    assert reason(client.call("oauth.token", {"credential": "work"}, 30)) == "store_locked"
+    assert reason(gets(client, store)) == "store_locked"
     offers(client)
-    number = wants(client)
+    number = wants(client, store)
     answer(client, asked(client), {"passphrase": "wrong"})
     answer(client, asked(client), {"passphrase": PASSPHRASE})
-    assert "result" in client.reply(number, 30)
+    assert "result" in client.reply(number, 60)
 
 
 @pytest.mark.parametrize("said", [{}, None, {"passphrase": ""}, {"passphrase": 1}, {"password": PASSPHRASE}, "error"])
-def test_whoever_declines_or_errs_is_not_asked_again_and_the_next_one_is(client, service, said):
+def test_whoever_declines_or_errs_is_not_asked_again_and_the_next_one_is(client, service, said, store):
     offers(client)
     with contract.Wire(service) as latest:
         offers(latest)
-        number = wants(latest)
+        number = wants(latest, store)
         question = asked(latest)
         if said == "error":
             answer(latest, question, code=1, message="no")
         else:
             latest.send({"jsonrpc": "2.0", "id": question["id"], "result": said})
         answer(client, asked(client), {})
-        assert reason(latest.reply(number, 30)) == "store_locked"
-        assert reason(latest.call("oauth.token", {"credential": "work"}, 30)) == "store_locked"
+        assert reason(latest.reply(number, 60)) == "store_locked"
+        assert reason(gets(latest, store)) == "store_locked"
 
 
-def test_an_answer_that_comes_too_late_opens_nothing(client):
+def test_an_answer_that_comes_too_late_opens_nothing(client, store):
     offers(client, timeout=0.2)
-    number = wants(client)
+    number = wants(client, store)
     question = asked(client)
-    assert reason(client.reply(number, 30)) == "store_locked"
+    assert reason(client.reply(number, 60)) == "store_locked"
     answer(client, question, {"passphrase": PASSPHRASE})
-    assert reason(client.call("oauth.token", {"credential": "work"}, 30)) == "store_locked"
+    assert reason(gets(client, store)) == "store_locked"
 
 
-def test_a_client_that_leaves_takes_its_offer_along(client, service):
+def test_a_client_that_leaves_takes_its_offer_along(client, service, store):
     with contract.Wire(service) as leaving:
         offers(leaving, timeout=600)
-        number = wants(client)
+        number = wants(client, store)
         asked(leaving)
-    assert reason(client.reply(number, 30)) == "store_locked"
+    assert reason(client.reply(number, 60)) == "store_locked"
 
 
-def test_a_caller_that_leaves_does_not_end_the_question(client, service):
+def test_a_caller_that_leaves_does_not_end_the_question(client, service, store):
     offers(client, timeout=600)
     with contract.Wire(service) as other:
-        number = wants(other)
+        number = wants(other, store)
         question = asked(client)
         began = time.monotonic()
         other.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
-        assert other.reply(number, 30)["error"]["code"] == -32800
+        assert other.reply(number, 60)["error"]["code"] == -32800
         assert time.monotonic() - began < 10
         answer(client, question, {"passphrase": PASSPHRASE})
-    assert "result" in client.call("oauth.token", {"credential": "work"}, 30)
+    assert "result" in gets(client, store)
 
 
-def test_a_client_that_comes_for_its_questions(client):
+def test_a_client_that_comes_for_its_questions(client, store):
     offers(client, decide="pull", timeout=30)
-    number = wants(client)
+    number = wants(client, store)
     events = client.start("events.next", {"wait": 20})
     while True:
-        message = client.receive(30)
+        message = client.receive(60)
         if message.get("id") == events:
             break
     (event,) = message["result"]["events"]
     assert event["params"]["kind"] == "passphrase" and event["params"]["params"]["failures"] == 0
     decision = {"decision": event["params"]["decision"], "answer": {"passphrase": PASSPHRASE}}
     assert result(client.call("request.decide", decision)) == {}
-    assert "result" in client.reply(number, 30)
+    assert "result" in client.reply(number, 60)
 
 
 def test_the_passphrase_is_nowhere_to_be_seen(store, tmp_path):
@@ -197,7 +212,7 @@ def test_the_passphrase_is_nowhere_to_be_seen(store, tmp_path):
     with Service(store, tmp_path / "log", tmp_path, OUTRIDER_CREDENTIAL_KEY="passphrase") as service:
         assert service.call("events.subscribe", topics=["*"])["result"]
         service.call("oauth.offerPassphrase", callback="mine")
-        service.ask("oauth.token", credential="work")
+        service.ask("oauth.token", credential=store.name)
         number = service.number
         answers = []
         while not (answers and answers[-1].get("id") == number):
@@ -207,8 +222,8 @@ def test_the_passphrase_is_nowhere_to_be_seen(store, tmp_path):
         token = answers[-1]["result"]["accessToken"]
         assert service.remembers([token]) == {token} and service.remembers([PASSPHRASE]) == set()
     assert PASSPHRASE.encode() not in service.said
-    for path in pathlib.Path(tmp_path).rglob("*"):
-        if path.is_file() and path.name != "t":
+    for path in [*tmp_path.rglob("*"), *pathlib.Path(store.directory).rglob("*")]:
+        if path.is_file():
             assert PASSPHRASE.encode() not in path.read_bytes(), path
 
 
@@ -221,7 +236,7 @@ def test_bad_offers_are_named(client, params, pointer):
     assert error["code"] == -32602 and error["data"]["pointer"] == pointer
 
 
-def test_a_python_function_is_asked(service, server):
+def test_a_python_function_is_asked(service, server, store):
     seen = []
     with library.Client(socket=service) as client:
 
@@ -230,18 +245,18 @@ def test_a_python_function_is_asked(service, server):
             seen.append(locked.failures)
             return PASSPHRASE if locked.failures else "wrong"
 
-        assert server.is_good(str(client.oauth.get("work").token()))
+        assert server.is_good(str(client.oauth.get(store.name).token()))
     assert seen == [0, 1]
 
 
-def test_a_python_function_declines(service):
+def test_a_python_function_declines(service, store):
     with library.Client(socket=service) as client:
         client.oauth.passphrase(lambda locked: None, timeout=5)
         with pytest.raises(library.TokenError, match="unlock"):
-            client.oauth.get("work").token()
+            client.oauth.get(store.name).token()
 
 
-def test_a_python_coroutine_is_asked(service, server):
+def test_a_python_coroutine_is_asked(service, server, store):
     async def ask(locked):
         await asyncio.sleep(0)
         return PASSPHRASE
@@ -249,6 +264,6 @@ def test_a_python_coroutine_is_asked(service, server):
     async def main():
         async with library.AsyncClient(socket=service) as client:
             await client.oauth.passphrase(ask)
-            assert server.is_good(str(await client.oauth.get("work").token()))
+            assert server.is_good(str(await client.oauth.get(store.name).token()))
 
     asyncio.run(main())
