@@ -5,7 +5,9 @@ import OutriderJSON
 import OutriderRPC
 import Testing
 
-func parsed(_ text: String) throws -> Incoming { Incoming(try JSONParser.parse(Array(text.utf8))) }
+func parsed(_ text: String) throws -> Incoming {
+    try Array(text.utf8).withUnsafeBufferPointer { try Incoming(parsing: $0) }
+}
 
 func message(_ text: String) throws -> Message? {
     guard case .one(let message) = try parsed(text) else { return nil }

@@ -76,9 +76,6 @@ extension Connection {
         }
         service.tally.callsTotal.count()
         service.tally.callsRunning.count()
-        guard dispatch.knows(method) else {
-            return finished(ticket, id, .failure(Self.unknown(method, dispatch.names)), nil)
-        }
         let later = Later()
         let work: @Sendable () async throws -> JSONText
         do {
@@ -88,7 +85,11 @@ extension Connection {
             switch begun {
             case .lane(let call): return keep(.lane(call), ticket)
             case .task(let rest): work = rest
-            case nil: work = { try await dispatch.invoke(method, params, id: id, peer: self, later: later) }
+            case nil:
+                guard dispatch.knows(method) else {
+                    return finished(ticket, id, .failure(Self.unknown(method, dispatch.names)), nil)
+                }
+                work = { try await dispatch.invoke(method, params, id: id, peer: self, later: later) }
             }
         } catch {
             return finished(ticket, id, .failure(Self.explained(error, method, service)), later, method)

@@ -150,7 +150,7 @@ final class FrameFeed {
         _ frame: UnsafeBufferPointer<UInt8>, framing: Framing, _ limits: MessageLimits
     ) -> Incoming {
         do throws(JSONFailure) {
-            return Incoming(try JSONParser.parse(frame, limits: limits.json), limits: limits)
+            return try Incoming(parsing: frame, limits: limits)
         } catch {
             return .one(Salvage.answer(to: frame, error, framing: framing))
         }

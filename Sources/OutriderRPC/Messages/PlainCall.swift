@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// A call as nearly every library writes it: `{"jsonrpc":"2.0","id":7,"method":"data.send","params":{…}}`, its members in
+/// this order, with or without a space after each colon and comma.
+///
+/// Its envelope is read without building a tree, which for a short call costs more than its parameters do. What is
+/// written in any other way, or is wrong anywhere, is read as a whole.
+struct PlainCall {
+    let id: Int64
+    let method: String
+    /// Where the parameters stand, an object as far as its first byte tells.
+    let params: Range<Int>
+
+    /// Nil if it is not written so.
+    init?(_ bytes: UnsafeBufferPointer<UInt8>, limits: MessageLimits) {
+        var reader = PlainCallReader(bytes)
+        guard reader.takes("{\"jsonrpc\":"), reader.takesAfterSpace("\"2.0\","), reader.takesAfterSpace("\"id\":"),
+            let id = reader.number(), reader.takes(","), reader.takesAfterSpace("\"method\":"),
+            let method = reader.name(atMost: limits.methodCharacters), reader.takes(","),
+            reader.takesAfterSpace("\"params\":"), let params = reader.object()
+        else { return nil }
+        self.id = id
+        self.method = method
+        self.params = params
+    }
+
+    /// What of the limits of a whole message is left to the parameters: outside are an object, four names and three values.
+    static func limits(ofParams whole: JSONLimits) -> JSONLimits {
+        var limits = whole
+        limits.depth -= 1
+        limits.tokens -= 8
+        return limits
+    }
+}
+
+/// Moves along the envelope; each step moves only if it finds what it looks for.
+private struct PlainCallReader {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var position = 0
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    private var byte: UInt8 { position < bytes.count ? bytes[position] : 0 }
+
+    mutating func takes(_ text: StaticString) -> Bool {
+        let length = text.utf8CodeUnitCount
+        guard bytes.count - position >= length else { return false }
+        for index in 0..<length where bytes[position + index] != text.utf8Start[index] { return false }
+        position += length
+        return true
+    }
+
+    private mutating func skipSpace() { if byte == UInt8(ascii: " ") { position += 1 } }
+
+    mutating func takesAfterSpace(_ text: StaticString) -> Bool {
+        skipSpace()
+        return takes(text)
+    }
+
+    /// A natural number of at most 18 digits, which an Int64 holds whatever they are.
+    mutating func number() -> Int64? {
+        skipSpace()
+        let first = position
+        var number: Int64 = 0
+        while case UInt8(ascii: "0")...UInt8(ascii: "9") = byte, position - first < 18 {
+            // safe: an Int64 holds every byte
+            number = number &* 10 &+ Int64(byte &- UInt8(ascii: "0"))
+            position += 1
+        }
+        // what begins with a zero is that, or not JSON
+        guard position > first, bytes[first] != UInt8(ascii: "0") || position == first + 1 else { return nil }
+        return number
+    }
+
+    /// A string of letters, digits and full stops: no method that is not one of ours, or means something by itself.
+    mutating func name(atMost limit: Int) -> String? {
+        skipSpace()
+        guard byte == UInt8(ascii: "\"") else { return nil }
+        position += 1
+        let first = position
+        loop: while true {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."):
+                position += 1
+            default: break loop
+            }
+        }
+        guard byte == UInt8(ascii: "\""), position > first, position - first <= limit else { return nil }
+        defer { position += 1 }
+        return String(decoding: bytes[first..<position], as: UTF8.self)
+    }
+
+    /// All up to the last byte, which must end the call.
+    mutating func object() -> Range<Int>? {
+        skipSpace()
+        let end = bytes.count - 1
+        guard byte == UInt8(ascii: "{"), position < end, bytes[end] == UInt8(ascii: "}") else { return nil }
+        return position..<end
+    }
+}
+
+extension Incoming {
+    /// What a frame holds; throws where it is not JSON, or beyond the limits.
+    package init(
+        parsing frame: UnsafeBufferPointer<UInt8>, limits: MessageLimits = MessageLimits()
+    ) throws(JSONFailure) {
+        if let call = PlainCall(frame, limits: limits),
+            let params = try? JSONParser.parse(
+                UnsafeBufferPointer(rebasing: frame[call.params]), limits: PlainCall.limits(ofParams: limits.json))
+        {
+            self = .one(.call(id: .integer(call.id), method: call.method, params: params))
+        } else {
+            self.init(try JSONParser.parse(frame, limits: limits.json), limits: limits)
+        }
+    }
+}
