@@ -2,40 +2,106 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// One sending of a request: exactly what goes on the wire, after all encoding and adaptation.
+///
+/// It passes through many hands, so a copy is one reference; whoever changes one that is shared gets parts of its own.
 package struct Attempt: Sendable {
-    package var method: String
-    package var url: HTTPURL
-    /// Complete but for Host, Content-Length, Transfer-Encoding and Connection, which the transport writes.
-    package var fields: HTTPFields
-    package var body: AttemptBody
-    package var timeouts: Timeouts
-    package var trust: Trust
-    /// Connections to one origin that may exist at once; further attempts wait. Default 6, as URLSession has it.
-    package var connectionsPerHost: Int
-    /// Undo gzip and deflate, and offer them in Accept-Encoding where the caller wrote none.
-    package var decodesContent: Bool
-    /// Refuse an answer whose body is longer than this, in decoded bytes; nil for no limit.
-    package var maximumBodyBytes: Int?
-    /// Send the body only once the server has said 100 Continue, or has kept silent for a while (RFC 9110 section 10.1.1).
-    package var expectsContinue: Bool
-
-    /// Which proxy leads to which URL; nil for the direct way to all.
-    package var proxies: ProxyRules?
-    /// What this sending says to its proxy; nil for nothing.
-    package var proxyAuthorization: ProxyAuthorization?
-    /// For showing it: with what it is signed, or will be when it is asked.
-    package var login: Login?
+    private var parts: Parts
 
     package init(method: String, url: HTTPURL, fields: HTTPFields, body: AttemptBody = .none) {
-        self.method = method
-        self.url = url
-        self.fields = fields
-        self.body = body
-        timeouts = Timeouts()
-        trust = .system
-        connectionsPerHost = 6
-        decodesContent = true
-        expectsContinue = false
+        parts = Parts(Values(method: method, url: url, fields: fields, body: body))
+    }
+
+    private struct Values {
+        var method: String
+        var url: HTTPURL
+        var fields: HTTPFields
+        var body: AttemptBody
+        var timeouts = Timeouts()
+        var trust = Trust.system
+        var connectionsPerHost = 6
+        var decodesContent = true
+        var maximumBodyBytes: Int?
+        var expectsContinue = false
+        var proxies: ProxyRules?
+        var proxyAuthorization: ProxyAuthorization?
+        var login: Login?
+    }
+
+    // proof: changed through `values` of one attempt only, and only while no other has it.
+    private final class Parts: @unchecked Sendable {
+        var values: Values
+
+        init(_ values: Values) { self.values = values }
+    }
+
+    private var values: Values {
+        get { parts.values }
+        _modify {
+            if !isKnownUniquelyReferenced(&parts) { parts = Parts(parts.values) }
+            yield &parts.values
+        }
+    }
+
+    package var method: String {
+        get { parts.values.method }
+        set { values.method = newValue }
+    }
+    package var url: HTTPURL {
+        get { parts.values.url }
+        set { values.url = newValue }
+    }
+    /// Complete but for Host, Content-Length, Transfer-Encoding and Connection, which the transport writes.
+    package var fields: HTTPFields {
+        get { parts.values.fields }
+        set { values.fields = newValue }
+    }
+    package var body: AttemptBody {
+        get { parts.values.body }
+        set { values.body = newValue }
+    }
+    package var timeouts: Timeouts {
+        get { parts.values.timeouts }
+        set { values.timeouts = newValue }
+    }
+    package var trust: Trust {
+        get { parts.values.trust }
+        set { values.trust = newValue }
+    }
+    /// Connections to one origin that may exist at once; further attempts wait. Default 6, as URLSession has it.
+    package var connectionsPerHost: Int {
+        get { parts.values.connectionsPerHost }
+        set { values.connectionsPerHost = newValue }
+    }
+    /// Undo gzip and deflate, and offer them in Accept-Encoding where the caller wrote none.
+    package var decodesContent: Bool {
+        get { parts.values.decodesContent }
+        set { values.decodesContent = newValue }
+    }
+    /// Refuse an answer whose body is longer than this, in decoded bytes; nil for no limit.
+    package var maximumBodyBytes: Int? {
+        get { parts.values.maximumBodyBytes }
+        set { values.maximumBodyBytes = newValue }
+    }
+    /// Send the body only once the server has said 100 Continue, or has kept silent for a while (RFC 9110 section
+    /// 10.1.1).
+    package var expectsContinue: Bool {
+        get { parts.values.expectsContinue }
+        set { values.expectsContinue = newValue }
+    }
+    /// Which proxy leads to which URL; nil for the direct way to all.
+    package var proxies: ProxyRules? {
+        get { parts.values.proxies }
+        set { values.proxies = newValue }
+    }
+    /// What this sending says to its proxy; nil for nothing.
+    package var proxyAuthorization: ProxyAuthorization? {
+        get { parts.values.proxyAuthorization }
+        set { values.proxyAuthorization = newValue }
+    }
+    /// For showing it: with what it is signed, or will be when it is asked.
+    package var login: Login? {
+        get { parts.values.login }
+        set { values.login = newValue }
     }
 }
 

@@ -95,8 +95,9 @@ package struct RedirectPolicy: Sendable, Equatable {
             throw Self.wouldCarryBody(to: attempt.url)
         }
         var dropped: [String] = []
+        let hasBody = attempt.body != .none
         attempt.fields.list.removeAll { field in
-            if stays(field.name, hasBody: attempt.body != .none) { return false }
+            if stays(field.name, hasBody: hasBody) { return false }
             dropped.append(field.name)
             return true
         }
