@@ -31,28 +31,7 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     package var defaultPort: Int { isSecure ? 443 : 80 }
 
     /// What the Host field says (RFC 9110 section 7.2).
-    package var authority: String {
-        var text = ""
-        addAuthority(to: &text)
-        return text
-    }
-
-    // strings are added one behind the other, because every request is named by its URL, and interpolation is dear
-
-    private func addAuthority(to text: inout String) {
-        if socketPath != nil {
-            text += "localhost"
-            return
-        }
-        let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
-        if isIPv6 { text += "[" }
-        text += host
-        if isIPv6 { text += "]" }
-        if port != defaultPort {
-            text += ":"
-            text += String(port)
-        }
-    }
+    package var authority: String { written(hasScheme: false, hasTarget: false) }
 
     /// The host without a dot at the end: for looking up, TLS and comparisons, which know no such dot.
     package var hostName: String {
@@ -60,29 +39,38 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The whole without the fragment.
-    package var description: String {
-        var text = ""
-        text.reserveCapacity(host.utf8.count &+ target.utf8.count &+ 24)
-        addOrigin(to: &text)
-        text += target
-        return text
-    }
+    package var description: String { written(hasScheme: true, hasTarget: true) }
 
     /// Scheme and authority: "https://example.org:8443". What messages name; it holds no secrets.
-    package var origin: String {
-        var text = ""
-        addOrigin(to: &text)
-        return text
-    }
+    package var origin: String { written(hasScheme: true, hasTarget: false) }
 
-    private func addOrigin(to text: inout String) {
-        text += scheme.rawValue
-        if let socketPath {
-            text += "+unix://"
-            text += PercentEncoding.segment.escape(socketPath)
-        } else {
-            text += "://"
-            addAuthority(to: &text)
+    /// Written byte by byte: every request is named by its URL, and strings that grow are dear.
+    private func written(hasScheme: Bool, hasTarget: Bool) -> String {
+        let way = hasScheme ? socketPath.map { "+unix://" + PercentEncoding.segment.escape($0) } ?? "://" : ""
+        let scheme = hasScheme ? self.scheme.rawValue : ""
+        let host = socketPath == nil ? self.host : hasScheme ? "" : "localhost"
+        let target = hasTarget ? self.target : ""
+        let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
+        let port = socketPath == nil && port != defaultPort ? String(port) : ""
+        let most =
+            scheme.utf8.count &+ way.utf8.count &+ host.utf8.count &+ port.utf8.count &+ target.utf8.count &+ 3
+        return String(unsafeUninitializedCapacity: most) { memory in
+            var count = 0
+            func add(_ text: String) {
+                let rest = UnsafeMutableBufferPointer(rebasing: memory[count...])
+                count += rest.initialize(fromContentsOf: text.utf8)
+            }
+            add(scheme)
+            add(way)
+            if isIPv6 { add("[") }
+            add(host)
+            if isIPv6 { add("]") }
+            if !port.isEmpty {
+                add(":")
+                add(port)
+            }
+            add(target)
+            return count
         }
     }
 }
