@@ -4,7 +4,6 @@
 import ArgumentParser
 import Glibc
 import NIOCore
-import NIOPosix
 import OutriderEngine
 import OutriderHTTP
 import OutriderMethods
@@ -40,7 +39,9 @@ struct ServeCommand: AsyncParsableCommand {
             throw CommandFailure(code: error.exitStatus, error.description)
         }
         if settings.readyFile != nil { Detachment.detach() }
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.stdio ? 1 : Self.loops)
+        // One event loop: with two, a call and its connection meet on different ones, and the hops cost more than the
+        // second processor brings; and connections are shared by all clients only where they are in one pool.
+        let group = LoopVigil.makeGroup()
         let transport = HTTPTransport(group: group, settings: settings.transport)
         let engine = Engine(
             transport: transport, group: group, settings: settings.engine,
@@ -105,8 +106,4 @@ struct ServeCommand: AsyncParsableCommand {
             lcMessages: environmentVariable("LC_MESSAGES"), lang: environmentVariable("LANG"))
         return DefaultFields.make(version: Outrider.version, languages: languages)
     }
-
-    /// One event loop: with two, a call and its connection meet on different ones, and the hops cost more than the second
-    /// processor brings; and connections are shared by all clients only where they are in one pool.
-    private static let loops = 1
 }
