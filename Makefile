@@ -4,6 +4,8 @@
 # Nothing clever: every target is a script or a command that can be typed by hand.
 
 SWIFT := swift build --explicit-target-dependency-import-check error
+# What the two flags are for is said in docs/architecture.md, "What it costs".
+RELEASE := -c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -cross-module-optimization
 PREFIX ?= /usr/local
 
 .PHONY: help setup build test check format schema docs run bench install clean
@@ -24,7 +26,7 @@ setup:
 	@scripts/setup
 
 build: setup
-	$(SWIFT) -c release --static-swift-stdlib --product outrider
+	$(SWIFT) $(RELEASE) --product outrider
 
 run: build
 	@scripts/run
@@ -45,9 +47,7 @@ schema docs:
 
 bench: build
 	@scripts/setup --bench
-	.build/bench/bin/python Benchmarks/run.py
-	.build/bench/bin/python Benchmarks/transfers.py
-	.build/bench/bin/python Benchmarks/sse.py
+	for part in run transfers sse; do .build/bench/bin/python Benchmarks/$$part.py || exit; done
 
 install: build
 	install -D .build/release/outrider $(DESTDIR)$(PREFIX)/bin/outrider
