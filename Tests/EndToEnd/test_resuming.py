@@ -2,13 +2,14 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Downloads that are interrupted, by cancelling or by the network, and go on, with servers that do or do not help."""
 
+import base64
 import time
 
 import contract
 import pytest
 from asking import result, until
 from downloading import PART, SIZE, download, failure, hidden, interrupted, journal, resumed, server, slow, to
-from ranging import DATE, OTHER
+from ranging import DATE, OTHER, Ranging
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 __all__ = ["server"]
@@ -79,6 +80,46 @@ def test_a_running_download_is_not_resumed(wire, server, tmp_path):
 
 
 # The network
+
+
+class Dripping(Ranging):
+    """Gives the first answer byte by byte once PART of it has gone, for as long as anybody listens."""
+
+    def answer(self, connection, manner, fields):
+        if "range" in fields:
+            return super().answer(connection, manner, fields)
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\nETag: {self.etag}\r\n\r\n"
+        connection.sendall(head.encode() + self.data[:PART])
+        for byte in self.data[PART:]:
+            connection.sendall(bytes([byte]))
+            if self.ended.wait(0.02):
+                return False
+        return True
+
+
+def test_a_server_that_only_drips_is_given_up_and_asked_for_the_rest(wire, tmp_path):
+    """It is never silent for long, so only a rate tells that it is no good."""
+    with Dripping(SIZE) as server:
+        answer = download(
+            wire, server.url("/fine"), destination=to(tmp_path / "f"), retry={"limit": 1, "scale": 0},
+            timeout={"idle": 0.5, "minRate": 10_000},
+        )
+        assert answer["ok"] and answer["attempts"] == 2 and (tmp_path / "f").read_bytes() == server.data
+        (first, second) = server.ranges()
+        assert first is None and PART <= int(second.removeprefix("bytes=").rstrip("-")) < PART + 1000
+
+
+def test_a_rate_is_not_held_against_a_client_that_takes_its_time(wire, server):
+    """Only time in which the server is waited for counts."""
+    params = {"url": server.url("/fine"), "bodyTo": "stream", "timeout": {"idle": 0.3, "minRate": 1_000_000}}
+    stream = result(wire.call("data.send", params))["body"]["stream"]
+    found, end = b"", False
+    while not end:
+        piece = result(wire.call("stream.read", {"stream": stream, "bytes": 100_000}))
+        found, end = found + base64.b64decode(piece["base64"]), piece["end"]
+        # longer in all than what the rate would allow
+        wire.call("diagnostics.sleep", {"seconds": 0.1})
+    assert found == server.data and "error" not in piece
 
 
 def test_a_lost_connection_leaves_something_to_go_on_with(wire, server, tmp_path):

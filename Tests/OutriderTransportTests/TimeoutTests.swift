@@ -81,6 +81,43 @@ struct TimeoutTests {
         await server.close()
     }
 
+    /// A byte every 30 ms is no silence, and not what was wanted.
+    private static let drip = (0..<60).flatMap { _ in [ScriptedServer.Step.send("x"), .pause(0.03)] }
+
+    @Test func `an answer that drips has to keep to a rate that was asked for`() async throws {
+        let server = try await ScriptedServer { _ in
+            [.send("HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n")] + Self.drip
+        }
+        var attempt = Attempt.local(server.port)
+        attempt.timeouts.idle = 0.5
+        attempt.timeouts.minimumRate = 10_000
+        let failure = await makeTransport().failure(attempt)
+        #expect(failure?.kind == .timedOut && failure?.phase == .response && failure?.sent == .sent)
+        #expect(
+            failure?.message.hasPrefix("127.0.0.1: in 0.5 s of waiting for the next part of the answer moved ") == true)
+        #expect(failure?.message.hasSuffix(" bytes, and minRate wants 10000 a second") == true)
+        // one that a byte now and then keeps to
+        attempt.timeouts.idle = 20
+        attempt.timeouts.minimumRate = 1
+        #expect(try await makeTransport().answer(attempt).text.count == 60)
+        await server.close()
+    }
+
+    @Test func `a rate is met by what comes in one go, and begins anew then`() async throws {
+        let much = String(repeating: "y", count: 100_000)
+        let server = try await ScriptedServer { _ in
+            [
+                .send("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n"), .pause(0.02), .send(much), .pause(0.3),
+                .send(much),
+            ]
+        }
+        var attempt = Attempt.local(server.port)
+        attempt.timeouts.idle = 20
+        attempt.timeouts.minimumRate = 4000
+        #expect(try await makeTransport().answer(attempt).text.count == 200_000)
+        await server.close()
+    }
+
     @Test func `a request that is not read stalls`() async throws {
         let server = try await ScriptedServer(isDeaf: true) { _ in [] }
         var attempt = Attempt.local(server.port, method: "POST", body: .bytes([UInt8](repeating: 1, count: 32 << 20)))

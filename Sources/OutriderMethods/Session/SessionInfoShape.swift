@@ -51,6 +51,7 @@ struct SessionInfoShape: JSONEncodable {
                 writer.member("idle", timeouts.idle)
                 writer.member("total", timeouts.total)
                 writer.member("resource", timeouts.resource)
+                writer.member("minRate", timeouts.minimumRate)
             }
             writer.member("connectionsPerHost", connectionsPerHost)
             writer.member("proxy", proxy)

@@ -13,6 +13,7 @@ struct TimeoutParameter: JSONDecodable {
     private var idle: Double?
     private var total: Double?
     private var resource: Double?
+    private var minRate: Int?
 
     /// The shortest and the longest wait. There is none for ever.
     private static let range = 0.001...86400
@@ -35,6 +36,7 @@ struct TimeoutParameter: JSONDecodable {
         idle = try Self.phase("idle", &fields)
         total = try Self.phase("total", &fields)
         resource = try fields.number("resource", in: Self.resources)
+        minRate = try fields.integer("minRate", in: 1...1 << 40)
         try fields.finish()
     }
 
@@ -52,5 +54,6 @@ struct TimeoutParameter: JSONDecodable {
         if let idle { timeouts.idle = idle }
         if let total { timeouts.total = total }
         if let resource { timeouts.resource = resource }
+        if let minRate { timeouts.minimumRate = minRate }
     }
 }

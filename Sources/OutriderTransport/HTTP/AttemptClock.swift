@@ -15,6 +15,10 @@ struct AttemptClock {
     private var phaseSeconds = 0.0
     private var phaseBegan: NIODeadline
     private(set) var timeline = Timeline()
+    /// Bytes since the phase, or its last deadline that was met, began.
+    private var phaseBytes = 0
+    /// Of the time that was allowed, while nothing is expected, where bytes and not silence are what is judged.
+    private var timeLeft: TimeAmount?
 
     init(_ timeouts: Timeouts) {
         self.timeouts = timeouts
@@ -55,11 +59,24 @@ struct AttemptClock {
         }
     }
 
-    /// Something moved: the silence begins anew.
-    mutating func moved() { allow(timeouts.idle, from: .now()) }
+    /// Something moved: the silence begins anew. With a rate to be kept to, only enough of it has that effect.
+    mutating func moved() {
+        let now = NIODeadline.now()
+        guard let rate = timeouts.minimumRate, Double(phaseBytes) < Double(rate) * timeouts.idle else {
+            return allow(timeouts.idle, from: now)
+        }
+        guard phaseEnd == .distantFuture else { return }
+        let left = timeLeft ?? now + .seconds(timeouts.idle) - now
+        phaseSeconds = timeouts.idle
+        phaseEnd = now + left
+        timeLeft = nil
+    }
 
     /// Nothing is expected of the network now.
-    mutating func pause() { allow(nil, from: began) }
+    mutating func pause() {
+        if phaseEnd != .distantFuture { timeLeft = max(.nanoseconds(0), phaseEnd - .now()) }
+        phaseEnd = .distantFuture
+    }
 
     /// For another connection, after one that died: until now it has waited for one.
     mutating func startAgain() {
@@ -92,8 +109,16 @@ struct AttemptClock {
         timeline.tlsVersion = connection.tlsVersion
     }
 
-    mutating func sent(_ bytes: Int) { timeline.bytesSent &+= Int64(bytes) }  // safe: an Int is an Int64
-    mutating func received(_ bytes: Int) { timeline.bytesReceived &+= Int64(bytes) }  // safe: an Int is an Int64
+    mutating func sent(_ bytes: Int) {
+        timeline.bytesSent &+= Int64(bytes)  // safe: an Int is an Int64
+        phaseBytes &+= bytes
+    }
+
+    mutating func received(_ bytes: Int) {
+        timeline.bytesReceived &+= Int64(bytes)  // safe: an Int is an Int64
+        phaseBytes &+= bytes
+    }
+
     mutating func decoded(_ bytes: Int) { timeline.bodyBytes &+= Int64(bytes) }  // safe: an Int is an Int64
 
     /// What to say when `deadline` has passed.
@@ -103,11 +128,17 @@ struct AttemptClock {
             let text = "\(host) took more than \(Self.text(timeouts.total)) in all; it ended while \(what)"
             return HTTPFailure(.timedOut, text, phase: .total)
         }
+        if let rate = timeouts.minimumRate, phaseBytes > 0, phase == .request || phase == .response {
+            let text = "\(host): in \(Self.text(phaseSeconds)) of \(Self.words(phase)) moved \(phaseBytes) bytes, "
+            return HTTPFailure(.timedOut, text + "and minRate wants \(rate) a second", phase: phase)
+        }
         let text = "\(host): \(Self.words(phase)) took more than \(Self.text(phaseSeconds))"
         return HTTPFailure(.timedOut, text, phase: phase)
     }
 
     private mutating func allow(_ seconds: Double?, from now: NIODeadline) {
+        phaseBytes = 0
+        timeLeft = nil
         phaseSeconds = seconds ?? 0
         phaseEnd = seconds.map { now + .seconds($0) } ?? .distantFuture
     }
