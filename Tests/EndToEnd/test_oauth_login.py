@@ -247,7 +247,8 @@ def test_a_wrong_address_is_refused_and_the_right_one_still_counts(wire, server)
         ("oauth.callback", {"credential": "work"}, "/url"),
         ("oauth.device", {"credential": "work", "scope": 7}, "/scope"),
         ("oauth.wait", {"credential": "work", "timeout": -1}, "/timeout"),
-        ("oauth.discover", {}, "/issuer"),
+        ("oauth.discover", {}, ""),
+        ("oauth.discover", {"issuer": "https://a.example", "resource": "https://b.example"}, ""),
     ],
 )
 def test_a_parameter_that_is_wrong_is_named(wire, method, params, pointer):

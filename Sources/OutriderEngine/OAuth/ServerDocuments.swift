@@ -49,6 +49,18 @@ package final class ServerDocuments: Sendable {
         )
     }
 
+    /// What a protected resource says of itself.
+    package func resource(_ resource: String) async throws(OAuthFailure) -> ResourceMetadata {
+        let place = try ResourceMetadata.place(of: resource)
+        switch try await fetch(place) {
+        case .document(let bytes): return try ResourceMetadata(bytes, resource: resource)
+        case .nothing(let why):
+            throw OAuthFailure(
+                .config, "no_metadata",
+                "\(FieldRules.shown(resource)) publishes no metadata (\(place): \(why)): name its issuer")
+        }
+    }
+
     /// A JWK Set, as it was written.
     package func keys(at place: HTTPURL) async throws(OAuthFailure) -> String {
         switch try await fetch(place) {

@@ -6,40 +6,62 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Asks an authorization server what it says of itself.
+/// Asks an authorization server what it says of itself; or a resource, which names its server.
 struct OAuthDiscover: Method {
     static let name = "oauth.discover"
 
     struct Params: JSONDecodable {
-        var issuer: String
+        enum Place: Sendable {
+            case issuer(String)
+            case resource(String)
+        }
+
+        var place: Place
         /// Ask, though it is known.
         var isFresh: Bool
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             let issuer: String? = try fields.optional("issuer")
+            let resource: String? = try fields.optional("resource")
             isFresh = try fields.optional("fresh") ?? false
             try fields.finish()
-            self.issuer = try JSONFields.need("issuer", issuer)
+            switch (issuer, resource) {
+            case (let issuer?, nil): place = .issuer(issuer)
+            case (nil, let resource?): place = .resource(resource)
+            default: throw JSONComplaint("must have exactly one of issuer and resource")
+            }
         }
     }
 
     struct Result: JSONEncodable {
         var found: ServerDocuments.Found
+        /// What led to that server.
+        var resource: ResourceMetadata?
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
                 writer.member("issuer", found.metadata.issuer)
                 writer.member("url", found.place.description)
                 writer.member("metadata", JSONValue.object(found.metadata.document))
+                writer.member("resource", resource.map { JSONValue.object($0.document) })
             }
         }
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         do throws(OAuthFailure) {
-            return Result(
-                found: try await call.scope.service.documents.metadata(of: params.issuer, fresh: params.isFresh))
+            let documents = call.scope.service.documents
+            switch params.place {
+            case .issuer(let issuer):
+                return Result(found: try await documents.metadata(of: issuer, fresh: params.isFresh))
+            case .resource(let name):
+                let resource = try await documents.resource(name)
+                // it prefers the first one, and there is one
+                let issuer = resource.servers.first ?? ""
+                return Result(
+                    found: try await documents.metadata(of: issuer, fresh: params.isFresh), resource: resource)
+            }
         } catch {
             try Task.checkCancellation()
             throw RPCError(error)

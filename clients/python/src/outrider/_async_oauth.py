@@ -20,6 +20,7 @@ from ._oauth import (
     refreshed,
     said,
     settings,
+    whose,
     wish,
 )
 
@@ -82,9 +83,9 @@ class AsyncCredentials:
         found: list[dict[str, Any]] = (await self._client.invoke("oauth.list", {}))["credentials"]
         return found
 
-    async def discover(self, issuer: str) -> dict[str, Any]:
-        """What an authorization server says of itself, in the words of RFC 8414."""
-        found: dict[str, Any] = (await self._client.invoke("oauth.discover", {"issuer": issuer}))["metadata"]
+    async def discover(self, issuer: str | None = None, *, resource: str | None = None) -> dict[str, Any]:
+        """What an authorization server says of itself; see :meth:`outrider._oauth.Credentials.discover`."""
+        found: dict[str, Any] = (await self._client.invoke("oauth.discover", whose(issuer, resource)))["metadata"]
         return found
 
     async def refresher(

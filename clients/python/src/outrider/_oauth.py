@@ -91,6 +91,13 @@ def wish(
     return {name: value for name, value in given.items() if value is not None}
 
 
+def whose(issuer: str | None, resource: str | None) -> dict[str, Any]:
+    """The parameters of ``oauth.discover``."""
+    if (issuer is None) == (resource is None):
+        raise TypeError("give either an issuer or a resource")
+    return {"issuer": issuer} if resource is None else {"resource": resource}
+
+
 class Asked:
     """A token that is wanted: ``credential``, the ``scope`` it shall have, and the ``reason``: ``missing``,
     ``expired``, ``refused`` or ``asked``."""
@@ -264,9 +271,10 @@ class Credentials:
         found: list[dict[str, Any]] = self._client.invoke("oauth.list", {})["credentials"]
         return found
 
-    def discover(self, issuer: str) -> dict[str, Any]:
-        """What an authorization server says of itself, in the words of RFC 8414."""
-        found: dict[str, Any] = self._client.invoke("oauth.discover", {"issuer": issuer})["metadata"]
+    def discover(self, issuer: str | None = None, *, resource: str | None = None) -> dict[str, Any]:
+        """What an authorization server says of itself, in the words of RFC 8414: the one that is named, or the one that
+        a resource names (RFC 9728)."""
+        found: dict[str, Any] = self._client.invoke("oauth.discover", whose(issuer, resource))["metadata"]
         return found
 
     def refresher(self, name: str | None = None, **given: Any) -> Callable[[Callable[[Asked], Any]], Credential]:

@@ -46,7 +46,7 @@ METHODS = {
     "oauth.create": (("grant",), ("assertion", "authorizationUrl", "callback", "clientAuth", "clientId", "clientSecret", "decide", "deviceUrl", "events", "hold", "introspectionUrl", "issuer", "keysUrl", "name", "onRefreshFailure", "origins", "persist", "refreshWhen", "refreshWindow", "resources", "revocationUrl", "scope", "timeout", "token", "tokenUrl")),
     "oauth.delete": (("credential",), ("revoke",)),
     "oauth.device": (("credential",), ("scope",)),
-    "oauth.discover": (("issuer",), ("fresh",)),
+    "oauth.discover": ((), ("fresh", "issuer", "resource")),
     "oauth.get": (("credential",), ()),
     "oauth.introspect": (("credential",), ()),
     "oauth.list": ((), ()),

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// What a protected resource says of itself (RFC 9728 section 2), held against its rules: it is the one that was asked for,
+/// and names servers that tokens may be had from.
+package struct ResourceMetadata: Sendable, Equatable {
+    /// As it was asked for, character by character (RFC 9728 section 3.3).
+    package let resource: String
+    /// The issuers whose tokens it takes, in its order of preference.
+    package let servers: [String]
+    /// All that it says.
+    package let document: JSONObject
+
+    /// More are not believed.
+    private static let mostServers = 64
+
+    /// Throws `config` that names the member which is wrong.
+    package init(_ bytes: [UInt8], resource: String) throws(OAuthFailure) {
+        guard bytes.count <= ServerMetadata.longest,
+            case .object(let members)? = try? JSONParser.parse(bytes, limits: .small)
+        else { throw Self.fault(resource, "is no JSON object, or too long") }
+        guard let said = members["resource"]?.string, said.utf8.elementsEqual(resource.utf8) else {
+            let other = members["resource"]?.string.map { FieldRules.shown($0) } ?? "nothing"
+            throw OAuthFailure(
+                .config, "resource_mismatch",
+                "the metadata are of \(other), expected \(FieldRules.shown(resource))")
+        }
+        guard let list = members["authorization_servers"]?.array, !list.isEmpty, list.count <= Self.mostServers else {
+            throw Self.fault(resource, "names no authorization_servers")
+        }
+        var servers: [String] = []
+        for value in list {
+            guard let issuer = value.string, (try? ServerMetadata.places(of: issuer)) != nil else {
+                throw Self.fault(resource, "has authorization_servers that are no issuers")
+            }
+            servers.append(issuer)
+        }
+        self.resource = resource
+        self.servers = servers
+        document = members
+    }
+
+    /// Where it is looked for (RFC 9728 section 3.1): the well-known part stands between host and path.
+    ///
+    /// Throws `config` for what cannot be a resource: it is an https URL without a fragment, or an http one of this machine.
+    package static func place(of resource: String) throws(OAuthFailure) -> HTTPURL {
+        do throws(HTTPFailure) {
+            var url = try HTTPURL(parsing: resource)
+            guard url.isFitForAuthorization else {
+                throw HTTPFailure(.invalidURL, "it must begin with https://")
+            }
+            if url.fragment != nil { throw HTTPFailure(.invalidURL, "it must have no fragment") }
+            url.target = "/.well-known/oauth-protected-resource" + (url.target == "/" ? "" : url.target)
+            return url
+        } catch {
+            throw OAuthFailure(
+                .config, "invalid_resource", "\(FieldRules.shown(resource)) cannot be a resource: \(error.message)")
+        }
+    }
+
+    private static func fault(_ resource: String, _ what: String) -> OAuthFailure {
+        OAuthFailure(.config, "invalid_metadata", "the metadata of \(FieldRules.shown(resource)) \(what)")
+    }
+}
