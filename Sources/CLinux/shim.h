@@ -3,9 +3,14 @@
 //
 // System calls that the library of the system has, and that Swift's module of it hides.
 
+#include <malloc.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -17,6 +22,29 @@ int renameat2(int from, const char *name, int to, const char *newName, unsigned 
 
 /// No other process of the user may look into this one, and it leaves no core behind. 0, or -1 and errno.
 static inline int outrider_close_to_others(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
+/// The heap, with so much free, stays in memory and is in no dump; what is allocated from now on is from there, but for more
+/// than 32 MB at once. To be called before there are threads, which have heaps of their own. 0, or -1 where the system locks
+/// less than that.
+static inline int outrider_lock_heap(size_t room) {
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    free(malloc(room));
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (!maps) return -1;
+    char line[512];
+    unsigned long start, end;
+    int result = -1;
+    while (result < 0 && fgets(line, sizeof line, maps)) {
+        if (!strstr(line, "[heap]") || sscanf(line, "%lx-%lx", &start, &end) != 2) continue;
+        madvise((void *)start, end - start, MADV_DONTDUMP);
+        result = mlock((void *)start, end - start);
+        if (result < 0) break;
+    }
+    fclose(maps);
+    return result;
+}
 
 /// Reads memory of this process that may not be mapped any more: then it fails, and does not trap.
 static inline ssize_t outrider_peek(const void *from, void *to, size_t size) {

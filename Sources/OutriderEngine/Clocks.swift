@@ -8,6 +8,9 @@ package import OutriderHTTP
 package enum Clocks {
     package static var now: ClockPair { ClockPair(wall: read(CLOCK_REALTIME), boot: read(CLOCK_BOOTTIME)) }
 
+    /// Seconds since the machine started, without those in which it slept: for limits of what goes on only while it is awake.
+    static var awake: Double { read(CLOCK_MONOTONIC) }
+
     /// Empty where the system does not say.
     package static let boot: String = {
         guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "" }

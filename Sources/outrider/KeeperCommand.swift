@@ -17,7 +17,6 @@ struct KeeperCommand: AsyncParsableCommand {
     private static let mostBytes = 1 << 20
 
     func run() async throws {
-        Keeper.shut()
         guard isatty(STDIN_FILENO) == 0 else {
             throw CommandFailure(.usage, "the keeper is started by the service: see outrider credentials")
         }

@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Glibc
+import OutriderEngine
 
 /// The root command: names the subcommands, and turns what they throw into an exit status.
 @main
@@ -44,6 +45,8 @@ struct Outrider: AsyncParsableCommand {
         signal(SIGXFSZ, SIG_IGN)
         do {
             var command = try parseAsRoot()
+            // before it has threads, which some systems do not give
+            if command is KeeperCommand { Keeper.shut() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

@@ -26,12 +26,12 @@ def built(folder):
 
 class Clocks:
     def __init__(self, library, place):
-        self.file, self.wall, self.boot = place / "clocks", 0, 0
-        self.file.write_bytes(bytes(16))
+        self.file, self.shifts = place / "clocks", (0, 0, 0)
+        self.file.write_bytes(bytes(24))
         self.environment = {"LD_PRELOAD": str(library), "OUTRIDER_TEST_CLOCKS": str(self.file)}
 
-    def jump(self, wall=0, boot=0):
-        """Seconds, for all processes at once."""
-        self.wall, self.boot = self.wall + wall, self.boot + boot
+    def jump(self, wall=0, boot=0, awake=0):
+        """Seconds, for all processes at once; `awake` is the clock that stops in sleep."""
+        self.shifts = tuple(sum(pair) for pair in zip(self.shifts, (wall, boot, awake)))
         with open(self.file, "r+b") as file:
-            file.write(struct.pack("=qq", self.wall, self.boot))
+            file.write(struct.pack("=qqq", *self.shifts))

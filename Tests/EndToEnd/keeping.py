@@ -199,6 +199,9 @@ class Service:
         self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
         return self.number
 
+    def tell(self, method, **params):
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
     def send(self, message):
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()

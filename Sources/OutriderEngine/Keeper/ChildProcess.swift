@@ -24,7 +24,7 @@ package enum ChildProcess {
 
     /// - Parameters:
     ///   - path: where the program is; nil to look for its name in PATH.
-    ///   - seconds: after them it is killed.
+    ///   - seconds: after them it is killed; those in which the machine sleeps do not count, since it sleeps, too.
     package static func run(
         _ words: [String], path: String? = nil, input: [UInt8], seconds: Double
     ) -> Outcome {
@@ -105,13 +105,13 @@ package enum ChildProcess {
         defer { if inward >= 0 { close(inward) } }
         _ = fcntl(inward, F_SETFL, O_NONBLOCK)
         var (rest, output) = (input[...], [UInt8]())
-        let end = Clocks.now.boot + seconds
+        let end = Clocks.awake + seconds
         while true {
             if rest.isEmpty, inward >= 0 {
                 close(inward)
                 inward = -1
             }
-            let left = end - Clocks.now.boot
+            let left = end - Clocks.awake
             guard left > 0, output.count <= mostBytes else { return nil }
             var files = [
                 pollfd(fd: outward, events: Int16(POLLIN), revents: 0),

@@ -241,13 +241,17 @@ final class CredentialFiles {
 
     // MARK: what comes
 
+    /// Before a request: what is intended, and a place for the answer, since there is no time to lose when it comes.
+    func begin(_ intent: RotationIntent) throws(OAuthFailure) {
+        closeJournal()
+        journal = open(path(.response), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+        if journal < 0 { throw StoreFile.failure("write", path(.response)) }
+        journaled = 0
+        try write(intent)
+    }
+
     /// Writes down a piece of an answer, before anybody reads it. That it cannot be written ends nothing.
     func journal(_ piece: AnswerJournal.Piece) {
-        if journal < 0 {
-            guard case .head = piece else { return }
-            journal = open(path(.response), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-            journaled = 0
-        }
         guard journal >= 0, let bytes = AnswerJournal.sealed(piece, number: journaled, seal) else { return }
         journaled += 1
         do throws(OAuthFailure) {

@@ -21,11 +21,11 @@ final class FileLock {
         if opened < 0, errno == EROFS || errno == EACCES { opened = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
         if opened < 0 { throw StoreFile.failure("open", path) }
         file = opened
-        let end = Clocks.now.boot + seconds
+        let end = Clocks.awake + seconds
         var wait: useconds_t = 1000
         while flock(file, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else { throw StoreFile.failure("lock", path) }
-            guard Clocks.now.boot < end else { throw busy() }
+            guard Clocks.awake < end else { throw busy() }
             usleep(wait)
             wait = min(wait * 2, 50_000)
         }

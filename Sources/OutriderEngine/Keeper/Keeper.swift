@@ -251,6 +251,7 @@ package struct Keeper {
     }
 
     func key() throws(OAuthFailure) -> SymmetricKey {
+        try root.inspect()
         let key = try KeyRing.key(from: place.key, for: place.directory)
         do throws(OAuthFailure) {
             try root.check(key)

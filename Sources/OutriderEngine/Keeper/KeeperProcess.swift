@@ -6,8 +6,8 @@ import OutriderHTTP
 
 /// Starts a keeper, and hears what it says. It lives on if we do not: what it has begun, it ends.
 enum KeeperProcess {
-    /// The lock, two requests to the server, and the disk; its own alarm rings before that.
-    private static let seconds = 120.0
+    /// Its own alarm rings before that: it is never killed for what it does.
+    private static let seconds = 240.0
 
     /// Waits on a thread of its own, however long that takes.
     static func run(_ order: KeeperOrder) async -> KeeperAnswer {

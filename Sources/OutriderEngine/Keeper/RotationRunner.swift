@@ -53,10 +53,12 @@ struct RotationRunner {
         } catch {
             return machine.notSent(error, at: Clocks.now)
         }
+        // however long the lock was waited for
+        Keeper.windUp()
         let files = Sole(files)
         let outcome = await post.send(form, to: record.spec.endpoints.token, attempt: intent?.attempt ?? 0) {
             () throws(OAuthFailure) in
-            if let intent { try files.value.write(intent) }
+            if let intent { try files.value.begin(intent) }
         } keep: { piece in
             // only a refresh can be gone on with after anything
             if intent != nil { self.files.journal(piece) }

@@ -83,8 +83,14 @@ enum StoreFile {
             guard errno == ENOENT else { throw failure("open", path) }
             if let slash = path.lastIndex(of: "/"), slash != path.startIndex { try makeParents(String(path[..<slash])) }
             if mkdir(path, 0o700) != 0 && errno != EEXIST { throw failure("create", path) }
-            if lstat(path, &info) != 0 { throw failure("open", path) }
         }
+        try inspectDirectory(path)
+    }
+
+    /// Refuses one that others may enter, or that leads elsewhere.
+    static func inspectDirectory(_ path: String) throws(OAuthFailure) {
+        var info = stat()
+        if lstat(path, &info) != 0 { throw failure("open", path) }
         guard info.st_mode & S_IFMT == S_IFDIR, info.st_uid == geteuid(), info.st_mode & 0o077 == 0 else {
             throw OAuthFailure(
                 .store, "store_unsafe",

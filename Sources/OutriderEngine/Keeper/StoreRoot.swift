@@ -59,6 +59,12 @@ package struct StoreRoot {
     /// renaming promise nothing.
     func prepare() throws(OAuthFailure) {
         try StoreFile.makeDirectory(directory)
+        try inspect()
+    }
+
+    /// What was right when it was made may have been changed since.
+    func inspect() throws(OAuthFailure) {
+        try StoreFile.inspectDirectory(directory)
         guard !Self.remote.contains(outrider_file_system(directory)) else {
             throw OAuthFailure(
                 .store, "store_unsafe",

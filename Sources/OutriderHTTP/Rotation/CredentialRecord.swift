@@ -32,7 +32,8 @@ package struct CredentialRecord: Sendable, Equatable {
         grace = Self.usualGrace
     }
 
-    /// What the service may know. Times of an earlier boot are carried over to this one by the calendar.
+    /// What the service may know. Times of an earlier boot are carried over to this one by the calendar; if that has been set
+    /// back to before they were written down, nobody knows what has passed, and the access token has ended.
     package func snapshot(at now: ClockPair, boot: String, isSaved: Bool = true) -> CredentialSnapshot {
         var snapshot = CredentialSnapshot(spec, generation: generation)
         snapshot.access = access
@@ -40,7 +41,8 @@ package struct CredentialRecord: Sendable, Equatable {
         if boot != self.boot {
             let shift = now.boot - now.wall
             snapshot.access?.obtained.boot = (access?.obtained.wall ?? 0) + shift
-            snapshot.access?.expires?.boot = (access?.expires?.wall ?? 0) + shift
+            let isLost = now.wall < (access?.obtained.wall ?? 0)
+            snapshot.access?.expires?.boot = isLost ? now.boot : (access?.expires?.wall ?? 0) + shift
             snapshot.lastRefresh?.boot = (lastRefresh?.wall ?? 0) + shift
         }
         snapshot.hasRefreshToken = secrets.refreshToken != nil

@@ -96,4 +96,13 @@ import Testing
         #expect(same.validity(at: ClockPair(wall: 1e9, boot: 64)) == 1)
         #expect(same.validity(at: ClockPair(wall: 4e9, boot: 6)).map { $0 < 0 } == true)
     }
+
+    @Test func `after a boot with a calendar from before the token, nobody knows what has passed`() throws {
+        let back = ClockPair(wall: 1e9 - 1, boot: 3)
+        let access = try #require(Self.record.snapshot(at: back, boot: "b2").access)
+        #expect(access.validity(at: back) == 0)
+        // of the same boot there still is the other clock
+        let same = try #require(Self.record.snapshot(at: back, boot: "b1").access)
+        #expect(same.validity(at: back).map { $0 > 0 } == true)
+    }
 }
