@@ -74,6 +74,8 @@ class Authorizing(Listening):
         # where the token endpoint resets the connection: "commit" (before it), "head" (after it), "body"; a list for as
         # many requests
         cuts=None,
+        # seconds between two bytes of the answer
+        drip=None,
         # changes the answer with tokens: takes its dictionary, returns another one, or bytes
         odd=None,
         # for the next requests to the token endpoint, in place of answers: (status, fields, body)
@@ -90,7 +92,7 @@ class Authorizing(Listening):
         metadata=None,
     ):
         self.client, self.secret, self.rotates, self.grace, self.lifetime = client, secret, rotates, grace, lifetime
-        self.stall, self.cuts, self.odd, self.script = stall, cuts, odd, list(script)
+        self.stall, self.cuts, self.drip, self.odd, self.script = stall, cuts, drip, odd, list(script)
         self.id_token, self.interval, self.polls, self.denies = id_token, interval, list(polls), denies
         self.says_issuer, self.metadata = says_issuer, metadata
         self.audit, self.families, self.codes, self.devices = [], [], {}, {}
@@ -170,8 +172,17 @@ class Authorizing(Listening):
                 self.wait_at(stage)
                 if cut == stage:
                     return self.reset(connection)
-            connection.sendall(piece)
+            self.say(connection, piece, is_token and self.drip)
         return True
+
+    def say(self, connection, piece, pause):
+        if not pause:
+            return connection.sendall(piece)
+        for byte in piece:
+            connection.sendall(bytes([byte]))
+            if self.ended.wait(pause):
+                return None
+        return None
 
     def wait_at(self, stage):
         if self.stall == stage:

@@ -48,7 +48,10 @@ struct TokenPost {
             keep(.head(attempt: number, status: response.status, retryAfter: wait, asked: asked))
             var found = RotationAnswer(
                 attempt: number, status: response.status, retryAfter: wait, asked: asked, body: [], isComplete: false)
-            while let piece = try await next(response.body, &answer, found) {
+            // whatever says more than that is no token: the rest does not matter
+            while found.body.count <= TokenAnswerScanner.mostBytes,
+                let piece = try await next(response.body, &answer, found)
+            {
                 let bytes = Array(piece.readableBytesView)
                 keep(.body(bytes))
                 found.body += bytes
@@ -101,7 +104,6 @@ struct TokenPost {
             attempt.proxyAuthorization = ProxyAuthorization(user.basicValue, user)
         }
         attempt.decodesContent = false
-        attempt.maximumBodyBytes = TokenAnswerScanner.mostBytes
         return attempt
     }
 

@@ -32,6 +32,9 @@ package final class SharedCredential: Sendable {
         var isCleared = false
     }
 
+    /// For a better token than one that has not ended, in seconds.
+    private static let patience = 5.0
+
     package let name: String
     private let source: TokenSource
     private let state: Mutex<State>
@@ -50,12 +53,28 @@ package final class SharedCredential: Sendable {
 
     // MARK: those who want a token
 
-    /// A token for that purpose, and its generation, within so many seconds.
+    /// A token for that purpose, and its generation, within so many seconds. A request whose token has not ended waits for a
+    /// better one for five seconds at most.
     package func token(
         for purpose: TokenMachine.Purpose, within seconds: Double
     ) async throws(HTTPFailure) -> (token: AccessToken, generation: UInt64) {
         await lookAgain()
-        return try granted(
+        let serves = state.withLock { purpose == .request && $0.machine.serves(at: source.now) }
+        let patience = serves ? min(seconds, Self.patience) : seconds
+        do throws(HTTPFailure) {
+            return try await adapted(for: purpose, within: patience)
+        } catch {
+            guard serves, error.kind == .timedOut else { throw error }
+            if let step = state.withLock({ $0.machine.makeDo(at: source.now) }) { return try granted(step) }
+            if patience < seconds { return try await adapted(for: purpose, within: seconds - patience) }
+            throw error
+        }
+    }
+
+    private func adapted(
+        for purpose: TokenMachine.Purpose, within seconds: Double
+    ) async throws(HTTPFailure) -> (token: AccessToken, generation: UInt64) {
+        try granted(
             try await follow(.expired, within: seconds) { machine, id in
                 machine.adapt(id, for: purpose, at: source.now)
             })
@@ -231,8 +250,10 @@ package final class SharedCredential: Sendable {
             state.checked = now
             return true
         }
-        guard isDue, let found = await source.stored(name), found.generation > snapshot.generation else { return }
-        take(found, because: .changed)
+        guard isDue, let found = await source.stored(name) else { return }
+        // the store was away, and is back
+        let wasAway = state.withLock { $0.machine.barrier?.reason == OAuthFailure.unknownCredential(name).reason }
+        if wasAway || found.generation > snapshot.generation { take(found, because: .changed) }
     }
 
     // MARK: the refresh

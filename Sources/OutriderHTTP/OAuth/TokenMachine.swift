@@ -140,6 +140,12 @@ package struct TokenMachine: Sendable {
         return fail(.refreshFailed(failure), at: now)
     }
 
+    /// A request has waited long enough for a better token: the one of now, if it still serves.
+    package mutating func makeDo(at now: ClockPair) -> Step? {
+        guard let access, serves(at: now) else { return nil }
+        return apply(access, for: .request)
+    }
+
     /// Whoever waited does so no longer.
     package mutating func cancel(_ id: Int) { waiting[id] = nil }
 
@@ -181,6 +187,13 @@ package struct TokenMachine: Sendable {
         barrier = nil
         pause = nil
         return demand(id, .demand, at: now)
+    }
+
+    /// Whether a request may make do with the token of now: it is due, and has not ended. Not where one was refused, or where
+    /// the rules hold requests.
+    package func serves(at now: ClockPair) -> Bool {
+        guard !rules.holds, let access, isUsable(access, at: now) else { return false }
+        return !waiting.values.contains { if case .retry = $0 { true } else { false } }
     }
 
     // MARK: inside

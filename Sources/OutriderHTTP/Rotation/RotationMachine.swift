@@ -113,7 +113,8 @@ package struct RotationMachine: ~Copyable {
 
     /// The request may have been sent, and there is no whole answer.
     package mutating func lost(_ partial: RotationAnswer?, after seconds: Double, at now: ClockPair) -> Action {
-        if let partial, case .tokens = TokenVerdict.of(partial, for: record?.spec.name ?? "") {
+        // tokens that are whole, or a refusal: what is missing does not matter
+        if let partial, TokenVerdict.of(partial, for: record?.spec.name ?? "") != .cut {
             return answered(partial, at: now)
         }
         let unknown = OAuthFailure.outcomeUnknown(record?.spec.name ?? "")

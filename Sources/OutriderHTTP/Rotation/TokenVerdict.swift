@@ -54,8 +54,10 @@ package enum TokenVerdict: Sendable, Equatable {
                     .temporary, "malformed_answer",
                     "the token endpoint of '\(name)' answered \(status) without a token; is it the right address?")
             }
+            // who says so without an error of OAuth may be a network's gate, or a proxy, and another one tomorrow
+            let isGate = (300..<400).contains(status) || [401, 403, 407, 421, 451].contains(status)
             return OAuthFailure(
-                .config, "unexpected_status",
+                isGate ? .temporary : .config, "unexpected_status",
                 "the token endpoint of '\(name)' answered \(status); is it the right address?")
         }
     }

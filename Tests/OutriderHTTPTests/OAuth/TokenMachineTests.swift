@@ -245,6 +245,32 @@ struct TokenMachineTests {
         #expect(two.counts == [4, 1, 2, 2])
     }
 
+    @Test func `while its refresh lasts, a token that has not ended serves those who waited long enough`() throws {
+        let now = ClockPair(wall: 1e9, boot: 1000)
+        let due = AccessToken(
+            Secret("a0"), obtained: ClockPair(wall: now.wall - 3500, boot: now.boot - 3500),
+            expires: ClockPair(wall: now.wall + 100, boot: now.boot + 100))
+        var spec = CredentialSpec(
+            name: "test", clientID: "test", endpoints: OAuthEndpoints(token: try HTTPURL(parsing: "http://127.0.0.1/")),
+            grant: .refresh)
+        var machine = TokenMachine(TokenRules(spec))
+        _ = machine.took(due, generation: 1, isObtainable: true, at: now, chance: 0.5)
+        #expect(machine.adapt(1, at: now) == .refresh && machine.adapt(2, at: now) == .wait)
+        #expect(machine.serves(at: now) && machine.makeDo(at: now) == .apply(due, 1))
+        #expect(machine.counts.apply == 1)
+        // it has ended by one of the clocks
+        let late = ClockPair(wall: now.wall, boot: now.boot + 100)
+        #expect(!machine.serves(at: late) && machine.makeDo(at: late) == nil)
+        // a server has refused it meanwhile
+        #expect(machine.retry(3, isRefused: true, used: due, at: now) == .wait)
+        #expect(!machine.serves(at: now) && machine.makeDo(at: now) == nil)
+        // or the rules say that requests wait
+        spec.holds = true
+        machine = TokenMachine(TokenRules(spec))
+        _ = machine.took(due, generation: 1, isObtainable: true, at: now, chance: 0.5)
+        #expect(machine.adapt(1, at: now) == .refresh && machine.makeDo(at: now) == nil)
+    }
+
     @Test(arguments: 0..<300)
     func `in every order nobody waits for ever, and there is one refresh at a time [L3] [L12]`(seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed))
