@@ -3,12 +3,11 @@
 """The process that keeps credentials: one refresh for all, whatever servers, disks and other processes do."""
 
 import pathlib
-import time
 
 import contract
 import pytest
 from authorizing import Authorizing
-from keeping import Failure, Snapshot
+from keeping import Snapshot
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -125,19 +124,6 @@ def test_a_server_that_nobody_reaches_leaves_all_as_it_was(server, store):
     assert not (store.folder / "intent").exists()
 
 
-def test_a_server_that_stalls_is_waited_for_20_seconds(server, store):
-    store.put(server, server.issue())
-    server.stall = "head"
-    began = time.monotonic()
-    failed = store.obtain(1)
-    assert time.monotonic() - began < 25
-    assert (failed.kind, failed.reason) == ("unknownOutcome", "outcome_unknown")
-    assert store.read().state == "ready"
-    server.grace, server.stall = 30, None
-    server.go.set()
-    assert store.obtain(1).generation == 2
-
-
 @pytest.mark.parametrize(
     ("odd", "reason"),
     [
@@ -169,15 +155,6 @@ def test_a_server_that_does_not_rotate_keeps_its_token(server, store):
     store.put(server, server.issue())
     assert [store.obtain(generation).generation for generation in (1, 2, 3)] == [2, 3, 4]
     assert len({one.form["refresh_token"] for one in server.audit}) == 1
-
-
-def test_an_answer_of_megabytes_is_not_read(server, store):
-    server.grace = 10
-    server.odd = lambda tokens: {**tokens, "more": "x" * (5 << 20)}
-    store.put(server, server.issue())
-    assert isinstance(store.obtain(1), (Failure, Snapshot))
-    server.odd = None
-    assert store.read().has_refresh_token
 
 
 def test_logging_out_revokes_both_tokens_and_leaves_the_lock(server, store):

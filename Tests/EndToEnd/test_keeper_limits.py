@@ -37,7 +37,7 @@ def goes_on(server, store, generation):
 
 @pytest.mark.parametrize(
     ("limit", "values"),
-    [("nofile", range(3, 20)), ("as", range(48 << 20, 300 << 20, 16 << 20)), ("fsize", [0, 100, 1000, 4096, 100_000])],
+    [("nofile", range(3, 20)), ("as", range(48 << 20, 300 << 20, 32 << 20)), ("fsize", [0, 100, 1000, 4096, 100_000])],
 )
 def test_whatever_a_process_may_not_have_loses_no_login(server, store, clocks, limit, values):
     """It does its work, or says why not, or dies of it, at the latest of its alarm, which rings early here."""

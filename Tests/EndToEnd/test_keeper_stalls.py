@@ -143,6 +143,13 @@ def test_a_body_of_a_hundred_megabytes_is_not_read(server, store, status):
     recovers(server, store)
 
 
+def test_tokens_with_megabytes_after_them_are_tokens(server, store):
+    store.put(server, server.issue())
+    server.odd = lambda tokens: {**tokens, "more": "x" * (5 << 20)}
+    recovers(server, store)
+    assert server.outcomes() == ["ok"]
+
+
 def test_a_refusal_that_breaks_off_is_a_refusal(server, store):
     """The rest of a page does not matter: the server is not asked twice for it."""
     store.put(server, server.issue())
