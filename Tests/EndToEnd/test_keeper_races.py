@@ -33,7 +33,7 @@ def test_without_the_lock_nobody_asks(server, store, clocks):
         fcntl.flock(lock, fcntl.LOCK_EX)
         waiting = [store.start(store.obtaining(1), **clocks.environment) for _ in range(10)]
         for process in waiting:
-            until_it_waits(process)
+            until_it_waits(process, store)
         clocks.jump(awake=46)
         answers = [store.one(store.heard(process)) for process in waiting]
     assert {(answer.kind, answer.reason) for answer in answers} == {("temporary", "refresh_busy")}
@@ -41,12 +41,12 @@ def test_without_the_lock_nobody_asks(server, store, clocks):
     assert store.obtain(1).generation == 2
 
 
-def until_it_waits(process):
-    """It has opened the lock."""
+def until_it_waits(process, store):
+    """It has opened the lock of the credential."""
     place, deadline = pathlib.Path(f"/proc/{process.pid}/fd"), time.monotonic() + LONG
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
-            if any(os.readlink(file).endswith("/lock") for file in place.iterdir()):
+            if any(os.readlink(file) == str(store.folder / "lock") for file in place.iterdir()):
                 return
         time.sleep(0.01)
     pytest.fail("it never came to the lock")
@@ -59,7 +59,7 @@ def test_fifty_that_wait_for_a_slow_server_get_what_it_says(server, store):
     server.asked("/token", seconds=LONG)
     others = [store.start(store.obtaining(1)) for _ in range(50)]
     for process in others:
-        until_it_waits(process)
+        until_it_waits(process, store)
     server.stall = None
     server.go.set()
     answers = [store.one(store.heard(process)) for process in [first, *others]]

@@ -48,11 +48,11 @@ struct TokenPost {
             keep(.head(attempt: number, status: response.status, retryAfter: wait, asked: asked))
             var found = RotationAnswer(
                 attempt: number, status: response.status, retryAfter: wait, asked: asked, body: [], isComplete: false)
-            // whatever says more than that is no token: the rest does not matter
-            while found.body.count <= TokenAnswerScanner.mostBytes,
+            // whoever says more than that has said what matters, or never will
+            while found.body.count < TokenAnswerScanner.mostBytes,
                 let piece = try await next(response.body, &answer, found)
             {
-                let bytes = Array(piece.readableBytesView)
+                let bytes = Array(piece.readableBytesView.prefix(TokenAnswerScanner.mostBytes - found.body.count))
                 keep(.body(bytes))
                 found.body += bytes
             }
