@@ -228,7 +228,7 @@ def test_the_passphrase_is_nowhere_to_be_seen(store, tmp_path):
 
 
 @pytest.mark.parametrize(("params", "pointer"), [
-    ({"callback": ""}, "/callback"), ({"callback": "m", "timeout": 0}, "/timeout"), ({"decide": "pull"}, "/decide"),
+    ({"callback": ""}, "/callback"), ({"callback": "m", "timeout": 0}, "/timeout"), ({"timeout": "long"}, "/timeout"),
     ({"callback": "m", "decide": "never"}, "/decide"), ({"callback": "m", "passphrase": "x"}, "/passphrase"),
 ])  # fmt: skip
 def test_bad_offers_are_named(client, params, pointer):

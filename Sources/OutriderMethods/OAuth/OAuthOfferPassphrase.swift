@@ -33,11 +33,8 @@ struct OAuthOfferPassphrase: Method {
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
-            let strays = fields.present(["decide", "timeout"])
             callback = try fields.callback()
             try fields.finish()
-            guard callback == nil, let stray = strays.first?.description else { return }
-            throw JSONComplaint("\(stray) goes with callback only", at: JSONPointer(member: stray))
         }
     }
 

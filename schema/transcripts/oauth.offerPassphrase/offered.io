@@ -4,5 +4,5 @@
 // and now no longer
 >> {"jsonrpc":"2.0","id":2,"method":"oauth.offerPassphrase","params":{}}
 << {"jsonrpc":"2.0","id":2,"result":{}}
->> {"jsonrpc":"2.0","id":3,"method":"oauth.offerPassphrase","params":{"timeout":120}}
+>> {"jsonrpc":"2.0","id":3,"method":"oauth.offerPassphrase","params":{"callback":"mine","timeout":0}}
 << {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"<any>","data":{"pointer":"/timeout"}}}
