@@ -19,11 +19,12 @@ private final class Rhythm {
 struct VigilMachineTests {
     private let rhythm = Rhythm()
 
-    @Test func `close events bring vigils after a while, and as long as they stay close`() {
+    @Test func `close events bring vigils after a while, as long as these go well`() {
         #expect(rhythm.closeEventsToVigil() == VigilMachine.fewest)
-        for _ in 0..<1000 { #expect(rhythm.isVigilAfterClose()) }
-        #expect(!rhythm.isVigilAfterRare())
-        #expect(rhythm.closeEventsToVigil() == VigilMachine.fewest)
+        for _ in 0..<1000 {
+            rhythm.machine.came()
+            #expect(rhythm.isVigilAfterClose())
+        }
     }
 
     @Test func `rare events bring none, however many they are, and with close ones between them`() {
@@ -33,7 +34,7 @@ struct VigilMachineTests {
         }
     }
 
-    @Test func `each vigil in vain doubles what it takes, up to a limit`() {
+    @Test func `the first vigil in vain ends them, and doubles what it takes, up to a limit`() {
         var wanted = VigilMachine.fewest
         while wanted < VigilMachine.most {
             #expect(rhythm.closeEventsToVigil() == wanted)
@@ -46,12 +47,22 @@ struct VigilMachineTests {
         #expect(rhythm.closeEventsToVigil() == VigilMachine.most)
     }
 
+    @Test func `those that went well pay for one in vain, and not for two`() {
+        #expect(rhythm.closeEventsToVigil() == VigilMachine.fewest)
+        for _ in 0..<1000 { rhythm.machine.came() }
+        rhythm.machine.missed()
+        #expect(rhythm.isVigilAfterRare())
+        rhythm.machine.missed()
+        #expect(!rhythm.isVigilAfterClose())
+    }
+
     @Test func `vigils that go well make up for those in vain`() {
         for _ in 0..<3 { rhythm.machine.missed() }
         #expect(rhythm.closeEventsToVigil() == VigilMachine.fewest * 8)
-        for _ in 0..<3 * VigilMachine.proof { rhythm.machine.came() }
+        for _ in 0..<4 * VigilMachine.proof { rhythm.machine.came() }
+        for _ in 0..<2 { rhythm.machine.missed() }
         #expect(!rhythm.isVigilAfterRare())
-        #expect(rhythm.closeEventsToVigil() == VigilMachine.fewest)
+        #expect(rhythm.closeEventsToVigil() == VigilMachine.fewest * 2)
     }
 
     @Test func `however events fall, what is wasted is little beside the events`() {
@@ -66,5 +77,21 @@ struct VigilMachineTests {
             machine.missed()
         }
         #expect(wasted / Int64(events) < 200)
+    }
+
+    @Test func `at most every fifth vigil is in vain while they go on`() {
+        var machine = VigilMachine()
+        for _ in 0..<VigilMachine.fewest { _ = machine.turned(after: 0) }
+        var (kept, inVain) = (0, 0)
+        while machine.turned(after: 0), kept < 10_000 {
+            kept += 1
+            machine.came()
+            if kept.isMultiple(of: 4) {
+                inVain += 1
+                machine.missed()
+            }
+        }
+        #expect(inVain <= kept / 4)
+        #expect(kept == 10_000)
     }
 }
