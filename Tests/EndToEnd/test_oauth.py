@@ -146,6 +146,23 @@ def test_without_a_key_nothing_goes_to_disk(wire, server):
     assert "outrider credentials key" in error["message"]
 
 
+def test_what_a_killed_service_or_its_keeper_has_left_is_removed(server, wire, tmp_path):
+    """With a lock that nobody holds, or with none; never what another service holds."""
+    place = tmp_path / "outrider-memory"
+    place.mkdir(mode=0o700)
+    for name in ("1-1", "2-2"):
+        (place / name / "abcd").mkdir(parents=True, mode=0o700)
+        (place / name / "abcd" / "record").write_bytes(b"sealed")
+    (place / "1-1.lock").touch()
+    make(wire, server, name="mine")
+    (ours,) = [one.name for one in place.iterdir() if one.is_dir()]
+    with contract.Wire() as other:
+        make(other, server, name="other")
+        assert len([one for one in place.iterdir() if one.is_dir()]) == 2
+        assert (place / ours).is_dir()
+    assert sorted(one.name for one in place.iterdir()) == [ours, f"{ours}.lock"]
+
+
 def test_two_services_share_what_is_on_disk(server, monkeypatch, tmp_path):
     """And the next one finds it: one exchange for all of them. [L13] [L14]"""
     key = tmp_path / "key"

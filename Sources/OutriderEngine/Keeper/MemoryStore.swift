@@ -26,7 +26,7 @@ final class MemoryStore: Sendable {
         try state.withLock { state throws(OAuthFailure) in
             if let place = state.place { return place }
             try StoreFile.makeDirectory(parent)
-            Workspace.sweep(parent, prefix: "") { Self.remove($0) }
+            sweep()
             let (directory, lock) = try claim()
             state.lock = lock
             try StoreFile.makeDirectory(directory)
@@ -60,6 +60,16 @@ final class MemoryStore: Sendable {
         Self.remove(place.directory)
         unlink("\(place.directory).lock")
         close(lock)
+    }
+
+    /// What killed services have left; and what a keeper has written that outlived its service, for which nobody holds a
+    /// lock any more: the lock is made before its directory, and goes after it.
+    private func sweep() {
+        Workspace.sweep(parent, prefix: "") { Self.remove($0) }
+        for name in Workspace.names(in: parent) where !name.hasSuffix(".lock") {
+            let path = "\(parent)/\(name)"
+            if access("\(path).lock", F_OK) != 0, errno == ENOENT { Self.remove(path) }
+        }
     }
 
     /// A directory of directories of files.
