@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ._calls import Defaults
     from ._exceptions import ExchangeError
 
-BATCH = 262_144
-"""Bytes of the event stream that one read takes at most."""
+BATCH = 49_152
+"""Bytes of the event stream that one read takes at most. An answer of that length takes one system call to read."""
 
 WAIT = 60.0
 """Seconds that the service keeps a read waiting for an event; then it is asked again."""

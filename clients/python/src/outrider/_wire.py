@@ -67,7 +67,8 @@ class Wire:
                     raise self._late(method)
                 self._set_patience(remaining)
             try:
-                data = self._stream.recv(1 << 20 if self._partial else 1 << 16)
+                # little is asked for where little is expected: the memory for it is made before anything is read
+                data = self._stream.recv(1 << 16 if self._partial_size < 1 << 17 else 1 << 20)
             except BlockingIOError:
                 self._patience = 0.0
                 continue
