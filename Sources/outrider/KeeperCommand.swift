@@ -16,12 +16,14 @@ struct KeeperCommand: AsyncParsableCommand {
 
     private static let mostBytes = 1 << 20
 
-    func run() async throws {
+    func run() async throws { try await Self.run() }
+
+    static func run() async throws {
         guard isatty(STDIN_FILENO) == 0 else {
             throw CommandFailure(.usage, "the keeper is started by the service: see outrider credentials")
         }
         var input: [UInt8] = []
-        while input.count <= Self.mostBytes, let piece = try FileBytes.read(STDIN_FILENO) { input += piece }
+        while input.count <= mostBytes, let piece = try FileBytes.read(STDIN_FILENO) { input += piece }
         let answer: KeeperAnswer
         if let order = try? KeeperOrder(packed: PackedScanner(input)) {
             let transport = HTTPTransport(group: MultiThreadedEventLoopGroup(numberOfThreads: 1))

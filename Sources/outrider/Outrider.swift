@@ -44,6 +44,7 @@ struct Outrider: AsyncParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
         do {
+            if try await startPlainly() { return }
             var command = try parseAsRoot()
             // before it has threads, which some systems do not give
             if command is KeeperCommand { Keeper.shut() }
@@ -62,5 +63,19 @@ struct Outrider: AsyncParsableCommand {
             }
             exit(withError: error)
         }
+    }
+
+    /// What other programs start, and wait for, is not parsed first. False if it is none of that.
+    private static func startPlainly() async throws -> Bool {
+        let words = CommandLine.arguments.dropFirst()
+        if words.elementsEqual(["keeper"]) {
+            Keeper.shut()
+            try await KeeperCommand.run()
+        } else if words.first == "serve", let settings = Settings(plain: words.dropFirst()) {
+            try await ServiceProcess(settings: settings).run()
+        } else {
+            return false
+        }
+        return true
     }
 }

@@ -2,16 +2,8 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import ArgumentParser
-import Glibc
-import NIOCore
-import OutriderEngine
-import OutriderHTTP
-import OutriderMethods
-import OutriderRPC
-import OutriderServer
-import OutriderTransport
 
-/// The service itself: builds its parts from the settings, from the wires upwards, and waits for its end.
+/// Runs the service.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -28,82 +20,7 @@ struct ServeCommand: AsyncParsableCommand {
             Flags win over the environment (OUTRIDER_SOCKET, OUTRIDER_LOG, SSL_CERT_FILE), that over the defaults.
             """)
 
-    @OptionGroup var settings: Settings
+    @OptionGroup var options: ServeOptions
 
-    func run() async throws {
-        // Listening sockets that systemd passed are looked for before anything else can take their numbers.
-        let listening: [Listening]
-        do throws(StartFailure) {
-            listening = try places()
-        } catch {
-            throw CommandFailure(code: error.exitStatus, error.description)
-        }
-        if settings.readyFile != nil { Detachment.detach() }
-        // One event loop: with two, a call and its connection meet on different ones, and the hops cost more than the
-        // second processor brings; and connections are shared by all clients only where they are in one pool.
-        let group = LoopVigil.makeGroup()
-        let transport = HTTPTransport(group: group, settings: settings.transport)
-        let engine = Engine(
-            transport: transport, group: group, settings: settings.engine,
-            fields: Self.fields)
-        let vault = settings.store.vault(trustRoots: settings.engine.caFile, proxy: settings.proxy)
-        engine.credentials.use(vault)
-        // what killed services have left; nobody waits for it
-        Task.detached { engine.sweep() }
-        let log = ServerLog(settings.log)
-        let service = Service(engine: engine, log: log, flush: { transport.flush() }) {
-            let counts = await transport.counts()
-            return PoolCounts(connections: counts.busy + counts.idle, idle: counts.idle, waiting: counts.waiting)
-        }
-        vault.ask(service.passphraseSource)
-        if let path = settings.routers {
-            do throws(RouterFileFault) {
-                try RouterFiles.load(path, into: service)
-            } catch {
-                throw CommandFailure(.usage, "--routers: \(error.description)")
-            }
-        }
-        let server = Server(
-            table: Methods.table, settings: settings.server(isBusy: { engine.counts.running > 0 }), group: group,
-            log: log
-        ) { peer, control in
-            ClientScope(service, control, connection: peer.info.connection, user: peer.info.uid)
-        }
-        let status = try await serve(server, listening)
-        let unsaved = await engine.credentials.save()
-        if !unsaved.isEmpty {
-            StandardError.write(
-                "outrider: the tokens of \(unsaved.joined(separator: ", ")) are not on disk yet; any use of them tries again, "
-                    + "until the machine stops\n")
-        }
-        service.detached.close()
-        engine.close()
-        vault.close()
-        // Everything has ended; what destructors of linked libraries still want is not waited for.
-        _exit(status)
-    }
-
-    private func serve(_ server: Server<ClientScope>, _ listening: [Listening]) async throws -> Int32 {
-        do {
-            return try await server.run(listening) {
-                if let file = settings.readyFile { Detachment.sayReady(file) }
-            }
-        } catch let error as StartFailure {
-            throw CommandFailure(code: error.exitStatus, error.description)
-        }
-    }
-
-    private func places() throws(StartFailure) -> [Listening] {
-        if settings.stdio { return [.stdio] }
-        let passed = try Activation.descriptors()
-        return passed.isEmpty ? [.socket(SocketPath.choose(explicit: settings.socket))] : [.activated(passed)]
-    }
-
-    /// What every request says unless its caller does: who we are, and the languages of the user.
-    private static var fields: HTTPFields {
-        let languages = DefaultFields.languages(
-            language: environmentVariable("LANGUAGE"), lcAll: environmentVariable("LC_ALL"),
-            lcMessages: environmentVariable("LC_MESSAGES"), lang: environmentVariable("LANG"))
-        return DefaultFields.make(version: Outrider.version, languages: languages)
-    }
+    func run() async throws { try await ServiceProcess(settings: options.settings()).run() }
 }

@@ -10,92 +10,60 @@ import OutriderServer
 import OutriderTransport
 
 /// The settings of `schema/settings.json`: flags win over the environment, the environment over defaults.
-struct Settings: ParsableArguments {
-    enum Framing: String, CaseIterable, ExpressibleByArgument { case auto, line, header }
+struct Settings: Sendable {
+    enum Framing: String, CaseIterable { case auto, line, header }
 
-    @Option(name: .long, help: "Where to listen; else $OUTRIDER_SOCKET, else this user's place.", completion: .file())
     var socket: String?
-
-    @Flag(name: .long, help: "Serve the one client on standard input and output in place of a socket.")
     var stdio = false
-
-    @Option(name: .long, help: "How clients frame messages; `auto` goes by the first byte.")
     var framing = Framing.auto
-
-    @Flag(name: .long, help: "Do not write the spaces that keep half-closed clients waiting.")
-    var noPad = false
-
-    @Option(name: .long, help: "End after so many seconds without clients and requests; else never.")
+    var pad = true
     var idleExit: Double?
-
-    @Option(name: .long, help: "The least important level logged to standard error; else $OUTRIDER_LOG, else warning.")
     var logLevel: LogSetting.Level?
-
-    @Option(
-        name: .long, help: "Where the log goes in place of standard error; else $OUTRIDER_LOG_FILE.",
-        completion: .file())
     var logFile: String?
-
-    @Option(name: .long, help: "How a line of the log looks; else $OUTRIDER_LOG_FORMAT, else text.")
     var logFormat: LogSetting.Format?
-
-    @Option(name: .long, help: "Another user who may connect, by number; may be repeated.")
     var allowUid: [UInt32] = []
-
-    @Option(
-        name: .long, help: "Trust roots in PEM, in place of the system's; else $SSL_CERT_FILE.", completion: .file())
     var caFile: String?
-
-    @OptionGroup var store: StoreOptions
-
-    @Option(
-        name: .long,
-        help: "The proxy of requests that name none: a URL, `environment`, or `none`; else $OUTRIDER_PROXY, else none.")
+    var store = StoreSettings()
     var proxy: String?
-
-    @Option(
-        name: .long, help: "Routers for all clients: a file in JSON or YAML, or a directory of them.",
-        completion: .file())
     var routers: String?
-
-    @Option(name: .long, help: "The longest message taken from a client, in bytes.")
     var maxMessageBytes = 16_777_216
-
-    @Option(name: .long, help: "Default of a request's maxInline, in bytes.")
     var maxInline = 1_048_576
-
-    @Option(name: .long, help: "The most connections to one origin.")
     var connectionsPerHost = 6
-
-    @Option(name: .long, help: "How often one request is sent at most, whatever its retriers say.")
     var maxAttempts = 100
-
-    @Option(name: .long, help: "Seconds for which an unused connection to a server is kept.")
     var idleConnection = 60.0
-
-    @Option(name: .long, help: "Default of timeout.resolve: seconds to look up a name.")
     var timeoutResolve = 5.0
-
-    @Option(name: .long, help: "Default of timeout.connect: seconds to open a connection.")
     var timeoutConnect = 10.0
-
-    @Option(name: .long, help: "Default of timeout.tls: seconds for the TLS handshake.")
     var timeoutTls = 10.0
-
-    @Option(name: .long, help: "Default of timeout.firstByte: seconds to the first byte of an answer.")
     var timeoutFirstByte = 60.0
-
-    @Option(name: .long, help: "Default of timeout.idle: seconds without a byte in either direction.")
     var timeoutIdle = 60.0
-
-    @Option(name: .long, help: "Default of timeout.total: seconds for a whole request.")
     var timeoutTotal = 300.0
-
     /// Where to say that the service listens; for those who start it.
-    @Option(name: .long, help: .hidden)
     var readyFile: Int32?
 
-    mutating func validate() throws {
+    init() {}
+
+    /// The settings of a start as programs make it; nil for any other, of which the parser knows what it means or lacks.
+    ///
+    /// Editors wait for every start, and the parser takes a quarter of its time.
+    init?(plain words: ArraySlice<String>) {
+        var words = words
+        while let word = words.popFirst() {
+            switch word {
+            case "--stdio" where !stdio: stdio = true
+            case "--socket" where socket == nil:
+                guard let path = words.popFirst(), !path.hasPrefix("-") else { return nil }
+                socket = path
+            case "--ready-file" where readyFile == nil:
+                guard let number = words.popFirst().flatMap({ Int32($0) }) else { return nil }
+                readyFile = number
+            default: return nil
+            }
+        }
+        do { try complete() } catch { return nil }
+    }
+
+    /// Takes from the environment what was not said with a flag. Throws ValidationError for what cannot be.
+    mutating func complete() throws {
         if stdio, socket != nil { throw ValidationError("--stdio has no socket: leave out --socket") }
         try Self.check("--idle-exit", idleExit ?? 0, 0...1_000_000_000)
         try Self.check("--max-message-bytes", Double(maxMessageBytes), 4096...1_073_741_824)
@@ -110,6 +78,7 @@ struct Settings: ParsableArguments {
         ]
         for (flag, seconds) in timeouts { try Self.check(flag, seconds, 0.001...86400) }
         try takeEnvironment()
+        try store.complete()
         do throws(HTTPFailure) {
             _ = try proxies()
         } catch {
@@ -117,7 +86,6 @@ struct Settings: ParsableArguments {
         }
     }
 
-    /// What was not said with a flag.
     private mutating func takeEnvironment() throws {
         if proxy == nil { proxy = environmentVariable("OUTRIDER_PROXY") }
         if caFile == nil { caFile = environmentVariable("SSL_CERT_FILE") }
@@ -146,7 +114,7 @@ extension Settings {
         var server = ServerSettings(version: Outrider.version)
         server.limits.frame.message = maxMessageBytes
         server.framing = OutriderRPC.Framing(rawValue: framing.rawValue)
-        server.pad = !noPad
+        server.pad = pad
         server.allowedUsers = Set(allowUid)
         server.idleExit = idleExit.map { .seconds($0) }
         server.isBusy = isBusy
@@ -194,9 +162,6 @@ extension Settings {
         return transport
     }
 }
-
-extension LogSetting.Level: ExpressibleByArgument {}
-extension LogSetting.Format: ExpressibleByArgument {}
 
 /// The value of an environment variable; an empty one counts as absent.
 func environmentVariable(_ name: String) -> String? {

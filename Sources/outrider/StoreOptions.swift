@@ -21,12 +21,31 @@ struct StoreOptions: ParsableArguments {
     var credentialKey: String?
 
     mutating func validate() throws {
+        var settings = settings
+        try settings.complete()
+        (credentials, credentialKey) = (settings.credentials, settings.credentialKey)
+    }
+
+    var settings: StoreSettings { StoreSettings(credentials: credentials, credentialKey: credentialKey) }
+
+    func vault(trustRoots: String? = nil, proxy: String? = nil) -> KeeperVault {
+        settings.vault(trustRoots: trustRoots, proxy: proxy)
+    }
+}
+
+/// The same without flags.
+struct StoreSettings: Sendable {
+    var credentials: String?
+    var credentialKey: String?
+
+    /// Takes from the environment what was not said. Throws ValidationError for what cannot be.
+    mutating func complete() throws {
         if credentials == nil { credentials = environmentVariable("OUTRIDER_CREDENTIALS") }
         if credentialKey == nil { credentialKey = environmentVariable("OUTRIDER_CREDENTIAL_KEY") }
         if let word = credentialKey, KeySource(word: word) == nil {
             throw ValidationError(
-                "--credential-key is \(word), and must be file:/PATH, command:WORDS, secret-service, passphrase or none"
-            )
+                "--credential-key, or OUTRIDER_CREDENTIAL_KEY, is \(word), and must be file:/PATH, command:WORDS, "
+                    + "secret-service, passphrase or none")
         }
         if let path = credentials, !path.hasPrefix("/") { credentials = Self.absolute(path) }
     }

@@ -64,6 +64,36 @@ def test_a_service_that_cannot_start_says_why(tmp_path):
     assert path.read_text() == "no socket"
 
 
+@pytest.mark.parametrize("words, said", [
+    (["--socket"], "Missing value for '--socket"),
+    (["--socket", "--stdio"], "Missing value for '--socket"),
+    (["--socket", "a", "--stdio"], "leave out --socket"),
+    (["--ready-file", "x"], "'x' is invalid for '--ready-file"),
+    (["--stdi"], "--stdi"),
+    (["here"], "here"),
+])
+def test_what_serve_cannot_understand_is_named(words, said):
+    assert "outrider serve --help" in refused(outrider("serve", *words), 2, said)
+
+
+@pytest.mark.parametrize("variable", [
+    "OUTRIDER_LOG", "OUTRIDER_LOG_FORMAT", "OUTRIDER_PROXY", "OUTRIDER_CREDENTIAL_KEY"])
+def test_the_environment_is_looked_at_whether_flags_are_parsed_or_not(variable, place):
+    plain, parsed = [outrider("serve", "--socket", place, *words, env={variable: "x:/y"})
+                     for words in ([], ["--framing", "auto"])]
+    assert refused(plain, 2, variable) == refused(parsed, 2)
+
+
+def test_the_defaults_are_the_same_whether_flags_are_parsed_or_not():
+    question = b'{"jsonrpc":"2.0","id":1,"method":"server.info"}'
+    plain, parsed = [json.loads(outrider("serve", "--stdio", *words, stdin=question).stdout)["result"]
+                     for words in ([], ["--framing", "auto"])]
+    own = {"pid", "uptime", "instanceId", "connection"}
+    assert {name: value for name, value in plain.items() if name not in own} == {
+        name: value for name, value in parsed.items() if name not in own}
+    assert plain["limits"]["messageBytes"] == 16_777_216
+
+
 def test_a_stale_socket_is_replaced(place):
     pid = json.loads(outrider("get-socket", "--socket", place).stdout)["pid"]
     os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import OutriderEngine
+import OutriderRPC
+
+/// The flags of `outrider serve`.
+struct ServeOptions: ParsableArguments {
+    private static let defaults = Settings()
+
+    @Option(name: .long, help: "Where to listen; else $OUTRIDER_SOCKET, else this user's place.", completion: .file())
+    var socket: String?
+
+    @Flag(name: .long, help: "Serve the one client on standard input and output in place of a socket.")
+    var stdio = false
+
+    @Option(name: .long, help: "How clients frame messages; `auto` goes by the first byte.")
+    var framing = defaults.framing
+
+    @Flag(name: .long, help: "Do not write the spaces that keep half-closed clients waiting.")
+    var noPad = false
+
+    @Option(name: .long, help: "End after so many seconds without clients and requests; else never.")
+    var idleExit: Double?
+
+    @Option(name: .long, help: "The least important level logged to standard error; else $OUTRIDER_LOG, else warning.")
+    var logLevel: LogSetting.Level?
+
+    @Option(
+        name: .long, help: "Where the log goes in place of standard error; else $OUTRIDER_LOG_FILE.",
+        completion: .file())
+    var logFile: String?
+
+    @Option(name: .long, help: "How a line of the log looks; else $OUTRIDER_LOG_FORMAT, else text.")
+    var logFormat: LogSetting.Format?
+
+    @Option(name: .long, help: "Another user who may connect, by number; may be repeated.")
+    var allowUid: [UInt32] = []
+
+    @Option(
+        name: .long, help: "Trust roots in PEM, in place of the system's; else $SSL_CERT_FILE.", completion: .file())
+    var caFile: String?
+
+    @OptionGroup var store: StoreOptions
+
+    @Option(
+        name: .long,
+        help: "The proxy of requests that name none: a URL, `environment`, or `none`; else $OUTRIDER_PROXY, else none.")
+    var proxy: String?
+
+    @Option(
+        name: .long, help: "Routers for all clients: a file in JSON or YAML, or a directory of them.",
+        completion: .file())
+    var routers: String?
+
+    @Option(name: .long, help: "The longest message taken from a client, in bytes.")
+    var maxMessageBytes = defaults.maxMessageBytes
+
+    @Option(name: .long, help: "Default of a request's maxInline, in bytes.")
+    var maxInline = defaults.maxInline
+
+    @Option(name: .long, help: "The most connections to one origin.")
+    var connectionsPerHost = defaults.connectionsPerHost
+
+    @Option(name: .long, help: "How often one request is sent at most, whatever its retriers say.")
+    var maxAttempts = defaults.maxAttempts
+
+    @Option(name: .long, help: "Seconds for which an unused connection to a server is kept.")
+    var idleConnection = defaults.idleConnection
+
+    @Option(name: .long, help: "Default of timeout.resolve: seconds to look up a name.")
+    var timeoutResolve = defaults.timeoutResolve
+
+    @Option(name: .long, help: "Default of timeout.connect: seconds to open a connection.")
+    var timeoutConnect = defaults.timeoutConnect
+
+    @Option(name: .long, help: "Default of timeout.tls: seconds for the TLS handshake.")
+    var timeoutTls = defaults.timeoutTls
+
+    @Option(name: .long, help: "Default of timeout.firstByte: seconds to the first byte of an answer.")
+    var timeoutFirstByte = defaults.timeoutFirstByte
+
+    @Option(name: .long, help: "Default of timeout.idle: seconds without a byte in either direction.")
+    var timeoutIdle = defaults.timeoutIdle
+
+    @Option(name: .long, help: "Default of timeout.total: seconds for a whole request.")
+    var timeoutTotal = defaults.timeoutTotal
+
+    /// Where to say that the service listens; for those who start it.
+    @Option(name: .long, help: .hidden)
+    var readyFile: Int32?
+
+    func validate() throws { _ = try settings() }
+
+    /// What was said, and what was not, from the environment.
+    func settings() throws -> Settings {
+        var settings = Settings()
+        settings.socket = socket
+        settings.stdio = stdio
+        settings.framing = framing
+        settings.pad = !noPad
+        settings.idleExit = idleExit
+        settings.logLevel = logLevel
+        settings.logFile = logFile
+        settings.logFormat = logFormat
+        settings.allowUid = allowUid
+        settings.caFile = caFile
+        settings.store = store.settings
+        settings.proxy = proxy
+        settings.routers = routers
+        settings.maxMessageBytes = maxMessageBytes
+        settings.maxInline = maxInline
+        settings.connectionsPerHost = connectionsPerHost
+        settings.maxAttempts = maxAttempts
+        settings.idleConnection = idleConnection
+        settings.timeoutResolve = timeoutResolve
+        settings.timeoutConnect = timeoutConnect
+        settings.timeoutTls = timeoutTls
+        settings.timeoutFirstByte = timeoutFirstByte
+        settings.timeoutIdle = timeoutIdle
+        settings.timeoutTotal = timeoutTotal
+        settings.readyFile = readyFile
+        try settings.complete()
+        return settings
+    }
+}
+
+extension Settings.Framing: ExpressibleByArgument {}
+extension LogSetting.Level: ExpressibleByArgument {}
+extension LogSetting.Format: ExpressibleByArgument {}
