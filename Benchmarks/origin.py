@@ -4,11 +4,14 @@
 import asyncio
 import contextlib
 import os
+import selectors
 import shutil
 import socket
 import ssl
+import statistics
 import subprocess
 import sys
+import threading
 import time
 
 CONF = """
@@ -86,18 +89,57 @@ def wait_for(port, seconds=10):
 class DelayProxy:
     """Hands bytes on after half the round-trip time, in both directions, in a process of its own.
 
-    A new connection costs one round trip, too.
+    A new connection costs one round trip, too. What the proxy itself takes, about a millisecond, is measured first, and
+    is part of that time.
     """
 
     def __init__(self, target, round_trip):
+        with echo() as port:
+            self.start(port, round_trip)
+            excess = self.measured() - round_trip
+            self.stop()
+            self.start(port, round_trip - excess)
+            self.round_trip = self.measured()
+            self.stop()
+        self.start(target, round_trip - excess)
+
+    def start(self, target, round_trip):
         self.port = free_port()
         command = (sys.executable, os.path.abspath(__file__), str(self.port), str(target), str(round_trip))
         self.process = subprocess.Popen(command)
         wait_for(self.port)
 
+    def measured(self):
+        """Seconds for one byte to come back: the median of 30."""
+        with socket.create_connection(("127.0.0.1", self.port)) as stream:
+            times = []
+            for _ in range(30):
+                began = time.perf_counter()
+                stream.sendall(b"x")
+                stream.recv(1)
+                times.append(time.perf_counter() - began)
+        return statistics.median(times)
+
     def stop(self):
         self.process.kill()
         self.process.wait()
+
+
+@contextlib.contextmanager
+def echo():
+    """A server that sends back what it gets, one connection after the other; its port."""
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                stream, _ = listener.accept()
+                with stream, contextlib.suppress(OSError):
+                    while data := stream.recv(100):
+                        stream.sendall(data)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 async def delay(port, target, round_trip):
@@ -130,7 +172,9 @@ def context(ca):
 
 
 if __name__ == "__main__":
-    asyncio.run(delay(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))
+    # epoll waits for whole milliseconds
+    loop = asyncio.SelectorEventLoop(selectors.SelectSelector())
+    loop.run_until_complete(delay(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))
 
 
 SINK = """

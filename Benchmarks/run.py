@@ -185,6 +185,7 @@ class Bench:
         proxy.stop()
         medians = {p: 5 * statistics.median(s) for p, s in samples.items()}
         self.row("20 scripts of 5 HTTPS calls in a row, 20 ms away", "s", medians, [(None, 2.8)], smaller=True)
+        print("  a round trip as measured %.1f ms" % (proxy.round_trip * 1000))
 
     def neovim(self, kind, url):
         env = dict(self.env, BENCH_URL=url, BENCH_CA=self.ca, BENCH_KIND=kind, BENCH_N="100", OUTRIDER=self.binary)
@@ -204,6 +205,7 @@ class Bench:
             cells = {"curl": lambda u=url: self.neovim("curl", u), "outrider": lambda u=url: self.neovim("outrider", u)}
             samples = self.interleave(cells)
             self.row(title, "s", {p: statistics.median(s) for p, s in samples.items()}, [(None, reach)], smaller=True)
+        print("  a round trip as measured %.1f ms" % (proxy.round_trip * 1000))
         proxy.stop()
 
     def shell(self):
