@@ -12,8 +12,10 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import struct
 import subprocess
+import time
 from typing import NamedTuple, Optional
 
 import contract
@@ -174,6 +176,23 @@ class Store:
 
     def introspect(self):
         return self.run((4, "introspect"), (5, self.name))
+
+
+@contextlib.contextmanager
+def serving(environment, path, seconds=LONG):
+    """A service on a socket; it must be alive at the end."""
+    process = subprocess.Popen(
+        [contract.binary(), "serve", "--socket", str(path)], env=environment, stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + seconds
+        while not path.exists():
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.02)
+        yield path
+    finally:
+        process.terminate()
+        assert process.wait(seconds) == 128 + signal.SIGTERM
 
 
 class Service:

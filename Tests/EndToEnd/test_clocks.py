@@ -151,19 +151,3 @@ def test_a_server_in_trouble_is_left_alone_whatever_the_calendar_says(server, st
     clocks.jump(boot=121)
     assert store.obtain(1).generation == 2
     assert len(server.audit) == 2
-
-
-def test_ten_minutes_of_an_outage_are_worth_few_requests(service, server, store, clocks):
-    """A token that has ended is wanted ten times every half minute; when the server is back, so is the token."""
-    use(service, server, store)
-    clocks.jump(wall=HOUR, boot=HOUR)
-    server.script = [(503, {}, b"")] * 1000
-    for _ in range(20):
-        numbers = [service.ask("data.send", url=server.url("/api"), auth={"oauth": store.name}) for _ in range(10)]
-        answers = [service.heard() for _ in numbers]
-        assert {answer["result"]["error"]["code"] for answer in answers} == {1300}
-        clocks.jump(wall=30, boot=30)
-    assert 5 < len(server.outcomes()) - 1 <= 30
-    server.script.clear()
-    clocks.jump(wall=61, boot=61)
-    use(service, server, store)

@@ -7,14 +7,12 @@ Three rounds of 40 processes; with OUTRIDER_ROUNDS=100 so many, of 200.
 
 import contextlib
 import os
-import signal
 import subprocess
-import time
 
 import contract
 import pytest
 from authorizing import Authorizing
-from keeping import Service
+from keeping import Service, serving
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -23,22 +21,6 @@ ROUNDS = int(os.environ.get("OUTRIDER_ROUNDS", "3"))
 SERVICES, ENGINES, ASKING, ALONE = (4, 136, 40, 20) if ROUNDS >= 100 else (2, 24, 10, 4)
 LIFETIME = 3600
 LONG = 240
-
-
-@contextlib.contextmanager
-def serving(environment, path):
-    process = subprocess.Popen(
-        [contract.binary(), "serve", "--socket", str(path)], env=environment, stdin=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + LONG
-        while not path.exists():
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.02)
-        yield path
-    finally:
-        process.terminate()
-        assert process.wait(LONG) == 128 + signal.SIGTERM
 
 
 def test_one_request_whoever_they_are_that_see_a_token_expire(store, clocks, tmp_path):

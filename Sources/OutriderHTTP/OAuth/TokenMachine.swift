@@ -133,8 +133,10 @@ package struct TokenMachine: Sendable {
             barrier = failure
             if rules.onFailure == .clear { access = nil }
         case .temporary, .unknownOutcome, .store:
-            failures = min(failures + 1, 1 << 20)
-            let seconds = rules.pause(afterFailures: failures, retryAfter: failure.retryAfter, spread: spread)
+            // what all processes wait for is nothing that happened to this one
+            if !failure.isPause { failures = min(failures + 1, 1 << 20) }
+            let seconds = rules.pause(
+                afterFailures: failure.isPause ? 0 : failures, retryAfter: failure.retryAfter, spread: spread)
             pause = seconds > 0 ? (now.boot + seconds, .refreshFailed(failure)) : nil
         }
         return fail(.refreshFailed(failure), at: now)

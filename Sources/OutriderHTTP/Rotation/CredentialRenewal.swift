@@ -80,9 +80,14 @@ extension OAuthFailure {
             .needsLogin, "no_refresh_token", "'\(name)' has no refresh token; log in, or give one when it is created")
     }
 
+    private static let pausedReason = "paused"
+
+    /// Nobody was asked: the server has failed, and is left alone by all processes for `retryAfter` seconds.
+    var isPause: Bool { reason == Self.pausedReason }
+
     static func paused(_ name: String, _ seconds: Double) -> OAuthFailure {
         OAuthFailure(
-            .temporary, "paused",
+            .temporary, pausedReason,
             "the token endpoint of '\(name)' has failed repeatedly, and is left alone for a while",
             retryAfter: seconds)
     }

@@ -271,6 +271,27 @@ struct TokenMachineTests {
         #expect(machine.adapt(1, at: now) == .refresh && machine.makeDo(at: now) == nil)
     }
 
+    @Test func `what all processes wait for is waited for as long as it lasts, and is no failure of its own`() throws {
+        let endpoints = OAuthEndpoints(token: try HTTPURL(parsing: "http://127.0.0.1/"))
+        var machine = TokenMachine(
+            TokenRules(CredentialSpec(name: "test", clientID: "test", endpoints: endpoints, grant: .refresh)))
+        var now = ClockPair(wall: 1e9, boot: 1000)
+        _ = machine.took(nil, generation: 1, isObtainable: true, at: now, chance: 0.5)
+        for id in 1...3 {
+            #expect(machine.adapt(id, at: now) == .refresh)
+            let paused = OAuthFailure(.temporary, "paused", "left alone", retryAfter: 12)
+            let release = machine.refreshFailed(paused, flight: id, at: now, chance: 0.5)
+            #expect(release.steps == [id: .fail(.refreshFailed(paused))])
+            now.boot += 11.9
+            #expect(machine.adapt(10, at: now) == .fail(.refreshFailed(paused)))
+            now.boot += 0.2
+        }
+        // the first failure of the server itself is followed by no pause
+        #expect(machine.adapt(4, at: now) == .refresh)
+        _ = machine.refreshFailed(Interceptors.failure, flight: 4, at: now, chance: 0.5)
+        #expect(machine.adapt(5, at: now) == .refresh)
+    }
+
     @Test(arguments: 0..<300)
     func `in every order nobody waits for ever, and there is one refresh at a time [L3] [L12]`(seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed))
