@@ -3,13 +3,15 @@
 """A token endpoint that is out of order for ten minutes while everybody wants a token, and one that has forgotten who
 logged in: what is asked of it is counted, and who is told of it, too."""
 
+import contextlib
 import struct
 import time
 
 import contract
 import pytest
+from asking import result
 from authorizing import Authorizing
-from keeping import LONG, Failure, Service, unpacked
+from keeping import LONG, Failure, Service, serving, unpacked
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -136,3 +138,136 @@ def left(store, clocks):
     """Seconds for which nobody is to ask."""
     (until,) = struct.unpack(">d", unpacked((store.folder / "pause").read_bytes())[2][0])
     return until - time.clock_gettime(time.CLOCK_BOOTTIME) - clocks.shifts[1]
+
+
+# Logins that a server has forgotten
+
+
+class Listener:
+    """A connection that hears of the credential; counts what it is told."""
+
+    def __init__(self, wire, store, server):
+        self.wire, self.name, self.api = wire, store.name, server.url("/api")
+        self.told = []
+        result(self.call("oauth.create", {
+            "name": store.name, "grant": "refresh", "clientId": server.client, "tokenUrl": server.url("/token"),
+            "issuer": server.issuer, "scope": "read", "persist": "disk", "origins": [server.url("/")], "events": True}))
+        result(self.call("events.subscribe", {"topics": ["token.failed"]}))
+
+    def call(self, method, params):
+        return self.answers([self.wire.start(method, params)])[0]
+
+    def answers(self, numbers):
+        found = {}
+        while set(numbers) - set(found):
+            self.hear(found)
+        return [found[number] for number in numbers]
+
+    def hear(self, found):
+        message = self.wire.receive(LONG)
+        if "method" in message:
+            self.told.append(message)
+        else:
+            found[message["id"]] = message
+
+    def send(self, count):
+        request = {"url": self.api, "auth": {"oauth": self.name}}
+        return [self.wire.start("data.send", request) for _ in range(count)]
+
+    def failures(self, generation):
+        """Of refreshes of the tokens of that generation: by event, and by topic."""
+        own = [one["params"] for one in self.told if one["method"] == "event.oauth"]
+        failed = [one for one in own if one["event"] == "failed" and one["generation"] == generation]
+        assert {one["error"]["reason"] for one in failed} <= {"invalid_grant"}
+        return len(failed), sum(one["method"] == "event.monitor" for one in self.told)
+
+    def wait(self, generation, times=1):
+        """Until it has been told so often of a failure."""
+        while min(self.failures(generation)) < times:
+            self.hear({})
+
+    def refused(self, numbers):
+        for answer in self.answers(numbers):
+            error = result(answer)["error"]
+            cause = error["data"]["cause"]["data"]["oauth"]
+            assert error["code"] == 1300 and (cause["kind"], cause["reason"]) == ("needsLogin", "invalid_grant"), error
+
+
+@contextlib.contextmanager
+def listeners(store, server, clocks, monkeypatch, tmp_path, sockets=4, engines=3):
+    """Connections to one service, and services of their own on stdio."""
+    for name, value in {**store.service_environment, **clocks.environment, "TMPDIR": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    with contextlib.ExitStack() as stack:
+        path = stack.enter_context(serving(None, tmp_path / "s"))
+        wires = [contract.Wire(str(path)) for _ in range(sockets)] + [contract.Wire() for _ in range(engines)]
+        yield [Listener(stack.enter_context(wire), store, server) for wire in wires]
+
+
+def test_a_login_that_the_server_has_forgotten_is_asked_for_once_and_told_once(
+    server, store, clocks, monkeypatch, tmp_path
+):
+    """Each who listens is told once for each generation of the tokens, however many ask, now and later."""
+    given = server.issue()
+    store.put(server, given)
+    with listeners(store, server, clocks, monkeypatch, tmp_path) as all_of_them:
+        record = (store.folder / "record").read_bytes()
+        server.revoke_all()
+        server.stall = "commit"
+        waiting = [one.send(30) for one in all_of_them]
+        server.wait_for("/token", seconds=LONG)
+        server.stall = None
+        server.go.set()
+        for one, numbers in zip(all_of_them, waiting):
+            one.refused(numbers)
+        for one in all_of_them:
+            one.wait(1)
+        # asking again asks nobody and tells nobody, whoever does, and however
+        for _ in range(3):
+            clocks.jump(wall=60, boot=60)
+            for one in all_of_them:
+                one.refused(one.send(10))
+                assert one.call("oauth.token", {"credential": store.name})["error"]["code"] == -32018
+                assert result(one.call("oauth.get", {"credential": store.name}))["state"] == "needsLogin"
+        assert server.outcomes() == ["invalid_grant"]
+        assert [one.failures(1) for one in all_of_them] == [(1, 1)] * len(all_of_them)
+        # all that was known is kept, as sealed as before
+        kept = store.read()
+        assert (kept.state, kept.generation, kept.reason, kept.has_refresh_token) == (
+            "needsLogin", 1, "invalid_grant", True)
+        assert given["refresh_token"].encode() not in (store.folder / "record").read_bytes()
+        assert (store.folder / "record.prev").read_bytes() == record
+        # a login makes all of them go on; the next refusal is told once more
+        fresh = server.issue()
+        token = {"accessToken": fresh["access_token"], "refreshToken": fresh["refresh_token"], "expiresIn": HOUR}
+        result(all_of_them[0].call("oauth.set", {"credential": store.name, "token": token}))
+        clocks.jump(wall=60, boot=60)
+        for one in all_of_them:
+            assert {result(answer)["status"] for answer in one.answers(one.send(5))} == {200}
+            one.told.clear()
+        server.revoke_all()
+        clocks.jump(wall=HOUR, boot=HOUR)
+        for one in all_of_them:
+            one.refused(one.send(10))
+            one.wait(2)
+            one.refused(one.send(10))
+        assert server.outcomes() == ["invalid_grant"] * 2
+        assert [one.failures(2) for one in all_of_them] == [(1, 1)] * len(all_of_them)
+
+
+def test_who_comes_later_is_told_when_he_asks(server, store, clocks, monkeypatch, tmp_path):
+    """A service that finds it so asks nobody; who wants to refresh all the same is told of that, each time."""
+    store.put(server, server.issue())
+    server.revoke_all()
+    assert store.obtain(1).reason == "invalid_grant"
+    with listeners(store, server, clocks, monkeypatch, tmp_path, 1, 1) as all_of_them:
+        for one in all_of_them:
+            found = result(one.call("oauth.get", {"credential": store.name}))
+            assert found["state"] == "needsLogin"
+            one.refused(one.send(10))
+            assert one.failures(1) == (0, 0)
+            for times in (1, 2):
+                assert one.call("oauth.refresh", {"credential": store.name})["error"]["code"] == -32018
+                one.wait(1, times)
+                assert one.failures(1) == (times, times)
+    assert server.outcomes() == ["invalid_grant"]

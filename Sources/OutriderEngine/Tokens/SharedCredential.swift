@@ -28,6 +28,7 @@ package final class SharedCredential: Sendable {
         var nextID = 0
         /// When the store was asked, by the clock that counts sleep.
         var checked = 0.0
+        var isChecking = false
         /// Somebody has taken its tokens away: only new ones bring it back.
         var isCleared = false
     }
@@ -38,6 +39,7 @@ package final class SharedCredential: Sendable {
     package let name: String
     private let source: TokenSource
     private let state: Mutex<State>
+    private let looking = SharedFlight<Void>()
 
     init(_ snapshot: CredentialSnapshot, _ source: TokenSource, refresher: (any TokenRefresher)?) {
         name = snapshot.spec.name
@@ -240,20 +242,27 @@ package final class SharedCredential: Sendable {
     }
 
     /// What another process or a person has stored meanwhile, where only that can help; not more often than every two
-    /// seconds.
+    /// seconds. Whoever comes while somebody looks waits for what he finds.
     private func lookAgain() async {
         let now = source.now.boot
         let isDue = state.withLock { state in
-            guard state.machine.barrier != nil, state.snapshot.spec.persistence == .disk, state.checked < now - 2 else {
-                return false
-            }
+            guard state.machine.barrier != nil, state.snapshot.spec.persistence == .disk else { return false }
+            if state.isChecking { return true }
+            guard state.checked < now - 2 else { return false }
             state.checked = now
+            state.isChecking = true
             return true
         }
-        guard isDue, let found = await source.stored(name) else { return }
-        // the store was away, and is back
-        let wasAway = state.withLock { $0.machine.barrier?.reason == OAuthFailure.unknownCredential(name).reason }
-        if wasAway || found.generation > snapshot.generation { take(found, because: .changed) }
+        guard isDue else { return }
+        await looking.join { [self] in
+            defer { state.withLock { $0.isChecking = false } }
+            guard let found = await source.stored(name) else { return }
+            // the store was away, and is back
+            let wasAway = state.withLock {
+                $0.machine.barrier?.reason == OAuthFailure.unknownCredential(name).reason
+            }
+            if wasAway || found.generation > snapshot.generation { take(found, because: .changed) }
+        }
     }
 
     // MARK: the refresh
