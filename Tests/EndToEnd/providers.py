@@ -5,6 +5,9 @@
 with glewlwyd() as provider:
     provider.issuer, provider.client, provider.secret
     provider.approve(url)             # what a person does in a browser: where he is sent back to
+    provider.browser()                # the same as a line of shell, for the URL in $1, to the end
+    with Once(provider) as resource:  # takes each token once, and asks the server whose it is
+        resource.url("/me"), resource.tokens
 """
 
 import base64
@@ -25,10 +28,13 @@ import urllib.parse
 import urllib.request
 
 import pytest
+from listening import Listening
 from shell import LONG
+from taking import Reader, Taken
 
 SQL = pathlib.Path("/usr/share/doc/glewlwyd/database/init.sqlite3.sql.gz")
 MODULES = "/usr/lib/glewlwyd"
+CURL = "curl --noproxy '*' --silent --location --output /dev/null"
 
 
 class Stay(urllib.request.HTTPRedirectHandler):
@@ -40,9 +46,9 @@ class Browser:
     """Keeps cookies, and goes nowhere by itself."""
 
     def __init__(self):
-        jar = http.cookiejar.CookieJar(http.cookiejar.DefaultCookiePolicy(strict_domain=False))
+        self.jar = http.cookiejar.CookieJar(http.cookiejar.DefaultCookiePolicy(strict_domain=False))
         self.opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), Stay(), urllib.request.HTTPCookieProcessor(jar))
+            urllib.request.ProxyHandler({}), Stay(), urllib.request.HTTPCookieProcessor(self.jar))
 
     def ask(self, method, url, *, form=None, data=None, wanted=(200, 201, 204)):
         """The fields and the body of the answer, whose status is one of those wanted."""
@@ -90,13 +96,57 @@ class Provider:
 
     client, secret, public = "app", "secret", "cli"
     redirect = "http://127.0.0.1:1/callback"
+    # where a listener of ours must be, if not anywhere
+    listen = None
 
     def __init__(self, base, issuer):
         self.base, self.issuer, self.person = base, issuer, Browser()
 
+    def whose(self, token):
+        """What the server says of the person who gave the token, in a line; None if it is good no longer."""
+        request = urllib.request.Request(self.userinfo, headers={"Authorization": f"Bearer {token}"})
+        try:
+            with self.person.opener.open(request, timeout=LONG) as answer:
+                return json.dumps(json.load(answer)).encode()
+        except urllib.error.HTTPError as answer:
+            # the mock answers 400 to one that has ended
+            assert answer.code in (400, 401), answer.code
+            return None
+
+
+class Once(Listening):
+    """A resource that takes each token once, and answers with what the provider says of it, or what `asks` does."""
+
+    def __init__(self, provider, asks=None):
+        self.asks, self.tokens = asks or provider.whose, []
+        super().__init__()
+
+    def serve(self, connection, number):
+        connection.settimeout(LONG)
+        reader = Reader(connection)
+        while head := reader.until(b"\r\n\r\n"):
+            request = Taken(head, number)
+            scheme, _, token = (request.field("authorization") or "").partition(" ")
+            body = None
+            if scheme.lower() == "bearer" and token not in self.tokens:
+                body = self.asks(token)
+            if body is not None:
+                self.tokens.append(token)
+            status = "401 X\r\nWWW-Authenticate: Bearer error=\"invalid_token\"" if body is None else "200 X"
+            connection.sendall(f"HTTP/1.1 {status}\r\nContent-Length: {len(body or b'')}\r\n\r\n".encode())
+            connection.sendall(body or b"")
+            self.note(self.arrived, request.path)
+
 
 class Glewlwyd(Provider):
     scope = "read"
+
+    def __init__(self, base, issuer, database):
+        super().__init__(base, issuer)
+        self.userinfo, self.database = issuer + "/userinfo", database
+        # it knows whole addresses only
+        self.listen = {"port": free_port(), "path": "/callback"}
+        self.listener = f"http://127.0.0.1:{self.listen['port']}/callback"
 
     def prepare(self, lifetime):
         admin, api = Browser(), self.base + "/api"
@@ -127,7 +177,7 @@ class Glewlwyd(Provider):
             proof = {"client_secret": secret} if secret else {}
             admin.ask("POST", api + "/client/", data={
                 "client_id": client, "name": client, "confidential": bool(secret), "enabled": True, **proof,
-                "redirect_uri": [self.redirect], "authorization_type": grants, "scope": ["read", "write"],
+                "redirect_uri": [self.redirect, self.listener], "authorization_type": grants, "scope": ["read", "write"],
                 "token_endpoint_auth_method": methods})
         self.person.ask("POST", api + "/auth/", data={"username": "alice", "password": "wonderland"})
         for client in (self.client, self.public):
@@ -136,6 +186,18 @@ class Glewlwyd(Provider):
     def approve(self, url):
         fields, _ = self.person.ask("GET", url + "&g_continue", wanted=(302,))
         return fields["Location"]
+
+    def browser(self):
+        (session,) = [one for one in self.person.jar if one.name == "SID"]
+        return f"exec {CURL} --cookie 'SID={session.value}' \"$1&g_continue\""
+
+    def chain(self):
+        """The refresh tokens of the last login, in their order, as the server has them: whether each is good."""
+        with contextlib.closing(sqlite3.connect(self.database, timeout=LONG)) as database:
+            last = "SELECT gpor_jti FROM gpo_refresh_token ORDER BY gpor_id DESC LIMIT 1"
+            rows = database.execute(
+                f"SELECT gpor_enabled FROM gpo_refresh_token WHERE gpor_jti = ({last}) ORDER BY gpor_id")
+            return [bool(enabled) for (enabled,) in rows]
 
     def approve_device(self, code):
         query = urllib.parse.urlencode({"code": code, "g_continue": ""})
@@ -162,7 +224,7 @@ def glewlwyd(lifetime=3600):
         database = sqlite3.connect(f"{place}/db")
         with contextlib.closing(database):
             database.executescript(gzip.open(SQL, "rt").read())
-        provider = Glewlwyd(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port}/api/oidc")
+        provider = Glewlwyd(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port}/api/oidc", f"{place}/db")
         settings = {
             "port": port, "bind_address": "127.0.0.1", "external_url": provider.base, "login_url": "login.html",
             "api_prefix": "api", "static_files_path": "/usr/share/glewlwyd/webapp/", "log_mode": "console",
@@ -183,6 +245,13 @@ def glewlwyd(lifetime=3600):
 class Mock(Provider):
     scope = "openid email"
 
+    def __init__(self, base):
+        super().__init__(base, base)
+        self.userinfo = base + "/userinfo"
+
+    def browser(self):
+        return f'exec {CURL} --data sub=alice "$1"'
+
     def approve(self, url):
         fields, _ = self.person.ask("POST", url, form={"sub": "alice"}, wanted=(302,))
         return fields["Location"]
@@ -197,6 +266,6 @@ def oidc_mock(lifetime=3600):
     command = [sys.executable, str(program), "--host", "127.0.0.1", "--port", str(port)]
     command += ["--token-max-age", str(lifetime)]
     with tempfile.TemporaryDirectory() as place, running(command, port, f"{place}/log"):
-        provider = Mock(f"http://localhost:{port}", f"http://localhost:{port}")
+        provider = Mock(f"http://localhost:{port}")
         provider.person.ask("PUT", provider.base + "/users/alice", data={"email": "alice@example.test"})
         yield provider

@@ -5,12 +5,16 @@
 import asyncio
 import base64
 import json
+import pathlib
 import sys
 
 import contract
 import providers
 import pytest
 from asking import result
+from logging_in_shell import browse
+from logging_in_shell import login as shell_login
+from logging_in_shell import token as shell_token
 from shell import outrider
 
 sys.path.insert(0, str(contract.ROOT / "clients/python/src"))
@@ -162,6 +166,41 @@ def test_a_shell_takes_part(listening, client, glewlwyd):
     assert done.stdout.decode().strip() == str(work.token())
     assert outrider("logout", "--socket", listening, "work").returncode == 0
     assert not glewlwyd.is_active(done.stdout.decode().strip())
+
+
+def in_a_shell(env, provider, act, *more):
+    """Logs in, and reads what takes each token once: commands that share nothing but the store. The tokens."""
+    secret = pathlib.Path(env["TMPDIR"], "secret")
+    secret.write_text(provider.secret)
+    with providers.Once(provider) as resource:
+        words = ["--client-id", provider.client, "--client-secret-file", str(secret)]
+        words += ["--issuer", provider.issuer, "--scope", provider.scope, "--origin", resource.url("")]
+        status, said = shell_login(env, ["login", "work", *words, *more], act)
+        assert status == 0 and "logged in as work" in said, said
+        for _ in range(3):
+            done = outrider("get", "-f", "--oauth", "work", resource.url("/me"), env=env)
+            assert done.returncode == 0 and done.stdout == provider.whose(resource.tokens[-1]), done.stderr
+        assert shell_token(env) == resource.tokens[-1] and len(set(resource.tokens)) == 3
+        return resource.tokens
+
+
+@pytest.mark.parametrize("way", ["browser", "paste", "device"])
+def test_a_shell_logs_in_and_refreshes_with_rotation(env, glewlwyd, way):
+    ways = {
+        "browser": (lambda url: browse(glewlwyd.approve(url)), "--redirect", glewlwyd.listener),
+        "paste": (lambda url: glewlwyd.approve(url).encode() + b"\n", "--paste", "--redirect", glewlwyd.redirect),
+        "device": (lambda url: glewlwyd.approve_device(url.partition("code=")[2]), "--device"),
+    }
+    tokens = in_a_shell(env, glewlwyd, *ways[way])
+    assert glewlwyd.chain() == [False, False, True]
+    done = outrider("logout", "work", env=env)
+    assert done.returncode == 0, done.stderr
+    assert glewlwyd.chain() == [False] * 3 and glewlwyd.whose(tokens[-1]) is None
+
+
+def test_a_shell_logs_in_with_openid_connect(env, mock):
+    tokens = in_a_shell(env, mock, lambda url: browse(mock.approve(url)))
+    assert mock.whose(tokens[0]) is None
 
 
 def test_plain_messages_do_it_too(listening, glewlwyd):

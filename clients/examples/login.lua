@@ -5,6 +5,7 @@
 --   :luafile login.lua
 --   :lua Fetch("https://api.example/me", { name = "work", grant = "authorizationCode", issuer = "https://login.example",
 --        clientId = "abc", origins = { "https://api.example" }, persist = "disk" })    -- or grant = "device"
+--   A server that knows one redirect URI only, http://127.0.0.1:8400/callback: , { port = 8400, path = "/callback" })
 local rpc
 
 local function call(method, params, done)
@@ -14,9 +15,10 @@ local function call(method, params, done)
   end))
 end
 
-local function login(spec, done)
-  local device = spec.grant == "device"
-  call(device and "oauth.device" or "oauth.login", { credential = spec.name, open = not device or nil }, function(begun)
+local function login(spec, listen, done)
+  local device, wishes = spec.grant == "device", { credential = spec.name }
+  if not device then wishes.open, wishes.listen = true, listen end
+  call(device and "oauth.device" or "oauth.login", wishes, function(begun)
     vim.notify(device and ("Open %s and enter %s"):format(begun.verificationUri, begun.userCode) or "Open " .. begun.url)
     call("oauth.wait", { credential = spec.name }, function(ended)
       if ended.ok then done() else vim.notify(ended.error.message, vim.log.levels.ERROR) end
@@ -24,7 +26,7 @@ local function login(spec, done)
   end)
 end
 
-function Fetch(url, spec)
+function Fetch(url, spec, listen)
   local buffer, dispatch = vim.api.nvim_get_current_buf(), { notification = function() end, server_request = function() end }
   rpc = rpc or (vim.fn.has("nvim-0.10") == 1 and vim.lsp.rpc.start({ "outrider", "serve", "--stdio" }, dispatch)
     or vim.lsp.rpc.start("outrider", { "serve", "--stdio" }, dispatch))
@@ -36,7 +38,8 @@ function Fetch(url, spec)
   end
   call("oauth.create", spec, function()
     call("oauth.get", { credential = spec.name }, function(info)
-      if info.state == "ready" then fetch() else login(spec, fetch) end
+      local needs_nobody = info.state == "empty" and info.refreshable    -- as with grant = "clientCredentials"
+      if info.state == "ready" or needs_nobody then fetch() else login(spec, listen, fetch) end
     end)
   end)
 end
