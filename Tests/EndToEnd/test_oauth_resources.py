@@ -3,6 +3,7 @@
 """A resource that says which authorization server it takes tokens of (RFC 9728)."""
 
 import asyncio
+import functools
 import sys
 
 import contract
@@ -48,24 +49,74 @@ def test_a_resource_leads_to_its_server(wire, server, path):
     assert "resource" not in result(wire.call("oauth.discover", {"issuer": server.issuer}))
 
 
-def refusal(wire, resource):
-    error = wire.call("oauth.discover", {"resource": resource}, 20)["error"]
+def failed(wire, **what):
+    error = wire.call("oauth.discover", {"fresh": True, **what}, 20)["error"]
     assert error["code"] == -32018
-    return error["data"]["failure"]["data"]["oauth"]["reason"]
+    return error["data"]["failure"]["data"]["oauth"]
+
+
+def refusal(wire, resource):
+    return failed(wire, resource=resource)["reason"]
+
+
+# what a hostile one writes in place of a member, and what names it in the failure
+RESOURCES = [
+    ("resource", "https://other.example"), ("resource", None), ("resource", 7), ("resource", ["https://a.example"]),
+    ("resource", ""), ("resource", "http://169.254.169.254/"), ("resource", {"href": "x"}),
+    ("authorization_servers", None), ("authorization_servers", []), ("authorization_servers", "https://a.example"),
+    ("authorization_servers", {"0": "https://a.example"}), ("authorization_servers", [1]),
+    ("authorization_servers", ["http://a.example"]), ("authorization_servers", ["https://a.example", "file:///x"]),
+    ("authorization_servers", ["https://a.example?x"]), ("authorization_servers", ["https://a.example#x"]),
+    ("authorization_servers", ["https://u:p@a.example"]), ("authorization_servers", ["javascript:alert(1)"]),
+    ("authorization_servers", ["--flag"]), ("authorization_servers", ["https://a.example/\r\nX: y"]),
+    ("authorization_servers", ["https://a.example"] * 65), ("authorization_servers", [None]),
+    ("scopes_supported", "read"), ("scopes_supported", [1]), ("bearer_methods_supported", {"header": True}),
+    ("resource_signing_alg_values_supported", ["RS256", None]),
+]
+SERVERS = [
+    ("issuer", None), ("issuer", 7), ("issuer", "https://other.example"), ("issuer", ["x"]),
+    ("token_endpoint", None), ("token_endpoint", ""), ("token_endpoint", "/token"), ("token_endpoint", 7),
+    ("token_endpoint", "http://a.example/token"), ("token_endpoint", "http://10.0.0.1/token"),
+    ("token_endpoint", "http://127.0.0.1.a.example/"), ("token_endpoint", "https://u:p@a.example/token"),
+    ("token_endpoint", "http+unix://%2Frun%2Fx/token"), ("token_endpoint", "file:///etc/passwd"),
+    ("token_endpoint", "https://a.example/token#x"), ("token_endpoint", "https://a.example/\r\nX: y"),
+    ("authorization_endpoint", "javascript:alert(1)"), ("authorization_endpoint", "--flag"),
+    ("authorization_endpoint", "https://a.example/$(id) x"), ("authorization_endpoint", "data:text/html,x"),
+    ("device_authorization_endpoint", "ftp://a.example/"), ("revocation_endpoint", {}),
+    ("introspection_endpoint", "http://a.example/"), ("jwks_uri", "https://"), ("jwks_uri", "http://a.example/keys"),
+    ("code_challenge_methods_supported", "S256"), ("scopes_supported", [[]]),
+    ("authorization_response_iss_parameter_supported", "true"),
+]
+
+
+@pytest.mark.parametrize("of", ["resource", "issuer"])
+def test_hostile_metadata_are_refused_and_the_member_is_named(line, server, of):
+    """54 documents; none leads any further, neither to what it names nor to a credential."""
+    assert len(RESOURCES) + len(SERVERS) == 54
+    for name, value in RESOURCES if of == "resource" else SERVERS:
+        change = functools.partial(dict, **{name: value})
+        server.says, server.metadata = (change, None) if of == "resource" else (None, change)
+        where = server.url("/api") if of == "resource" else server.issuer
+        error = failed(line, **{of: where})
+        assert error["kind"] == "config" and name in error["reason"] + error["message"], (name, value, error)
+        if of == "issuer":
+            made = {"grant": "clientCredentials", "clientId": "cli", "issuer": where}
+            mine = line.call("oauth.create", made, 20)
+            if "result" in mine:
+                refused = line.call("oauth.token", {"credential": mine["result"]["credential"]}, 20)["error"]
+                assert name in str(refused), (name, value, refused)
+    # of a resource that is not believed, the server is not asked either
+    paths = {one.path for one in server.audit}
+    assert all(path.startswith(PLACE if of == "resource" else "/.well-known/") for path in paths), paths
 
 
 @pytest.mark.parametrize(("says", "reason"), [
-    (lambda document: {**document, "resource": "https://other.example"}, "resource_mismatch"),
-    (lambda document: {**document, "resource": document["resource"] + "/"}, "resource_mismatch"),
-    (lambda document: {**document, "resource": None}, "resource_mismatch"),
-    (lambda document: {**document, "authorization_servers": []}, "invalid_metadata"),
-    (lambda document: {**document, "authorization_servers": "https://a.example"}, "invalid_metadata"),
-    (lambda document: {**document, "authorization_servers": ["http://a.example"]}, "invalid_metadata"),
-    (lambda document: {**document, "authorization_servers": [1]}, "invalid_metadata"),
     (lambda document: [document], "no_metadata"), (lambda document: b"{", "invalid_metadata"),
-    (lambda document: None, "no_metadata"),
+    (lambda document: None, "no_metadata"), (lambda document: b"<html>{}", "no_metadata"),
+    (lambda document: b'{"a":' + b"[" * 40 + b"]" * 40 + b"}", "invalid_metadata"),
+    (lambda document: {**document, "resource": document["resource"] + "/"}, "resource_mismatch"),
 ])  # fmt: skip
-def test_what_it_says_is_held_against_the_rules(wire, server, says, reason):
+def test_what_is_no_document_is_refused(wire, server, says, reason):
     server.says = says
     assert refusal(wire, server.url("/api")) == reason
     assert not any(one.path.endswith("oauth-authorization-server") for one in server.audit)

@@ -16,6 +16,10 @@ package struct ResourceMetadata: Sendable, Equatable {
     /// More are not believed.
     private static let mostServers = 64
 
+    private static let lists = [
+        "bearer_methods_supported", "resource_signing_alg_values_supported", "scopes_supported",
+    ]
+
     /// Throws `config` that names the member which is wrong.
     package init(_ bytes: [UInt8], resource: String) throws(OAuthFailure) {
         guard bytes.count <= ServerMetadata.longest,
@@ -36,6 +40,9 @@ package struct ResourceMetadata: Sendable, Equatable {
                 throw Self.fault(resource, "has authorization_servers that are no issuers")
             }
             servers.append(issuer)
+        }
+        for name in Self.lists where !members.listsTexts(name) {
+            throw Self.fault(resource, "has \(name) that is no list of strings")
         }
         self.resource = resource
         self.servers = servers

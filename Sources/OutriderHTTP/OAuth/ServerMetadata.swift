@@ -31,7 +31,9 @@ package struct ServerMetadata: Sendable, Equatable {
                 .config, "issuer_mismatch",
                 "the metadata came from \(FieldRules.shown(said)), expected \(FieldRules.shown(issuer))")
         }
-        for name in Self.lists { try Self.checkList(name, members, issuer) }
+        for name in Self.lists where !members.listsTexts(name) {
+            throw Self.fault(issuer, "has \(name) that is no list of strings")
+        }
         namesIssuer = try Self.flag("authorization_response_iss_parameter_supported", members, issuer)
         guard let token = try Self.endpoint("token_endpoint", members, issuer) else {
             throw Self.fault(issuer, "names no token_endpoint")
@@ -52,13 +54,6 @@ package struct ServerMetadata: Sendable, Equatable {
         "response_modes_supported", "response_types_supported", "scopes_supported",
         "token_endpoint_auth_methods_supported",
     ]
-
-    private static func checkList(_ name: String, _ members: JSONObject, _ issuer: String) throws(OAuthFailure) {
-        guard let value = members[name], value != .null else { return }
-        guard let list = value.array, list.allSatisfy({ $0.string != nil }) else {
-            throw fault(issuer, "has \(name) that is no list of strings")
-        }
-    }
 
     private static func flag(_ name: String, _ members: JSONObject, _ issuer: String) throws(OAuthFailure) -> Bool {
         switch members[name] {
@@ -138,6 +133,14 @@ extension JSONLimits {
         limits.members = 1000
         limits.hasLongIntegers = true
         return limits
+    }
+}
+
+extension JSONObject {
+    /// Whether a member that may be absent is a list of strings where it is there.
+    func listsTexts(_ name: String) -> Bool {
+        guard let value = self[name], value != .null else { return true }
+        return value.array?.allSatisfy { $0.string != nil } == true
     }
 }
 
