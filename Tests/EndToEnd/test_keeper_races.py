@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""What happens to one credential at once: refreshes, logins, logouts, and somebody who does not give up the lock."""
+"""What happens to one credential at once: refreshes, logins, logouts, and somebody who does not give up the lock.
+
+With OUTRIDER_TRIALS=1000 there are as many rounds of each.
+"""
 
 import concurrent.futures
 import contextlib
@@ -18,6 +21,8 @@ from injecting import needs_strace
 from keeping import LONG, Failure, Service, Snapshot
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+TRIALS = int(os.environ.get("OUTRIDER_TRIALS", "15"))
 
 
 @pytest.fixture
@@ -67,9 +72,13 @@ def test_fifty_that_wait_for_a_slow_server_get_what_it_says(server, store):
     assert server.outcomes() == ["ok"]
 
 
+def is_alive(family):
+    """Whether one could still get tokens by this login, or use one."""
+    return not family.is_dead and bool(family.refresh or family.access)
+
+
 def alive(server):
-    """The logins by which one could still get tokens, or that have a token that is good."""
-    return [family for family in server.families if not family.is_dead and (family.refresh or family.access)]
+    return [family for family in server.families if is_alive(family)]
 
 
 @pytest.mark.parametrize("place", ["commit", "head", "body"])
@@ -93,7 +102,7 @@ def test_a_logout_while_the_server_thinks_leaves_no_token_alive(server, store, p
 
 def test_in_whatever_order_they_come_a_logout_leaves_no_token_alive(server, store):
     dice = random.Random(3)
-    for _ in range(20):
+    for _ in range(TRIALS):
         generation = store.put(server, server.issue()).generation
         works = [functools.partial(store.obtain, generation)] * 3 + [store.erase]
         dice.shuffle(works)
@@ -104,6 +113,29 @@ def test_in_whatever_order_they_come_a_logout_leaves_no_token_alive(server, stor
         assert all(
             answer == [] or isinstance(answer, Snapshot) or answer.reason == "no_refresh_token" for answer in answers)
     assert "reuse" not in server.outcomes()
+
+
+def test_in_whatever_order_they_come_the_last_of_login_and_logout_wins(server, store):
+    """Each a process of its own, with two that refresh."""
+    dice, ends = random.Random(4), {"ready": 0, "empty": 0}
+    for _ in range(TRIALS):
+        generation = store.put(server, server.issue()).generation
+        old, given = server.families[-1], server.issue()
+        new = server.families[-1]
+        login = functools.partial(store.put, server, given)
+        works = [functools.partial(store.obtain, generation)] * 2 + [store.erase, login]
+        dice.shuffle(works)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            list(pool.map(lambda work: work(), works))
+        state = store.read().state
+        ends[state] += 1
+        if state == "ready":
+            assert not is_alive(old) and is_alive(new)
+            assert store.obtain().access in new.access
+            store.erase()
+        assert not is_alive(new) and store.read().state == "empty"
+        old.is_dead = True
+    assert min(ends.values()) > 0 and "reuse" not in server.outcomes()
 
 
 @pytest.mark.parametrize("place", ["commit", "head", "body"])

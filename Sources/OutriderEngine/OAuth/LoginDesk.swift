@@ -166,8 +166,16 @@ package final class LoginDesk: Sendable {
     /// Revokes the tokens where the server can, and forgets them in any case; throws what the server said.
     package func logout(_ credential: SharedCredential) async throws(OAuthFailure) {
         cancel(credential)
-        defer { credential.clear(because: .changed) }
-        try await vault().erase(credential.name, spec: false, revoke: true)
+        let vault = try vault()
+        try await credential.changes.take { () async throws(OAuthFailure) in
+            do throws(OAuthFailure) {
+                try await vault.erase(credential.name, spec: false, revoke: true)
+            } catch {
+                credential.loggedOut(leaving: nil)
+                throw error
+            }
+            credential.loggedOut(leaving: try? await vault.read(credential.name))
+        }
         guard credential.snapshot.spec.endpoints.revocation != nil else {
             throw OAuthFailure(
                 .config, "no_revocation_endpoint", "the server has no place to revoke them: they end when they expire")
@@ -212,9 +220,12 @@ package final class LoginDesk: Sendable {
     private func obtain(
         _ request: TokenRequest, _ credential: SharedCredential
     ) async throws(OAuthFailure) -> CredentialSnapshot {
-        let snapshot = try await vault().obtain(request, for: credential.name, newerThan: nil)
-        credential.take(snapshot)
-        return snapshot
+        let vault = try vault()
+        return try await credential.changes.take { () async throws(OAuthFailure) in
+            let snapshot = try await vault.obtain(request, for: credential.name, newerThan: nil)
+            credential.take(snapshot)
+            return snapshot
+        }
     }
 
     private func vault() throws(OAuthFailure) -> any CredentialVault {

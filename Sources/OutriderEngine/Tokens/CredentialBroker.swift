@@ -57,21 +57,26 @@ package final class CredentialBroker: Sendable {
         }
         let isFull = state.withLock { known == nil && $0.credentials.count >= Self.most }
         if isFull { throw OAuthFailure(.store, "too_many", "there are \(Self.most) credentials: delete some") }
-        let snapshot: CredentialSnapshot
-        if spec.isKeptByService {
-            snapshot = Self.changed(known?.snapshot, to: spec, access)
-        } else {
-            guard let vault else { throw TokenSource.noVault }
-            snapshot = try await vault.store(spec, secrets, access: access)
-        }
         guard let known else {
+            let snapshot = try await stored(spec, secrets, access, before: nil)
             let credential = keep(snapshot, refresher)
             tell(.created, snapshot)
             return credential
         }
-        if let refresher { known.use(refresher) }
-        known.take(snapshot)
+        try await known.changes.take { () async throws(OAuthFailure) in
+            let snapshot = try await stored(spec, secrets, access, before: known)
+            if let refresher { known.use(refresher) }
+            known.take(snapshot)
+        }
         return known
+    }
+
+    private func stored(
+        _ spec: CredentialSpec, _ secrets: CredentialSecrets, _ access: AccessToken?, before: SharedCredential?
+    ) async throws(OAuthFailure) -> CredentialSnapshot {
+        if spec.isKeptByService { return Self.changed(before?.snapshot, to: spec, access) }
+        guard let vault else { throw TokenSource.noVault }
+        return try await vault.store(spec, secrets, access: access)
     }
 
     /// Other settings, other tokens, or none.
@@ -79,14 +84,14 @@ package final class CredentialBroker: Sendable {
         _ credential: SharedCredential, to spec: CredentialSpec, _ secrets: CredentialSecrets, access: AccessToken?,
         clearing: Bool
     ) async throws(OAuthFailure) {
-        if clearing {
-            if !spec.isKeptByService { try await vault?.erase(spec.name, spec: false, revoke: false) }
-            credential.clear(because: nil)
-        }
-        if spec.isKeptByService {
-            credential.take(Self.changed(credential.snapshot, to: spec, access))
-        } else if let vault {
-            credential.take(try await vault.store(spec, secrets, access: access))
+        try await credential.changes.take { () async throws(OAuthFailure) in
+            if clearing {
+                if !spec.isKeptByService { try await vault?.erase(spec.name, spec: false, revoke: false) }
+                credential.clear(because: nil)
+            }
+            if spec.isKeptByService || vault != nil {
+                credential.take(try await stored(spec, secrets, access, before: credential))
+            }
         }
     }
 
@@ -95,8 +100,10 @@ package final class CredentialBroker: Sendable {
         let (known, vault) = state.withLock { ($0.credentials, $0.vault) }
         var unsaved: [String] = []
         for (name, credential) in known where credential.snapshot.state == .unsaved {
-            let saved = try? await vault?.store(credential.snapshot.spec, CredentialSecrets(), access: nil)
-            if let saved, saved.state != .unsaved { credential.take(saved) } else { unsaved.append(name) }
+            await credential.changes.take {
+                let saved = try? await vault?.store(credential.snapshot.spec, CredentialSecrets(), access: nil)
+                if let saved, saved.state != .unsaved { credential.take(saved) } else { unsaved.append(name) }
+            }
         }
         return unsaved.sorted()
     }

@@ -40,6 +40,8 @@ package final class SharedCredential: Sendable {
     private let source: TokenSource
     private let state: Mutex<State>
     private let looking = SharedFlight<Void>()
+    /// Of those who change it: what the store did last is what holds here, too.
+    let changes = Turns()
 
     init(_ snapshot: CredentialSnapshot, _ source: TokenSource, refresher: (any TokenRefresher)?) {
         name = snapshot.spec.name
@@ -179,13 +181,21 @@ package final class SharedCredential: Sendable {
     /// There are other tokens, or another spec, from outside.
     package func take(_ snapshot: CredentialSnapshot) { take(snapshot, because: .changed) }
 
+    /// Somebody has logged out, and that is what the store has now: nothing, or what somebody else has logged in to since.
+    func loggedOut(leaving stored: CredentialSnapshot?) {
+        if let stored, stored.access != nil || stored.hasRefreshToken { return take(stored) }
+        clear(because: .changed, generation: stored?.generation)
+    }
+
     /// Nobody who is not told otherwise gets its tokens any more.
-    func clear(because event: CredentialEvent?) {
+    ///
+    /// - Parameter generation: of the store, where that is known.
+    func clear(because event: CredentialEvent?, generation: UInt64? = nil) {
         var snapshot = snapshot
         snapshot.access = nil
         snapshot.hasRefreshToken = false
         snapshot.state = .empty
-        snapshot.generation &+= 1
+        snapshot.generation = generation ?? snapshot.generation &+ 1
         state.withLock { $0.isCleared = true }
         take(snapshot, because: event)
     }
@@ -246,7 +256,7 @@ package final class SharedCredential: Sendable {
     private func lookAgain() async {
         let now = source.now.boot
         let isDue = state.withLock { state in
-            guard state.machine.barrier != nil, state.snapshot.spec.persistence == .disk else { return false }
+            guard state.machine.isHelpless, state.snapshot.spec.persistence == .disk else { return false }
             if state.isChecking { return true }
             guard state.checked < now - 2 else { return false }
             state.checked = now

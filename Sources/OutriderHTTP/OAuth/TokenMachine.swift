@@ -83,6 +83,8 @@ package struct TokenMachine: Sendable {
 
     package var isRefreshing: Bool { state == .refreshing }
     package var waiters: Int { waiting.count }
+    /// Whether a new token can come from elsewhere only.
+    package var isHelpless: Bool { barrier != nil || (access == nil && !isObtainable) }
 
     // MARK: tokens from elsewhere
 
