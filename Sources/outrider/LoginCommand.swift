@@ -92,6 +92,8 @@ struct LoginCommand: ParsableCommand {
                 code: ServiceClient.unauthorized, failure["message"]?.string ?? "the login did not succeed")
         }
         StandardError.write("logged in as \(name)\n")
+        let missing = end["credential"]?.object?["missingScope"]?.array?.compactMap(\.string) ?? []
+        if !missing.isEmpty { StandardError.write("the server did not grant: \(missing.joined(separator: " "))\n") }
     }
 
     private func grant(_ client: inout ServiceClient) throws(CommandFailure) -> String? {

@@ -177,8 +177,8 @@ class Glewlwyd(Provider):
             proof = {"client_secret": secret} if secret else {}
             admin.ask("POST", api + "/client/", data={
                 "client_id": client, "name": client, "confidential": bool(secret), "enabled": True, **proof,
-                "redirect_uri": [self.redirect, self.listener], "authorization_type": grants, "scope": ["read", "write"],
-                "token_endpoint_auth_method": methods})
+                "redirect_uri": [self.redirect, self.listener], "authorization_type": grants,
+                "scope": ["read", "write"], "token_endpoint_auth_method": methods})
         self.person.ask("POST", api + "/auth/", data={"username": "alice", "password": "wonderland"})
         for client in (self.client, self.public):
             self.person.ask("PUT", f"{api}/auth/grant/{client}", data={"scope": "openid read write"})
@@ -192,7 +192,7 @@ class Glewlwyd(Provider):
         return f"exec {CURL} --cookie 'SID={session.value}' \"$1&g_continue\""
 
     def chain(self):
-        """The refresh tokens of the last login, in their order, as the server has them: whether each is good."""
+        """Of the last login, whether each refresh token is good, in their order, as the server has them."""
         with contextlib.closing(sqlite3.connect(self.database, timeout=LONG)) as database:
             last = "SELECT gpor_jti FROM gpo_refresh_token ORDER BY gpor_id DESC LIMIT 1"
             rows = database.execute(

@@ -99,6 +99,17 @@ def test_a_code_with_another_clients_challenge_is_worth_nothing(client, glewlwyd
     assert raised.value.data["failure"]["data"]["oauth"]["kind"] in ("needsLogin", "config")
 
 
+def test_what_a_server_does_not_grant_is_told(client, glewlwyd):
+    """It gives a code for what its client may have, and says so with the token."""
+    work = create(client, glewlwyd, scope="read admin")
+    info = work.callback(glewlwyd.approve(work.login(redirect=glewlwyd.redirect).url))
+    assert info["scope"] == ["read"] and info["missingScope"] == ["admin"]
+    assert work.token().missing_scope == ["admin"]
+    work.refresh()
+    token = work.token()
+    assert token.missing_scope == ["admin"] and claims(token)["scope"] == "read"
+
+
 def test_an_id_token_of_a_server_is_believed(client, mock):
     """OpenID Connect: a nonce, the server's own keys, its own signature."""
     work = create(client, mock)

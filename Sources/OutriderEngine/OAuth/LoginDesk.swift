@@ -124,12 +124,15 @@ package final class LoginDesk: Sendable {
         }
         let answer = try DeviceAuthorization(answer: try await vault().authorizeDevice(spec.name, scope: scope))
         let number = attempts.begin(spec.name)
-        let task = Task.detached { [self] in await poll(answer, credential, number) }
+        let request = TokenRequest.deviceCode(answer.deviceCode, scope: scope ?? spec.scope)
+        let task = Task.detached { [self] in await poll(answer, request, credential, number) }
         attempts.run(spec.name, number, task)
         return answer
     }
 
-    private func poll(_ answer: DeviceAuthorization, _ credential: SharedCredential, _ number: Int) async {
+    private func poll(
+        _ answer: DeviceAuthorization, _ request: TokenRequest, _ credential: SharedCredential, _ number: Int
+    ) async {
         var machine = DeviceMachine(answer, now: Clocks.now.boot)
         var action = machine.begin(now: Clocks.now.boot)
         while !Task.isCancelled {
@@ -137,7 +140,7 @@ package final class LoginDesk: Sendable {
             case .poll(let time):
                 guard await Self.sleep(until: time) else { return }
                 do throws(OAuthFailure) {
-                    let snapshot = try await obtain(.deviceCode(answer.deviceCode), credential)
+                    let snapshot = try await obtain(request, credential)
                     return end(credential, number, .success(snapshot))
                 } catch {
                     action = machine.failed(error, now: Clocks.now.boot)

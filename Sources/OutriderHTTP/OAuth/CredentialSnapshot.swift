@@ -24,16 +24,19 @@ package struct AccessToken: Sendable, Equatable {
     package var expires: ClockPair?
     /// What the server granted; nil for what was asked (RFC 6749 section 5.1).
     package var scope: [String]?
+    /// What was asked for, and not granted.
+    package var missingScope: [String]
 
     package init(
         _ token: Secret, type: String = "Bearer", obtained: ClockPair, expires: ClockPair? = nil,
-        scope: [String]? = nil
+        scope: [String]? = nil, missingScope: [String] = []
     ) {
         self.token = token
         self.type = type
         self.obtained = obtained
         self.expires = expires
         self.scope = scope
+        self.missingScope = missingScope
     }
 
     /// Seconds for which it lasts, by the clock that says less; nil if nobody knows. Clocks set back say nothing.

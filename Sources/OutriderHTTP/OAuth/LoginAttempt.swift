@@ -94,7 +94,8 @@ package struct LoginAttempt: Sendable {
             throw Self.failure("malformed_answer", "the answer holds neither a code nor an error")
         }
         return .authorizationCode(
-            code: Secret(code), verifier: pkce.verifier, redirect: redirect, nonce: nonce, keys: keys)
+            code: Secret(code), verifier: pkce.verifier, redirect: redirect, nonce: nonce, keys: keys,
+            scope: scope)
     }
 
     /// Servers are told apart by their issuers, so that none gets a code that another one gave (RFC 9207 section 2.4).

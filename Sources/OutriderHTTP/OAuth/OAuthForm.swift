@@ -72,12 +72,12 @@ extension OAuthForm {
         case .clientCredentials:
             add("grant_type", "client_credentials")
             addScope(spec.scope)
-        case .authorizationCode(let code, let verifier, let redirect, _, _):
+        case .authorizationCode(let code, let verifier, let redirect, _, _, _):
             add("grant_type", "authorization_code")
             add("code", code)
             add("redirect_uri", redirect)
             add("code_verifier", verifier)
-        case .deviceCode(let code):
+        case .deviceCode(let code, _):
             add("grant_type", Self.deviceGrant)
             add("device_code", code)
         case .jwtBearer:

@@ -18,16 +18,44 @@ extension CredentialRecord {
         next.failure = nil
         next.lastRefresh = asked
         next.boot = boot
-        guard request == .refresh else {
+        if request == .refresh {
+            let isOther = answer.refreshToken != nil && answer.refreshToken != secrets.refreshToken
+            next.rotates = isOther
+            next.secrets.refreshToken = answer.refreshToken ?? secrets.refreshToken
+            if isOther, let replayAge { next.grace = max(grace, replayAge) }
+        } else {
             // another login: its tokens have nothing to do with those before
             next.secrets.refreshToken = answer.refreshToken
-            return next
         }
-        let isOther = answer.refreshToken != nil && answer.refreshToken != secrets.refreshToken
-        next.rotates = isOther
-        next.secrets.refreshToken = answer.refreshToken ?? secrets.refreshToken
-        if isOther, let replayAge { next.grace = max(grace, replayAge) }
+        next.judgeScope(of: answer, to: request, before: access)
         return next
+    }
+
+    /// A server that grants what was asked for need not say so (RFC 6749 section 5.1); to a refresh that is what it granted
+    /// before (section 6).
+    private mutating func judgeScope(of answer: TokenAnswer, to request: TokenRequest, before: AccessToken?) {
+        let isRefresh = request == .refresh
+        guard let granted = answer.scope.map(Set.init) else {
+            if isRefresh {
+                access?.scope = before?.scope
+                access?.missingScope = before?.missingScope ?? []
+            } else if let asked = request.scope, !asked.isEmpty {
+                access?.scope = asked
+            }
+            return
+        }
+        var asked = request.scope ?? spec.scope
+        if isRefresh, let before, let scope = before.scope { asked = scope + before.missingScope }
+        let lacksIdentity = isRefresh ? before?.missingScope.contains("openid") == true : answer.idToken == nil
+        access?.missingScope = asked.filter { word in
+            if granted.contains(word) { return false }
+            // many servers do not list what they show by giving it
+            return switch word {
+            case "offline_access": secrets.refreshToken == nil
+            case "openid": lacksIdentity
+            default: true
+            }
+        }
     }
 
     /// The same tokens; only a person can help.
@@ -46,7 +74,7 @@ extension CredentialRecord {
 extension TokenRequest {
     /// What is wrong with the ID token that must come with the tokens; nil if nothing is, or none must.
     func fault(in tokens: TokenAnswer, for spec: CredentialSpec, at now: ClockPair) -> OAuthFailure? {
-        guard case .authorizationCode(_, _, _, let nonce?, let keys) = self else { return nil }
+        guard case .authorizationCode(_, _, _, let nonce?, let keys, _) = self else { return nil }
         guard let idToken = tokens.idToken else {
             return OAuthFailure(
                 .needsLogin, "id_token_invalid",

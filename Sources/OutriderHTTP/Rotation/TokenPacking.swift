@@ -33,13 +33,14 @@ extension AccessToken: Packed {
         writer.put(4, expires)
         writer.put(5, scope != nil)
         for word in scope ?? [] { writer.put(6, word) }
+        for word in missingScope { writer.put(7, word) }
     }
 
     package init(packed scanner: PackedScanner) throws(PackedFault) {
         self.init(
             try scanner.secret(1).orFault(), type: try scanner.text(2).orFault(),
             obtained: try scanner.value(3).orFault(), expires: try scanner.value(4),
-            scope: try scanner.flag(5).orFault() ? try scanner.texts(6) : nil)
+            scope: try scanner.flag(5).orFault() ? try scanner.texts(6) : nil, missingScope: try scanner.texts(7))
     }
 }
 
@@ -95,16 +96,18 @@ extension TokenRequest: Packed {
         case .refresh: writer.put(1, "refresh")
         case .clientCredentials: writer.put(1, "clientCredentials")
         case .jwtBearer: writer.put(1, "jwtBearer")
-        case .deviceCode(let code):
+        case .deviceCode(let code, let scope):
             writer.put(1, "deviceCode")
             writer.put(2, code)
-        case .authorizationCode(let code, let verifier, let redirect, let nonce, let keys):
+            for word in scope { writer.put(7, word) }
+        case .authorizationCode(let code, let verifier, let redirect, let nonce, let keys, let scope):
             writer.put(1, "authorizationCode")
             writer.put(2, code)
             writer.put(3, verifier)
             writer.put(4, redirect)
             writer.put(5, nonce)
             writer.put(6, keys)
+            for word in scope { writer.put(7, word) }
         }
     }
 
@@ -113,11 +116,12 @@ extension TokenRequest: Packed {
         case "refresh": self = .refresh
         case "clientCredentials": self = .clientCredentials
         case "jwtBearer": self = .jwtBearer
-        case "deviceCode": self = .deviceCode(try scanner.secret(2).orFault())
+        case "deviceCode": self = .deviceCode(try scanner.secret(2).orFault(), scope: try scanner.texts(7))
         case "authorizationCode":
             self = .authorizationCode(
                 code: try scanner.secret(2).orFault(), verifier: try scanner.secret(3).orFault(),
-                redirect: try scanner.text(4).orFault(), nonce: try scanner.text(5), keys: try scanner.text(6))
+                redirect: try scanner.text(4).orFault(), nonce: try scanner.text(5), keys: try scanner.text(6),
+                scope: try scanner.texts(7))
         default: throw PackedFault()
         }
     }

@@ -72,6 +72,7 @@ private struct CredentialEventShape: JSONEncodable {
             writer.member("at", TimeShape(time))
             writer.member("generation", Int(clamping: credential.generation))
             writer.member("expiresAt", credential.access?.expires.map { TimeShape($0.wallTime) })
+            writer.member("missingScope", credential.access?.listedMissingScope)
             switch event {
             case .refreshing(let reason): writer.member("reason", reason.rawValue)
             case .failed(let failure), .loginFailed(let failure):

@@ -28,6 +28,7 @@ struct CredentialInfoShape: JSONEncodable {
             if spec.grant != .callback { writer.member("tokenUrl", spec.endpoints.token.description) }
             writer.member("clientId", spec.clientID)
             writer.member("scope", snapshot.access?.scope ?? spec.scope)
+            writer.member("missingScope", snapshot.access?.listedMissingScope)
             writer.member("resources", spec.resources)
             writer.member("origins", spec.origins.map(\.origin))
             writer.member("persist", spec.persistence.rawValue)
@@ -70,6 +71,11 @@ struct CredentialInfoShape: JSONEncodable {
         case .ready, .empty: return snapshot.access == nil && !snapshot.hasRefreshToken ? "empty" : "ready"
         }
     }
+}
+
+extension AccessToken {
+    /// Nil if nothing is missing.
+    var listedMissingScope: [String]? { missingScope.isEmpty ? nil : missingScope }
 }
 
 extension CredentialSpec.Grant {

@@ -173,6 +173,7 @@ struct OAuthToken: Method {
                 writer.member("tokenType", token.type)
                 writer.member("expiresAt", token.expires.map { TimeShape($0.wallTime) })
                 writer.member("scope", token.scope)
+                writer.member("missingScope", token.listedMissingScope)
                 writer.member("generation", Int(clamping: generation))
             }
         }

@@ -65,13 +65,14 @@ import Testing
         let attempt = try Self.attempt()
         let request = try attempt.take(
             "http://127.0.0.1:9/cb\(mark)code=c%2F1&state=\(attempt.state.exposed)&session_state=x", keys: nil)
-        guard case .authorizationCode(let code, _, let redirect, let nonce, _) = request else {
+        guard case .authorizationCode(let code, _, let redirect, let nonce, _, let scope) = request else {
             Issue.record("\(request)")
             return
         }
         #expect(code.exposed == "c/1")
         #expect(redirect == "http://127.0.0.1:9/cb")
         #expect(nonce == nil)
+        #expect(scope == attempt.scope)
     }
 
     /// S stands for the state that was asked with.

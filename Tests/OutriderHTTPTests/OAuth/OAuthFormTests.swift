@@ -32,13 +32,14 @@ import Testing
             (.clientCredentials, "grant_type=client_credentials&scope=read+write&client_id=cli"),
             (
                 .authorizationCode(
-                    code: Secret("c/1"), verifier: Secret("v"), redirect: "http://127.0.0.1:9/cb", nonce: nil, keys: nil
-                ),
+                    code: Secret("c/1"), verifier: Secret("v"), redirect: "http://127.0.0.1:9/cb", nonce: nil,
+                    keys: nil,
+                    scope: ["read"]),
                 "grant_type=authorization_code&code=c%2F1&redirect_uri=http%3A%2F%2F127.0.0.1%3A9%2Fcb&code_verifier=v"
                     + "&client_id=cli"
             ),
             (
-                .deviceCode(Secret("d")),
+                .deviceCode(Secret("d"), scope: ["read"]),
                 "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Adevice_code&device_code=d&client_id=cli"
             ),
             (

@@ -25,7 +25,7 @@ import Testing
             spec, CredentialSecrets(clientSecret: Secret("s"), refreshToken: Secret("r")),
             access: AccessToken(
                 Secret("a"), obtained: ClockPair(wall: 1e9, boot: 5), expires: ClockPair(wall: 1e9 + 60, boot: 65),
-                scope: []),
+                scope: [], missingScope: ["write"]),
             generation: .max, boot: "b1")
         record.failure = OAuthFailure(.needsLogin, "invalid_grant", "no", retryAfter: 1.5)
         record.rotates = true
@@ -42,9 +42,12 @@ import Testing
     @Test(
         "requests come back as they were",
         arguments: [
-            TokenRequest.refresh, .clientCredentials, .jwtBearer, .deviceCode(Secret("d")),
-            .authorizationCode(code: Secret("c"), verifier: Secret("v"), redirect: "http://r", nonce: nil, keys: nil),
-            .authorizationCode(code: Secret("c"), verifier: Secret("v"), redirect: "http://r", nonce: "n", keys: "{}"),
+            TokenRequest.refresh, .clientCredentials, .jwtBearer, .deviceCode(Secret("d"), scope: ["a"]),
+            .authorizationCode(
+                code: Secret("c"), verifier: Secret("v"), redirect: "http://r", nonce: nil, keys: nil, scope: []),
+            .authorizationCode(
+                code: Secret("c"), verifier: Secret("v"), redirect: "http://r", nonce: "n", keys: "{}",
+                scope: ["openid", "b"]),
         ])
     func requests(request: TokenRequest) throws {
         #expect(try TokenRequest(packed: PackedScanner(PackedWriter.bytes(of: request))) == request)

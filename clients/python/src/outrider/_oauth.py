@@ -172,18 +172,20 @@ ASKING = 120.0
 
 
 class AccessToken(str):
-    """An access token, with what is known of it: ``type``, ``expires_at`` (RFC 3339, or ``None``) and ``scope``. Not
-    shown by ``repr``."""
+    """An access token, with what is known of it: ``type``, ``expires_at`` (RFC 3339, or ``None``), ``scope``, and
+    ``missing_scope``: what was asked for, and not granted. Not shown by ``repr``."""
 
     type: str
     expires_at: str | None
     scope: list[str] | None
+    missing_scope: list[str]
 
     def __new__(cls, answer: Mapping[str, Any]) -> AccessToken:
         made = super().__new__(cls, answer["accessToken"])
         made.type = answer["tokenType"]
         made.expires_at = answer.get("expiresAt")
         made.scope = answer.get("scope")
+        made.missing_scope = answer.get("missingScope", [])
         return made
 
     def __repr__(self) -> str:

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Testing
+
+@testable import OutriderHTTP
+
+/// What is kept of an answer with tokens.
+@Suite struct CredentialRenewalTests {
+    private static let now = ClockPair(wall: 1e9, boot: 5)
+
+    private static func record(_ scope: [String], before: AccessToken? = nil) -> CredentialRecord {
+        var spec = CredentialSpec(
+            name: "work", clientID: "cli",
+            endpoints: OAuthEndpoints(token: HTTPURL(scheme: .https, host: "as.test", port: 443, target: "/token")),
+            grant: .authorizationCode)
+        spec.scope = scope
+        return CredentialRecord(
+            spec, CredentialSecrets(refreshToken: Secret("r")), access: before, generation: 1, boot: "b")
+    }
+
+    private static func access(_ scope: [String]?, missing: [String] = []) -> AccessToken {
+        AccessToken(Secret("old"), obtained: now, scope: scope, missingScope: missing)
+    }
+
+    private static func answer(_ scope: [String]?, identity: Bool = false, refresh: Bool = true) -> TokenAnswer {
+        var answer = TokenAnswer()
+        answer.accessToken = Secret("new")
+        answer.refreshToken = refresh ? Secret("r2") : nil
+        answer.idToken = identity ? Secret("i") : nil
+        answer.scope = scope
+        return answer
+    }
+
+    private static func renewed(
+        _ record: CredentialRecord, _ answer: TokenAnswer, _ request: TokenRequest
+    ) -> AccessToken? {
+        record.renewed(by: answer, to: request, asked: now, replayAge: nil, boot: "b").access
+    }
+
+    private static func login(_ scope: [String]) -> TokenRequest {
+        .authorizationCode(
+            code: Secret("c"), verifier: Secret("v"), redirect: "http://r", nonce: nil, keys: nil, scope: scope)
+    }
+
+    @Test(
+        "what a login lacks is what it asked for and the server does not name",
+        arguments: [
+            (["a", "b"], ["a"], ["b"]), (["a", "b"], [], ["a", "b"]), (["a"], ["b", "a"], []), ([], ["x"], []),
+        ] as [([String], [String], [String])])
+    func logins(asked: [String], granted: [String], missing: [String]) {
+        for request in [Self.login(asked), .deviceCode(Secret("d"), scope: asked)] {
+            let access = Self.renewed(Self.record(["other"]), Self.answer(granted), request)
+            #expect(access?.scope == granted)
+            #expect(access?.missingScope == missing)
+        }
+    }
+
+    @Test func `what asks without a person asks for what its credential says`() {
+        for request in [TokenRequest.clientCredentials, .jwtBearer] {
+            let access = Self.renewed(Self.record(["a", "b"]), Self.answer(["b"]), request)
+            #expect(access?.missingScope == ["a"])
+            let silent = Self.renewed(Self.record(["a", "b"]), Self.answer(nil), request)
+            #expect(silent?.scope == nil && silent?.missingScope == [])
+        }
+    }
+
+    @Test func `a server that says nothing has granted what was asked for`() {
+        let access = Self.renewed(Self.record(["a"]), Self.answer(nil), Self.login(["a", "b"]))
+        #expect(access?.scope == ["a", "b"] && access?.missingScope == [])
+        #expect(Self.renewed(Self.record([]), Self.answer(nil), Self.login([]))?.scope == nil)
+    }
+
+    @Test func `a refresh without a word leaves it as it was`() {
+        let before = Self.access(["a"], missing: ["b"])
+        let access = Self.renewed(Self.record(["a", "b"], before: before), Self.answer(nil), .refresh)
+        #expect(access?.scope == ["a"] && access?.missingScope == ["b"])
+        let cleared = Self.renewed(Self.record(["a", "b"]), Self.answer(nil), .refresh)
+        #expect(cleared?.scope == nil && cleared?.missingScope == [])
+    }
+
+    @Test func `a refresh is held against what the login had asked for`() {
+        let before = Self.access(["a", "c"], missing: ["b"])
+        let record = Self.record(["x"], before: before)
+        #expect(Self.renewed(record, Self.answer(["a"]), .refresh)?.missingScope == ["c", "b"])
+        #expect(Self.renewed(record, Self.answer(["a", "b", "c"]), .refresh)?.missingScope == [])
+        // nobody knows what it was: the settings say it
+        #expect(Self.renewed(Self.record(["x"]), Self.answer(["a"]), .refresh)?.missingScope == ["x"])
+    }
+
+    @Test func `what a server gives need not be named`() {
+        let asked = Self.login(["openid", "offline_access", "a"])
+        let record = Self.record([])
+        #expect(Self.renewed(record, Self.answer(["a"], identity: true), asked)?.missingScope == [])
+        #expect(
+            Self.renewed(record, Self.answer(["a"], refresh: false), asked)?.missingScope
+                == ["openid", "offline_access"])
+        // a refresh brings no ID token, as a rule
+        let before = Self.access(["openid", "a"])
+        let again = Self.record([], before: before)
+        #expect(Self.renewed(again, Self.answer(["a"]), .refresh)?.missingScope == [])
+        let without = Self.record([], before: Self.access(["a"], missing: ["openid"]))
+        #expect(Self.renewed(without, Self.answer(["a"]), .refresh)?.missingScope == ["openid"])
+    }
+}
