@@ -68,31 +68,69 @@ struct ByteSink: ~Copyable {
     }
 }
 
-extension UnsafeBufferPointer<UInt8> {
-    /// Where, from an index on, the first byte stands that JSON in ASCII must escape; the count if there is none. Eight bytes
-    /// at a time, because texts are long.
-    func indexOfSpecial(from start: Int) -> Int {
+// MARK: text of JSON
+
+extension ByteSink {
+    /// Writes text as the inside of a JSON string in ASCII, from an index on, up to the first byte that takes more than a
+    /// backslash and a letter. Returns where that is; the count if there is none.
+    ///
+    /// Eight bytes at a time, because texts are long; they are written before they are looked at, because quotes in texts
+    /// that are JSON themselves are near to each other.
+    mutating func append(jsonText text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        guard let base = text.baseAddress else { return start }
         var index = start
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let highs: UInt64 = 0x8080_8080_8080_8080
-        while count - index >= 8, let base = baseAddress {
-            let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
-            let quote = word ^ (ones &* 0x22)
-            let slash = word ^ (ones &* 0x5C)
-            let delete = word ^ (ones &* 0x7F)
-            let special =
-                (quote &- ones) & ~quote | (slash &- ones) & ~slash | (delete &- ones) & ~delete
-                | (word &- ones &* 0x20) & ~word | word
-            // the lowest mark is exact; those above it may stand for a carry. The first byte is the lowest one here
-            let marks = UInt64(littleEndian: special & highs)
-            if marks != 0 { return index + marks.trailingZeroBitCount / 8 }
-            index += 8
-        }
-        while index < count {
-            let byte = self[index]
-            if byte < 0x20 || byte >= 0x7F || byte == 0x22 || byte == 0x5C { return index }
-            index += 1
+        reserve(text.count &- start &+ Self.step)
+        while index < text.count {
+            if capacity &- count < Self.step { grow(by: text.count &- index &+ Self.step) }
+            if text.count &- index >= 8 {
+                let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
+                UnsafeMutableRawPointer(memory + count).storeBytes(of: word, as: UInt64.self)
+                let plain = Self.plainBytes(word)
+                index &+= plain
+                count &+= plain
+                if plain == 8 { continue }
+            } else if Self.isPlain(base[index]) {
+                memory[count] = base[index]
+                index &+= 1
+                count &+= 1
+                continue
+            }
+            guard let letter = Self.letter(base[index]) else { return index }
+            memory[count] = 0x5C
+            memory[count &+ 1] = letter
+            index &+= 1
+            count &+= 2
         }
         return index
+    }
+
+    /// What one step of it writes at most, and more: eight bytes, and an escape.
+    private static var step: Int { 16 }
+
+    private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C }
+
+    /// How many of eight bytes are plain before the first that is not.
+    private static func plainBytes(_ word: UInt64) -> Int {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highs: UInt64 = 0x8080_8080_8080_8080
+        let quote = word ^ (ones &* 0x22)
+        let slash = word ^ (ones &* 0x5C)
+        let delete = word ^ (ones &* 0x7F)
+        let special =
+            (quote &- ones) & ~quote | (slash &- ones) & ~slash | (delete &- ones) & ~delete
+            | (word &- ones &* 0x20) & ~word | word
+        // the lowest mark is exact; those above it may stand for a carry. The first byte is the lowest one here
+        return UInt64(littleEndian: special & highs).trailingZeroBitCount / 8
+    }
+
+    /// What stands behind the backslash; nil where that is more than a letter.
+    private static func letter(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x22, 0x5C: byte
+        case 0x0A: UInt8(ascii: "n")
+        case 0x0D: UInt8(ascii: "r")
+        case 0x09: UInt8(ascii: "t")
+        default: nil
+        }
     }
 }

@@ -41,14 +41,15 @@ package struct JSONWriter: ~Copyable {
 
     /// A string of text in UTF-8; what is not becomes U+FFFD.
     package static func bytes(ofText text: [UInt8]) -> [UInt8] {
+        var overflow: [UInt8]?
         // room for quotes in it, which texts that are JSON themselves have many of
-        var writer = JSONWriter(capacity: text.count &+ text.count / 4 &+ 16)
-        if text.contains(where: { $0 >= 0x80 }) {
-            writer.value(String(decoding: text, as: UTF8.self))
-        } else {
+        let room = text.count &+ text.count / 4 &+ 64
+        let bytes = [UInt8](unsafeUninitializedCapacity: room) { memory, count in
+            var writer = JSONWriter(memory)
             text.withUnsafeBufferPointer { writer.appendQuoted($0) }
+            if writer.out.isLent { count = writer.out.count } else { overflow = writer.bytes }
         }
-        return writer.bytes
+        return overflow ?? bytes
     }
 
     /// What was written so far.
@@ -234,41 +235,33 @@ package struct JSONWriter: ~Copyable {
     }
 
     private mutating func appendQuoted(_ text: UnsafeBufferPointer<UInt8>) {
-        out.reserve(text.count &+ 2)
         out.append(UInt8(ascii: "\""))
-        var plain = 0
+        var index = 0
         while true {
-            let special = text.indexOfSpecial(from: plain)
-            out.append(UnsafeBufferPointer(rebasing: text[plain..<special]))
-            if special == text.count { break }
-            plain = special + appendSpecial(text, special)
+            index = out.append(jsonText: text, from: index)
+            if index == text.count { break }
+            index += appendEscape(text, index)
         }
         out.append(UInt8(ascii: "\""))
     }
 
-    /// Writes the scalar that starts at the index in escaped form; returns how many bytes it took.
-    private mutating func appendSpecial(_ text: UnsafeBufferPointer<UInt8>, _ index: Int) -> Int {
-        let byte = text[index]
-        switch byte {
-        case 0x22, 0x5C: appendEscaped(byte)
-        case 0x0A: appendEscaped(UInt8(ascii: "n"))
-        case 0x0D: appendEscaped(UInt8(ascii: "r"))
-        case 0x09: appendEscaped(UInt8(ascii: "t"))
-        case 0..<0x80: appendEscape(of: Unicode.Scalar(byte))
-        default:
-            var source = text[index...].makeIterator()
-            var parser = Unicode.UTF8.ForwardParser()
-            guard case .valid(let encoded) = parser.parseScalar(from: &source) else { return 1 }
+    /// Writes the scalar that starts at the index by its number, U+FFFD for what is none; returns how many bytes it took.
+    private mutating func appendEscape(_ text: UnsafeBufferPointer<UInt8>, _ index: Int) -> Int {
+        if text[index] < 0x80 {
+            appendEscape(of: Unicode.Scalar(text[index]))
+            return 1
+        }
+        var source = text[index...].makeIterator()
+        var parser = Unicode.UTF8.ForwardParser()
+        switch parser.parseScalar(from: &source) {
+        case .valid(let encoded):
             appendEscape(of: Unicode.UTF8.decode(encoded))
             return encoded.count
+        case .error(let length):
+            appendEscape(of: "\u{FFFD}")
+            return length
+        case .emptyInput: return 1
         }
-        return 1
-    }
-
-    @inline(__always)
-    private mutating func appendEscaped(_ letter: UInt8) {
-        out.append(0x5C)
-        out.append(letter)
     }
 
     private mutating func appendEscape(of scalar: Unicode.Scalar) { Self.escape(scalar) { out.append($0) } }

@@ -45,6 +45,43 @@ import Testing
         #expect(written(text) == expected)
     }
 
+    /// Eight bytes are looked at at a time: whatever stands anywhere in them must be seen, and nothing else.
+    @Test(arguments: 0..<2) func `any bytes are written as the text that they are`(kind: Int) {
+        var random = SeededRandom(seed: UInt64(kind))
+        let pool = kind == 0 ? Array(UInt8.min...UInt8.max) : Array("ab\"\\\n\u{1}\u{7f}\u{e9}\u{1F600}~ ".utf8)
+        for length in 0..<600 {
+            let text = (0..<length % 70).compactMap { _ in pool.randomElement(using: &random) }
+            let string = String(decoding: text, as: UTF8.self)
+            #expect(String(decoding: JSONWriter.bytes(ofText: text), as: UTF8.self) == escaped(string))
+            #expect(written(string) == escaped(string))
+        }
+    }
+
+    @Test func `a text that becomes much longer is whole`() {
+        let text = String(repeating: "\u{1F600}\"\u{1}", count: 10_000)
+        #expect(String(decoding: JSONWriter.bytes(ofText: Array(text.utf8)), as: UTF8.self) == escaped(text))
+    }
+
+    /// The rule, scalar by scalar.
+    private func escaped(_ text: String) -> String {
+        var escaped = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": escaped += "\\\(scalar)"
+            case "\n": escaped += "\\n"
+            case "\r": escaped += "\\r"
+            case "\t": escaped += "\\t"
+            case " "..."~": escaped.unicodeScalars.append(scalar)
+            default:
+                for unit in String(scalar).utf16 {
+                    let digits = String(unit, radix: 16)
+                    escaped += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
+            }
+        }
+        return escaped + "\""
+    }
+
     @Test func `containers put their commas where they belong`() {
         var writer = JSONWriter()
         writer.object { writer in

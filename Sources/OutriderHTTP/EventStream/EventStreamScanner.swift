@@ -28,10 +28,14 @@ package struct EventStreamScanner: Sendable {
     /// Bytes that were taken since the last event.
     private var spanned = 0
     private var type = ""
-    private var data: [UInt8] = []
+    /// Of the event that was found last, as it came.
+    package private(set) var data: [UInt8] = []
     private var hasData = false
-    private var id: String
+    /// The id of the events from here on.
+    package private(set) var id: String
     private var retry: Double?
+    /// What was found is still there, to be looked at.
+    private var isDispatched = false
 
     /// The id to go on from: the last one whose block was complete; empty if there is none.
     package private(set) var lastEventID: String
@@ -81,13 +85,26 @@ package struct EventStreamScanner: Sendable {
 
     /// The next event; nil if more bytes must come first. Throws `limitExceeded` for a line or an event that is too long;
     /// the scanner is of no use after that.
-    package mutating func next() throws(HTTPFailure) -> ServerSentEvent? {
+    package mutating func next() throws(HTTPFailure) -> ServerSentEvent? { try find() ? event : nil }
+
+    /// Whether there is one more event, which `event` is then, until the next is looked for. Throws as `next` does.
+    package mutating func find() throws(HTTPFailure) -> Bool {
+        if isDispatched { forgetBlock() }
         let bytes = bytes
-        return try bytes.withUnsafeBufferPointer { bytes throws(HTTPFailure) in try next(bytes) }
+        return try bytes.withUnsafeBufferPointer { bytes throws(HTTPFailure) in try find(bytes) }
     }
 
-    private mutating func next(_ bytes: UnsafeBufferPointer<UInt8>) throws(HTTPFailure) -> ServerSentEvent? {
-        if isBeginning, !skipMark(bytes) { return nil }
+    /// The event that was found last.
+    package var event: ServerSentEvent {
+        let type = type.isEmpty ? ServerSentEvent.defaultType : type
+        return ServerSentEvent(type: type, bytes: data, id: id, retry: retry)
+    }
+
+    /// Whether it says nothing but its data, and perhaps an id.
+    package var isPlain: Bool { type.isEmpty && retry == nil }
+
+    private mutating func find(_ bytes: UnsafeBufferPointer<UInt8>) throws(HTTPFailure) -> Bool {
+        if isBeginning, !skipMark(bytes) { return false }
         while start < bytes.count {
             if skipsLineFeed {
                 skipsLineFeed = false
@@ -98,17 +115,17 @@ package struct EventStreamScanner: Sendable {
             }
             let end = min(lineFeed.find(bytes, from: start), carriageReturn.find(bytes, from: start))
             if end - start > limit { throw tooLong("a line") }
-            guard end < bytes.count else { return nil }
+            guard end < bytes.count else { return false }
             let line = UnsafeBufferPointer(rebasing: bytes[start..<end])
             skipsLineFeed = bytes[end] == 0x0D
             advance(to: end + 1)
             if !line.isEmpty {
                 try take(line)
-            } else if let event = dispatch() {
-                return event
+            } else if dispatch() {
+                return true
             }
         }
-        return nil
+        return false
     }
 
     private mutating func advance(to end: Int) {
@@ -162,22 +179,25 @@ package struct EventStreamScanner: Sendable {
         }
     }
 
-    /// The event of a block that is complete; nil if it has no data.
-    private mutating func dispatch() -> ServerSentEvent? {
+    /// Whether a block that is complete is an event: without data it is none.
+    private mutating func dispatch() -> Bool {
         if lastEventID != id { lastEventID = id }
-        defer { forgetBlock() }
-        guard hasData else { return nil }
+        guard hasData else {
+            forgetBlock()
+            return false
+        }
         span = spanned
         spanned = 0
-        let type = type.isEmpty ? ServerSentEvent.defaultType : type
-        return ServerSentEvent(type: type, bytes: data, id: id, retry: retry)
+        isDispatched = true
+        return true
     }
 
     private mutating func forgetBlock() {
+        isDispatched = false
         if !type.isEmpty { type = "" }
         retry = nil
         guard hasData else { return }
-        data = []
+        data.removeAll(keepingCapacity: data.count <= 4096)
         hasData = false
     }
 

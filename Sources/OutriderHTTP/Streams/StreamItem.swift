@@ -12,8 +12,8 @@ package struct StreamItem: Sendable {
         case value(JSONText)
         /// The members of an object, written as JSON but without its braces.
         case members(JSONText)
-        /// What stands here is not what was asked for; the stream goes on behind it.
-        case failed(HTTPFailure)
+        /// What stands here is not what was asked for; the stream goes on behind it. Rare, and longer than all others.
+        indirect case failed(HTTPFailure)
         /// A long one: making one of the others of its bytes takes time, and can be done anywhere. Never of `work`.
         case unmade(work: @Sendable () -> Content)
     }

@@ -22,9 +22,9 @@ struct EventItems: ItemScanner {
     private let style: Style
     private let memory: EventStreamMemory
     private var scanner: EventStreamScanner
-    /// What was found before it was asked for, from `first` on.
+    /// What was found before it was asked for: first what is in `ready`, the last of it first, then what is `fresh`.
     private var ready: [StreamItem] = []
-    private var first = 0
+    private var fresh: [StreamItem] = []
     private var readyBytes = 0
     private var failure: HTTPFailure?
     /// The id that the client knows.
@@ -51,7 +51,7 @@ struct EventItems: ItemScanner {
     /// Some are looked for at once, while the client is busy with those that it has.
     mutating func feed(_ bytes: [UInt8]) {
         scanner.feed(bytes)
-        while ready.count &- first < Self.mostReady, failure == nil, find() {}
+        while ready.count &+ fresh.count < Self.mostReady, failure == nil, find() {}
     }
 
     mutating func end() {
@@ -61,23 +61,23 @@ struct EventItems: ItemScanner {
     }
 
     mutating func hasNext() -> Bool {
-        if first == ready.count, failure == nil { find() }
-        return first < ready.count || failure != nil
+        if ready.isEmpty, fresh.isEmpty, failure == nil { find() }
+        return !ready.isEmpty || !fresh.isEmpty || failure != nil
     }
 
     mutating func next(within budget: ItemBudget) throws(HTTPFailure) -> StreamItem? {
         guard hasNext() else { return nil }
-        guard first < ready.count else {
+        if ready.isEmpty {
+            swap(&ready, &fresh)
+            ready.reverse()
+            // many were there once; the next may be few
+            if fresh.capacity > 64 { fresh = [] }
+        }
+        guard let item = ready.popLast() else {
             if let failure { throw failure }
             return nil
         }
-        let item = ready[first]
-        first += 1
         readyBytes &-= item.bytes
-        if first == ready.count {
-            ready.removeAll(keepingCapacity: first <= 64)
-            first = 0
-        }
         return item
     }
 
@@ -90,10 +90,9 @@ struct EventItems: ItemScanner {
     @discardableResult
     private mutating func find() -> Bool {
         do throws(HTTPFailure) {
-            guard let event = try scanner.next() else { return false }
-            let item = StreamItem(content(event), bytes: scanner.span)
-            ready.append(item)
-            readyBytes &+= item.bytes
+            guard try scanner.find() else { return false }
+            readyBytes &+= scanner.span
+            fresh.append(StreamItem(content(), bytes: scanner.span))
             return true
         } catch {
             failure = error
@@ -103,18 +102,22 @@ struct EventItems: ItemScanner {
 
     // MARK: looks
 
-    private mutating func content(_ event: ServerSentEvent) -> StreamItem.Content {
-        let isNewID = event.id != knownID
-        knownID = event.id
-        if event.bytes.count > StreamItem.mostAtOnce {
-            return .unmade { [style] in Self.content(event, style, isNewID: isNewID) }
+    /// Of the event that was found.
+    private mutating func content() -> StreamItem.Content {
+        let isNewID = scanner.id != knownID
+        if isNewID { knownID = scanner.id }
+        let isLong = scanner.data.count > StreamItem.mostAtOnce
+        if style.isCompact, scanner.isPlain, !isNewID, !style.parsesJSON, !isLong {
+            return .value(JSONText(written: JSONWriter.bytes(ofText: scanner.data)))
         }
+        let event = scanner.event
+        if isLong { return .unmade { [style] in Self.content(event, style, isNewID: isNewID) } }
         return Self.content(event, style, isNewID: isNewID)
     }
 
     private static func content(_ event: ServerSentEvent, _ style: Style, isNewID: Bool) -> StreamItem.Content {
+        var writer = JSONWriter(capacity: event.bytes.count &+ 64)
         guard style.isCompact else {
-            var writer = JSONWriter(capacity: event.bytes.count &+ 64)
             members(of: event, style, hasType: true, hasID: !event.id.isEmpty, to: &writer)
             return .members(JSONText(written: writer.bytes))
         }
@@ -122,7 +125,6 @@ struct EventItems: ItemScanner {
         if !hasType, !isNewID, event.retry == nil, !style.parsesJSON {
             return .value(JSONText(written: JSONWriter.bytes(ofText: event.bytes)))
         }
-        var writer = JSONWriter(capacity: event.bytes.count &+ 64)
         writer.object { members(of: event, style, hasType: hasType, hasID: isNewID, to: &$0) }
         return .value(JSONText(written: writer.bytes))
     }

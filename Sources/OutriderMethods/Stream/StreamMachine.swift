@@ -283,19 +283,21 @@ package struct StreamMachine: ~Copyable {
     private mutating func take(_ limit: ItemBudget, _ isBatched: Bool, most: Int = .max) -> Piece? {
         var piece = Piece(items: [], offset: offset, bytes: 0, sequence: sequence)
         var left = limit
+        let isContinuous = scanner.isContinuous
         while piece.items.count < most, let item = next(left) {
+            let (bytes, written, isFailure) = (item.bytes, item.writtenBytes, item.isFailure)
             // a long item travels alone, and so does one that is wrong
-            if !piece.items.isEmpty, item.isFailure || item.bytes > left.bytes || item.writtenBytes > left.written {
+            if !piece.items.isEmpty, isFailure || bytes > left.bytes || written > left.written {
                 pending = item
                 break
             }
+            piece.bytes += bytes
+            offset += bytes
+            if isFailure { failed(item) }
             piece.items.append(item)
-            piece.bytes += item.bytes
-            offset += item.bytes
-            if item.isFailure { failed(item) }
-            guard isBatched, !scanner.isContinuous, !item.isFailure else { break }
-            left.bytes -= item.bytes
-            left.written -= item.writtenBytes
+            guard isBatched, !isContinuous, !isFailure else { break }
+            left.bytes -= bytes
+            left.written -= written
             if left.bytes <= 0 || left.written <= 0 { break }
         }
         guard !piece.items.isEmpty else { return nil }
@@ -304,8 +306,7 @@ package struct StreamMachine: ~Copyable {
     }
 
     private mutating func next(_ budget: ItemBudget) -> StreamItem? {
-        defer { pending = nil }
-        if let pending { return fitting(pending) }
+        if let item = pending.take() { return fitting(item) }
         guard unmade == nil else { return nil }
         do throws(HTTPFailure) {
             guard let item = try scanner.next(within: budget) else { return nil }
@@ -323,7 +324,7 @@ package struct StreamMachine: ~Copyable {
     }
 
     /// The item, or that its client could not read it.
-    private func fitting(_ item: StreamItem) -> StreamItem {
+    private func fitting(_ item: consuming StreamItem) -> StreamItem {
         guard item.writtenBytes > longest else { return item }
         let failure = HTTPFailure(
             .limitExceeded, "an item of \(item.bytes) bytes is longer than maxMessageBytes allows", sent: .sent)
