@@ -22,6 +22,8 @@ package struct EngineSettings: Sendable {
     /// Where bodies that are too large for memory go: a directory of our own is made in it. Nil for $TMPDIR or /tmp.
     package var temporaryDirectory: String?
     package var quota = BodyQuota.Limits()
+    /// Whether people may log in on another device (RFC 8628).
+    package var deviceLogin = true
     /// How long kept bodies and finished requests are remembered, in seconds. Default 10 minutes.
     package var keepSeconds = 600.0
 

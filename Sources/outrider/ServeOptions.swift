@@ -44,6 +44,9 @@ struct ServeOptions: ParsableArguments {
 
     @OptionGroup var store: StoreOptions
 
+    @Flag(name: .long, help: "Let nobody log in on another device; else $OUTRIDER_NO_DEVICE_LOGIN.")
+    var noDeviceLogin = false
+
     @Option(
         name: .long,
         help: "The proxy of requests that name none: a URL, `environment`, or `none`; else $OUTRIDER_PROXY, else none.")
@@ -107,6 +110,7 @@ struct ServeOptions: ParsableArguments {
         settings.allowUid = allowUid
         settings.caFile = caFile
         settings.store = store.settings
+        settings.deviceLogin = !noDeviceLogin
         settings.proxy = proxy
         settings.routers = routers
         settings.maxMessageBytes = maxMessageBytes

@@ -24,6 +24,7 @@ struct Settings: Sendable {
     var allowUid: [UInt32] = []
     var caFile: String?
     var store = StoreSettings()
+    var deviceLogin = true
     var proxy: String?
     var routers: String?
     var maxMessageBytes = 16_777_216
@@ -92,6 +93,15 @@ struct Settings: Sendable {
         if logFile == nil { logFile = environmentVariable("OUTRIDER_LOG_FILE") }
         if logLevel == nil { logLevel = try Self.choice("OUTRIDER_LOG") }
         if logFormat == nil { logFormat = try Self.choice("OUTRIDER_LOG_FORMAT") }
+        if try Self.isOn("OUTRIDER_NO_DEVICE_LOGIN") { deviceLogin = false }
+    }
+
+    private static func isOn(_ variable: String) throws -> Bool {
+        switch environmentVariable(variable) {
+        case nil, "0", "false": return false
+        case "1", "true": return true
+        case .some(let word): throw ValidationError("\(variable) is \(word), and must be 1, true, 0 or false")
+        }
     }
 
     private static func choice<Choice: RawRepresentable<String> & CaseIterable>(_ variable: String) throws -> Choice? {
@@ -153,6 +163,7 @@ extension Settings {
         engine.connectionsPerHost = connectionsPerHost
         engine.maxInline = maxInline
         engine.mostAttempts = maxAttempts
+        engine.deviceLogin = deviceLogin
         return engine
     }
 

@@ -9,6 +9,8 @@ import pytest
 from asking import result
 from authorizing import Authorizing
 from logging_in import approved, begin, create, fetched, token, wait
+from logging_in_shell import making
+from shell import outrider, refused
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -82,6 +84,62 @@ def test_a_login_by_the_wrong_grant_says_which_one_it_has(wire, server):
     error = wire.call("oauth.login", {"credential": "work"})["error"]
     assert error["data"]["failure"]["data"]["oauth"]["reason"] == "wrong_grant"
     assert "device" in error["message"]
+
+
+# Where nobody may
+
+
+def off(reply):
+    error = reply["error"]
+    assert error["code"] == -32018, reply
+    oauth = error["data"]["failure"]["data"]["oauth"]
+    assert (oauth["kind"], oauth["reason"]) == ("config", "device_login_off")
+    for word in ("--no-device-login", "authorizationCode"):
+        assert word in error["message"]
+
+
+@pytest.mark.parametrize("way", ["flag", "environment"])
+def test_a_service_may_let_nobody_log_in_on_another_device(server, monkeypatch, way):
+    if way == "environment":
+        monkeypatch.setenv("OUTRIDER_NO_DEVICE_LOGIN", "1")
+    with contract.Wire(arguments=["--no-device-login"] if way == "flag" else []) as wire:
+        create(wire, server, grant="device")
+        asked = len(server.audit)
+        off(wire.call("oauth.device", {"credential": "work"}))
+        off(wire.call("oauth.login", {"credential": "work"}))
+        assert wait(wire, 0)["credential"]["state"] == "empty"
+        # nobody was asked anything
+        assert len(server.audit) == asked
+        # a browser is something else
+        result(wire.call("oauth.delete", {"credential": "work"}))
+        create(wire, server)
+        fetched(approved(server, begin(wire)["url"]))
+        assert wait(wire)["ok"]
+
+
+def test_tokens_of_a_device_are_refreshed_where_nobody_may_log_in_any_more(server, env, monkeypatch):
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    with contract.Wire() as wire:
+        device(wire, server, persist="disk")
+        assert wait(wire, 20)["ok"]
+        first = token(wire)
+    with contract.Wire(arguments=["--no-device-login"]) as wire:
+        result(wire.call("oauth.refresh", {"credential": "work"}))
+        assert token(wire) != first and server.is_good(token(wire))
+        off(wire.call("oauth.device", {"credential": "work"}))
+
+
+@pytest.mark.parametrize("word", ["0", "false", ""])
+def test_the_environment_may_also_say_that_everybody_may(server, monkeypatch, word):
+    monkeypatch.setenv("OUTRIDER_NO_DEVICE_LOGIN", word)
+    with contract.Wire() as wire:
+        assert device(wire, server)["userCode"] == "WDJB-MJHT"
+
+
+def test_a_shell_is_told_what_helps(server, env):
+    done = outrider("login", "--device", *making(server)[1:], env={**env, "OUTRIDER_NO_DEVICE_LOGIN": "true"})
+    refused(done, 11, "--no-device-login", "authorizationCode")
 
 
 # What servers publish

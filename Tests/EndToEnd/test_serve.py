@@ -77,7 +77,7 @@ def test_what_serve_cannot_understand_is_named(words, said):
 
 
 @pytest.mark.parametrize("variable", [
-    "OUTRIDER_LOG", "OUTRIDER_LOG_FORMAT", "OUTRIDER_PROXY", "OUTRIDER_CREDENTIAL_KEY"])
+    "OUTRIDER_LOG", "OUTRIDER_LOG_FORMAT", "OUTRIDER_PROXY", "OUTRIDER_CREDENTIAL_KEY", "OUTRIDER_NO_DEVICE_LOGIN"])
 def test_the_environment_is_looked_at_whether_flags_are_parsed_or_not(variable, place):
     plain, parsed = [outrider("serve", "--socket", place, *words, env={variable: "x:/y"})
                      for words in ([], ["--framing", "auto"])]

@@ -46,7 +46,10 @@ package final class LoginDesk: Sendable {
         _ credential: SharedCredential, _ redirect: Redirect, _ wishes: LoginAttempt.Wishes, random: [UInt8]
     ) async throws(OAuthFailure) -> Begun {
         let spec = credential.snapshot.spec
-        guard spec.grant == .authorizationCode else { throw Self.wrongGrant(spec, "authorizationCode", spec.grant) }
+        guard spec.grant == .authorizationCode else {
+            if spec.grant == .device { try checkDevices(spec) }
+            throw Self.wrongGrant(spec, "authorizationCode", spec.grant)
+        }
         let metadata = try await metadata(spec)
         let number = attempts.begin(spec.name)
         do {
@@ -117,6 +120,7 @@ package final class LoginDesk: Sendable {
     ) async throws(OAuthFailure) -> DeviceAuthorization {
         let spec = credential.snapshot.spec
         guard spec.grant == .device else { throw Self.wrongGrant(spec, "device", spec.grant) }
+        try checkDevices(spec)
         guard spec.endpoints.device != nil else {
             throw OAuthFailure(
                 .config, "no_device_endpoint",
@@ -128,6 +132,16 @@ package final class LoginDesk: Sendable {
         let task = Task.detached { [self] in await poll(answer, request, credential, number) }
         attempts.run(spec.name, number, task)
         return answer
+    }
+
+    /// Those who run the service may not want it: who sends somebody a code of his own, and talks him into entering it, gets
+    /// the tokens (RFC 8628 section 5.4).
+    private func checkDevices(_ spec: CredentialSpec) throws(OAuthFailure) {
+        if engine.settings.deviceLogin { return }
+        throw OAuthFailure(
+            .config, "device_login_off",
+            "this service lets nobody log in on another device (--no-device-login, OUTRIDER_NO_DEVICE_LOGIN): "
+                + "make \(spec.name) with the grant authorizationCode, and log in by a browser")
     }
 
     private func poll(
