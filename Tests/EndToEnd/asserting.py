@@ -4,6 +4,8 @@
 
 python asserting.py PORT KEYS       # KEYS: a directory with the public keys of clients, CLIENT.pem
 
+A client that has the name of an algorithm signs with that one, and no other; PS256 is one of them.
+
 It knows signature, audience, time and issuer by Authlib's rules, and takes each `jti` once. /used lists the claims that
 it has accepted.
 """
@@ -16,10 +18,13 @@ from authlib.oauth2.rfc6749 import ClientMixin, InvalidGrantError, grants
 from authlib.oauth2.rfc7523 import JWTBearerClientAssertion, JWTBearerGrant
 from flask import Flask, jsonify
 from joserfc import jwk
+from joserfc.jws import JWSRegistry
 
 PORT, KEYS = int(sys.argv[1]), pathlib.Path(sys.argv[2])
 TOKEN = f"http://127.0.0.1:{PORT}/token"
 
+# its authors know it, and leave it out unless one asks
+JWSRegistry.recommended.append("PS256")
 app = Flask(__name__)
 used = []
 
@@ -31,8 +36,9 @@ class Client(ClientMixin):
     @property
     def key(self):
         text = (KEYS / f"{self.name}.pem").read_bytes()
+        only = {"alg": self.name} if self.name in JWSRegistry.recommended else None
         # those of a curve are short
-        return (jwk.RSAKey if len(text) > 300 else jwk.ECKey).import_key(text)
+        return (jwk.RSAKey if len(text) > 300 else jwk.ECKey).import_key(text, only)
 
     def get_client_id(self):
         return self.name

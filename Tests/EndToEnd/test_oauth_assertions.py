@@ -19,10 +19,9 @@ from asking import result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
-# PS256 is none of those that this server takes
-KINDS = {"RS256": ["RSA", "-pkeyopt", "rsa_keygen_bits:2048"], "ES256": ["EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
-         "other": ["RSA", "-pkeyopt", "rsa_keygen_bits:2048"]}
-ALGORITHMS = ["RS256", "ES256"]
+RSA = ["RSA", "-pkeyopt", "rsa_keygen_bits:2048"]
+KINDS = {"RS256": RSA, "PS256": RSA, "ES256": ["EC", "-pkeyopt", "ec_paramgen_curve:P-256"], "other": RSA}
+ALGORITHMS = ["RS256", "PS256", "ES256"]
 
 
 class Server:
@@ -129,6 +128,15 @@ def test_an_assertion_that_is_wrong_is_refused_by_the_server(wire, server, wrong
     result(create(wire, server, grant="jwtBearer", clientAuth="none", assertion=given))
     refusal = oauth(token(wire))
     assert (refusal["kind"], refusal["reason"]) == ("needsLogin", "invalid_grant")
+
+
+@pytest.mark.parametrize(("client", "algorithm"), [("PS256", "RS256"), ("RS256", "PS256")])
+def test_a_client_signs_with_the_algorithm_that_it_was_told_to(wire, server, client, algorithm):
+    """One key serves both; the server takes the one that it knows the client by."""
+    proof = {"privateKeyJwt": {"file": server.key(client), "alg": algorithm}}
+    result(create(wire, server, client, clientAuth=proof))
+    refusal = oauth(token(wire))
+    assert (refusal["kind"], refusal["reason"]) == ("config", "invalid_client")
 
 
 def test_the_key_of_another_client_is_a_fault_of_the_configuration(wire, server):
