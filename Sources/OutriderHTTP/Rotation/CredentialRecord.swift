@@ -32,13 +32,14 @@ package struct CredentialRecord: Sendable, Equatable {
         grace = Self.usualGrace
     }
 
-    /// What the service may know. Times of an earlier boot are carried over to this one by the calendar; if that has been set
-    /// back to before they were written down, nobody knows what has passed, and the access token has ended.
+    /// What the service may know. Times of an earlier boot, or of a container whose clock is ahead of ours, are carried over to
+    /// our clock by the calendar; if that has been set back to before they were written down, nobody knows what has passed,
+    /// and the access token has ended.
     package func snapshot(at now: ClockPair, boot: String, isSaved: Bool = true) -> CredentialSnapshot {
         var snapshot = CredentialSnapshot(spec, generation: generation)
         snapshot.access = access
         snapshot.lastRefresh = lastRefresh
-        if boot != self.boot {
+        if boot != self.boot || now.boot < (access?.obtained.boot ?? 0) {
             let shift = now.boot - now.wall
             snapshot.access?.obtained.boot = (access?.obtained.wall ?? 0) + shift
             let isLost = now.wall < (access?.obtained.wall ?? 0)

@@ -31,7 +31,9 @@ package struct RotationIntent: Sendable, Equatable {
     /// How many seconds the outcome has been unknown; nil if the calendar, the only clock that outlives a boot, was set back.
     package func age(at now: ClockPair, boot: String) -> Double? {
         let since = ended ?? began
-        let age = boot == self.boot ? now.boot - since.boot : now.wall - since.wall
+        // one that is ahead of ours was read in another container
+        let isOurs = boot == self.boot && now.boot >= since.boot
+        let age = isOurs ? now.boot - since.boot : now.wall - since.wall
         return age >= 0 ? age : nil
     }
 }

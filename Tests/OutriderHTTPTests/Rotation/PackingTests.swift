@@ -93,8 +93,9 @@ import Testing
         let now = ClockPair(wall: 1e9 + 20, boot: 3)
         let access = try #require(Self.record.snapshot(at: now, boot: "b2").access)
         #expect(access.validity(at: now) == 40)
-        let same = try #require(Self.record.snapshot(at: now, boot: "b1").access)
-        #expect(same.validity(at: now) == 40)
+        let later = ClockPair(wall: 1e9 + 20, boot: 7)
+        let same = try #require(Self.record.snapshot(at: later, boot: "b1").access)
+        #expect(same.validity(at: later) == 40)
         // by the clock that says less
         #expect(same.validity(at: ClockPair(wall: 1e9, boot: 64)) == 1)
         #expect(same.validity(at: ClockPair(wall: 4e9, boot: 6)).map { $0 < 0 } == true)
@@ -105,7 +106,21 @@ import Testing
         let access = try #require(Self.record.snapshot(at: back, boot: "b2").access)
         #expect(access.validity(at: back) == 0)
         // of the same boot there still is the other clock
-        let same = try #require(Self.record.snapshot(at: back, boot: "b1").access)
-        #expect(same.validity(at: back).map { $0 > 0 } == true)
+        let later = ClockPair(wall: 1e9 - 1, boot: 7)
+        let same = try #require(Self.record.snapshot(at: later, boot: "b1").access)
+        #expect(same.validity(at: later).map { $0 > 0 } == true)
+    }
+
+    @Test func `a clock that is behind what was written down is another one, in the same boot, too`() throws {
+        let now = ClockPair(wall: 1e9 + 20, boot: 3)
+        let access = try #require(Self.record.snapshot(at: now, boot: "b1").access)
+        #expect(access.expires == ClockPair(wall: 1e9 + 60, boot: 43))
+        #expect(access.validity(at: ClockPair(wall: 1e9, boot: 42)) == 1)
+        let back = ClockPair(wall: 1e9 - 1, boot: 3)
+        #expect(Self.record.snapshot(at: back, boot: "b1").access?.validity(at: back) == 0)
+        let intent = RotationIntent(
+            generation: 1, token: [], attempt: 1, replays: 0, began: ClockPair(wall: 1e9, boot: 5), boot: "b1")
+        #expect(intent.age(at: now, boot: "b1") == 20 && intent.age(at: back, boot: "b1") == nil)
+        #expect(intent.age(at: ClockPair(wall: 1e9 - 1, boot: 7), boot: "b1") == 2)
     }
 }
