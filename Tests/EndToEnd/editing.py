@@ -22,7 +22,7 @@ import pytest
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "clients/examples"
 # seconds for a login and what is read after it
-LONG = 60.0
+LONG = 100.0
 
 LUA = """
 vim.api.nvim_buf_set_lines(0, 0, -1, false, {{ "me:" }})

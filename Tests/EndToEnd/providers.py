@@ -16,6 +16,7 @@ import gzip
 import http.cookiejar
 import json
 import pathlib
+import random
 import shutil
 import socket
 import sqlite3
@@ -71,6 +72,15 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def quiet_port():
+    """One that the system gives nobody who does not ask for it, to be listened on later."""
+    lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for port in random.sample(range(max(1025, lowest - 12000), lowest), 100):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
 
 
 @contextlib.contextmanager
@@ -145,7 +155,7 @@ class Glewlwyd(Provider):
         super().__init__(base, issuer)
         self.userinfo, self.database = issuer + "/userinfo", database
         # it knows whole addresses only
-        self.listen = {"port": free_port(), "path": "/callback"}
+        self.listen = {"port": quiet_port(), "path": "/callback"}
         self.listener = f"http://127.0.0.1:{self.listen['port']}/callback"
 
     def prepare(self, lifetime):

@@ -132,7 +132,7 @@ def test_logging_out_revokes_and_forgets(env, server):
 def test_logging_out_says_that_the_server_did_not_hear_of_it(env, server):
     logged_in(env, server)
     server.at_revoke = lambda request: ("ok", 503, {}, b"")
-    refused(outrider("logout", "work", env=env), 11, "not revoked")
+    refused(outrider("logout", "work", env=env), 11, "not revoked", "revocation endpoint of 'work' answered 503")
     refused(outrider("token", "work", env=env), 11)
 
 

@@ -15,7 +15,7 @@ from asking import result
 from logging_in_shell import browse
 from logging_in_shell import login as shell_login
 from logging_in_shell import token as shell_token
-from shell import outrider
+from shell import outrider, refused
 
 sys.path.insert(0, str(contract.ROOT / "clients/python/src"))
 
@@ -207,6 +207,26 @@ def test_a_shell_logs_in_and_refreshes_with_rotation(env, glewlwyd, way):
     done = outrider("logout", "work", env=env)
     assert done.returncode == 0, done.stderr
     assert glewlwyd.chain() == [False] * 3 and glewlwyd.whose(tokens[-1]) is None
+
+
+def test_a_shell_needs_nobody_for_client_credentials(env, glewlwyd):
+    made = {"name": "work", "grant": "clientCredentials", "issuer": glewlwyd.issuer, "clientId": glewlwyd.client,
+            "clientSecret": glewlwyd.secret, "scope": glewlwyd.scope, "persist": "disk"}
+    done = outrider("credentials", "import", env=env, stdin=json.dumps(made).encode())
+    assert done.returncode == 0, done.stderr
+    first = shell_token(env)
+    assert glewlwyd.is_active(first) and shell_token(env) == first
+    assert shell_token(env, "--min-validity", "86400") != first
+
+
+def test_a_shell_is_told_that_a_server_revokes_nothing_for_a_client_without_a_secret(env, glewlwyd):
+    words = ["--issuer", glewlwyd.issuer, "--client-id", glewlwyd.public, "--redirect", glewlwyd.listener]
+    status, said = shell_login(
+        env, ["login", "work", "--scope", "read", *words], lambda url: browse(glewlwyd.approve(url)))
+    assert status == 0, said
+    refused(outrider("logout", "work", env=env), 11, "forgotten here", "revocation endpoint of 'work' answered 401",
+            "does it let this client in")
+    refused(outrider("token", "work", env=env), 11)
 
 
 def test_a_shell_logs_in_with_openid_connect(env, mock):

@@ -133,7 +133,7 @@ package struct Keeper {
         }
         let form = try OAuthForm.deviceAuthorization(
             record.spec, record.secrets, scope: scope, proof: try proofs.proof(for: record.spec))
-        return try await ask(form, url, name)
+        return try await ask(form, url, name, "device endpoint")
     }
 
     private func introspect(_ name: String) async throws(OAuthFailure) -> [UInt8] {
@@ -145,7 +145,7 @@ package struct Keeper {
         }
         let form = try OAuthForm.about(
             access.token, .access, record.spec, record.secrets, proof: try proofs.proof(for: record.spec))
-        return try await ask(form, url, name)
+        return try await ask(form, url, name, "introspection endpoint")
     }
 
     private func erase(_ name: String, spec forgets: Bool, revoke: Bool) async throws(OAuthFailure) {
@@ -183,7 +183,7 @@ package struct Keeper {
             do throws(OAuthFailure) {
                 let form = try OAuthForm.about(
                     token, kind, record.spec, record.secrets, proof: try proofs.proof(for: record.spec))
-                _ = try await ask(form, url, record.spec.name)
+                _ = try await ask(form, url, record.spec.name, "revocation endpoint")
             } catch {
                 failure = failure ?? error
             }
@@ -194,11 +194,13 @@ package struct Keeper {
     // MARK: parts
 
     /// An answer with status 2xx, as it came.
-    private func ask(_ form: OAuthForm, _ url: HTTPURL, _ name: String) async throws(OAuthFailure) -> [UInt8] {
+    private func ask(
+        _ form: OAuthForm, _ url: HTTPURL, _ name: String, _ place: String
+    ) async throws(OAuthFailure) -> [UInt8] {
         switch await post.send(form, to: url, attempt: 0) {
         case .answered(let answer) where (200..<300).contains(answer.status): return answer.body
         case .answered(let answer):
-            guard case .refused(let failure) = TokenVerdict.of(answer, for: name) else { return answer.body }
+            guard case .refused(let failure) = TokenVerdict.of(answer, for: name, at: place) else { return answer.body }
             throw failure
         case .lost(_, _, let why): throw OAuthFailure(.temporary, "connection_lost", why.message)
         case .notSent(let failure): throw failure

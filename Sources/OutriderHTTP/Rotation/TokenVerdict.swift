@@ -8,8 +8,12 @@ package enum TokenVerdict: Sendable, Equatable {
     /// It ends too early, and what was lost may have been the tokens.
     case cut
 
-    /// - Parameter name: of the credential, for messages.
-    package static func of(_ answer: RotationAnswer, for name: String) -> TokenVerdict {
+    /// - Parameters:
+    ///   - name: of the credential, for messages.
+    ///   - place: which of its endpoints answered, for messages.
+    package static func of(
+        _ answer: RotationAnswer, for name: String, at place: String = "token endpoint"
+    ) -> TokenVerdict {
         let isGood = (200..<300).contains(answer.status)
         switch TokenAnswerScanner.scan(answer.body) {
         case .whole(let found) where isGood && found.error == nil && found.accessToken != nil && answer.isComplete:
@@ -19,15 +23,17 @@ package enum TokenVerdict: Sendable, Equatable {
             .cut(let found) where isGood && found.accessToken != nil && found.refreshToken != nil:
             return .tokens(found)
         case .whole(let found) where found.error != nil && (answer.isComplete || !isGood):
-            return .refused(failure(found.error ?? "", answer, name))
+            return .refused(failure(found.error ?? "", answer, name, place))
         default:
             if !answer.isComplete && isGood { return .cut }
-            return .refused(failure(nil, answer, name))
+            return .refused(failure(nil, answer, name, place))
         }
     }
 
-    private static func failure(_ error: String?, _ answer: RotationAnswer, _ name: String) -> OAuthFailure {
-        let status = answer.status
+    private static func failure(
+        _ error: String?, _ answer: RotationAnswer, _ name: String, _ place: String
+    ) -> OAuthFailure {
+        let (status, place) = (answer.status, "the \(place) of '\(name)'")
         let wait = answer.retryAfter.map { min(max($0, 0), RotationPause.longest) }
         switch error.map(word) {
         case "invalid_grant", "access_denied", "expired_token", "interaction_required", "login_required",
@@ -41,31 +47,31 @@ package enum TokenVerdict: Sendable, Equatable {
                 .temporary, reason, "the login of '\(name)' is not finished (\(reason)); ask again later",
                 retryAfter: wait)
         case "temporarily_unavailable", "server_error":
-            return busy(status, name, wait)
+            return busy(status, place, wait)
         case .some(let reason) where status < 500 && status != 429:
             return OAuthFailure(
                 .config, reason,
                 "the server refuses the client of '\(name)' (\(reason)); correct its client id, secret, scope or endpoints"
             )
         default:
-            if status >= 500 || status == 429 || status == 408 { return busy(status, name, wait) }
+            if status >= 500 || status == 429 || status == 408 { return busy(status, place, wait) }
             if (200..<300).contains(status) {
                 return OAuthFailure(
                     .temporary, "malformed_answer",
-                    "the token endpoint of '\(name)' answered \(status) without a token; is it the right address?")
+                    "\(place) answered \(status) without a token; is it the right address?")
             }
             // who says so without an error of OAuth may be a network's gate, or a proxy, and another one tomorrow
             let isGate = (300..<400).contains(status) || [401, 403, 407, 421, 451].contains(status)
+            let question = status == 401 || status == 403 ? "does it let this client in, and is it" : "is it"
             return OAuthFailure(
                 isGate ? .temporary : .config, "unexpected_status",
-                "the token endpoint of '\(name)' answered \(status); is it the right address?")
+                "\(place) answered \(status); \(question) the right address?")
         }
     }
 
-    private static func busy(_ status: Int, _ name: String, _ wait: Double?) -> OAuthFailure {
+    private static func busy(_ status: Int, _ place: String, _ wait: Double?) -> OAuthFailure {
         OAuthFailure(
-            .temporary, "server_unavailable", "the token endpoint of '\(name)' answered \(status); try again later",
-            retryAfter: wait)
+            .temporary, "server_unavailable", "\(place) answered \(status); try again later", retryAfter: wait)
     }
 
     /// An error word of RFC 6749 section 5.2, fit for a message.
