@@ -60,7 +60,8 @@ static inline int outrider_erase(void *word, uint64_t expected) {
     return __atomic_compare_exchange_n((uint64_t *)word, &expected, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/// A key of the user's keyring by its name, or -1; and a new one in its place.
+/// A key of the user's keyring by its name, or -1; and a new one in its place, which all processes of the user may read:
+/// those of a service manager have another session than those of a terminal.
 static inline long outrider_key_find(const char *name) {
     return syscall(SYS_keyctl, 10L /* KEYCTL_SEARCH */, -4L /* KEY_SPEC_USER_KEYRING */, "user", name, 0L);
 }
@@ -68,7 +69,9 @@ static inline long outrider_key_read(long key, void *to, size_t size) {
     return syscall(SYS_keyctl, 11L /* KEYCTL_READ */, key, to, size, 0L);
 }
 static inline long outrider_key_put(const char *name, const void *from, size_t size) {
-    return syscall(SYS_add_key, "user", name, from, size, -4L /* KEY_SPEC_USER_KEYRING */);
+    long key = syscall(SYS_add_key, "user", name, from, size, -4L /* KEY_SPEC_USER_KEYRING */);
+    if (key >= 0) syscall(SYS_keyctl, 5L /* KEYCTL_SETPERM */, key, 0x3f3f0000L /* its possessor and its user: all */);
+    return key;
 }
 static inline long outrider_key_forget(long key) {
     return syscall(SYS_keyctl, 9L /* KEYCTL_UNLINK */, key, -4L /* KEY_SPEC_USER_KEYRING */, 0L, 0L);

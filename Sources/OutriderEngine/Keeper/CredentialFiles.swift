@@ -18,7 +18,7 @@ final class CredentialFiles {
     let name: String
     private let place: String
     private let directory: String
-    private let escrowPath: String
+    private let escrow: Escrow?
     private let seal: Seal
     private var held: FileLock?
     private var journal: CInt = -1
@@ -50,7 +50,7 @@ final class CredentialFiles {
         seal = Seal(key: key, place: place)
         // several stores share the place of last resort
         let wherever = Self.hex(Array(Seal.hash(Array(directory.utf8)).prefix(16)))
-        escrowPath = escrow.map { "\($0)/\(wherever)" } ?? ""
+        self.escrow = escrow.map { Escrow(in: $0, name: wherever) }
     }
 
     deinit {
@@ -80,7 +80,7 @@ final class CredentialFiles {
         var files = RotationFiles()
         files.record = try sight(path(.record))
         files.previous = try sight(path(.previous))
-        if !escrowPath.isEmpty { files.escrow = try sight(escrowPath) }
+        files.escrow = try waiting()
         if let record = files.record.value ?? files.escrow.value { remember(record) }
         if let bytes = try StoreFile.read(path(.intent)) {
             let intent = seal.open(bytes, .intent).flatMap { opened in
@@ -97,9 +97,10 @@ final class CredentialFiles {
 
     /// What is known, without the lock: the record is always whole.
     func read() throws(OAuthFailure) -> (record: CredentialRecord, isSaved: Bool)? {
-        let record: RotationFiles.Sight<CredentialRecord> = try sight(path(.record))
-        let escrow: RotationFiles.Sight<CredentialRecord> = escrowPath.isEmpty ? .absent : try sight(escrowPath)
-        if let escrow = escrow.value, escrow.generation > (record.value?.generation ?? 0) { return (escrow, false) }
+        // in this order: what waits no longer when we look is in the record then
+        let waiting = try waiting().value
+        let record = try sight(path(.record))
+        if let waiting, waiting.generation > (record.value?.generation ?? 0) { return (waiting, false) }
         if record.isDamaged {
             throw OAuthFailure(
                 .store, "record_damaged", "the record of '\(name)' is damaged, or was sealed with another key")
@@ -109,6 +110,17 @@ final class CredentialFiles {
 
     private func sight(_ path: String) throws(OAuthFailure) -> RotationFiles.Sight<CredentialRecord> {
         guard let bytes = try StoreFile.read(path) else { return .absent }
+        return opened(bytes)
+    }
+
+    /// The newest of the records that could not be written.
+    private func waiting() throws(OAuthFailure) -> RotationFiles.Sight<CredentialRecord> {
+        let found = try escrow?.read().map(opened) ?? []
+        let newest = found.compactMap(\.value).max { $0.generation < $1.generation }
+        return newest.map { .whole($0) } ?? found.first ?? .absent
+    }
+
+    private func opened(_ bytes: [UInt8]) -> RotationFiles.Sight<CredentialRecord> {
         guard let opened = seal.open(bytes, .record),
             let record = try? CredentialRecord(packed: PackedScanner(opened.bytes)),
             Self.place(of: record.spec.name) == place, record.generation == opened.generation,
@@ -153,10 +165,7 @@ final class CredentialFiles {
         try? forgetEscrow()
     }
 
-    private func forgetEscrow() throws(OAuthFailure) {
-        if escrowPath.isEmpty || unlink(escrowPath) == 0 || errno == ENOENT { return }
-        throw StoreFile.failure("remove", escrowPath)
-    }
+    private func forgetEscrow() throws(OAuthFailure) { try escrow?.forget() }
 
     private func replaceRecord(with bytes: [UInt8]) throws(OAuthFailure) {
         let record = path(.record)
@@ -177,19 +186,16 @@ final class CredentialFiles {
     }
 
     func escrow(_ record: CredentialRecord) throws(OAuthFailure) {
-        guard !escrowPath.isEmpty, let slash = escrowPath.lastIndex(of: "/") else {
+        guard let escrow else {
             throw OAuthFailure(.store, "store_unwritable", "there is no place to keep the tokens of '\(name)'")
         }
         remember(record)
-        try StoreFile.makeDirectory(String(escrowPath[..<slash]))
-        try StoreFile.replace(escrowPath, with: try sealed(record, .record))
+        try escrow.write(try sealed(record, .record))
     }
 
     /// Removes all that belongs to an attempt: the intent first, since without it the rest means nothing.
     func clear() throws(OAuthFailure) {
-        for path in [path(.intent), path(.response), path(.pause)] where unlink(path) != 0 && errno != ENOENT {
-            throw StoreFile.failure("remove", path)
-        }
+        for name in [RotationFiles.Name.intent, .response, .pause] { try StoreFile.remove(path(name)) }
     }
 
     /// Puts a damaged file aside, where a person finds it.
@@ -206,15 +212,11 @@ final class CredentialFiles {
         try clear()
         try forgetEscrow()
         let names = ["record.prev", "record.prev.tmp", "record.tmp", "intent.tmp", "reserve", "record"]
-        for name in names where unlink("\(directory)/\(name)") != 0 && errno != ENOENT {
-            throw StoreFile.failure("remove", "\(directory)/\(name)")
-        }
+        for name in names { try StoreFile.remove("\(directory)/\(name)") }
     }
 
     /// The record before this one holds tokens that were revoked.
-    func forgetPrevious() throws(OAuthFailure) {
-        if unlink(path(.previous)) != 0 && errno != ENOENT { throw StoreFile.failure("remove", path(.previous)) }
-    }
+    func forgetPrevious() throws(OAuthFailure) { try StoreFile.remove(path(.previous)) }
 
     /// Writes all of it once more into another directory, sealed with another key; what was journaled and is not needed any
     /// more goes. To be called with the lock, when what could be mended was.
@@ -236,7 +238,7 @@ final class CredentialFiles {
             try StoreFile.write(sealed, to: "\(other)/\(name.rawValue)")
         }
         try StoreFile.sync(other)
-        if unlink(path(.response)) != 0 && errno != ENOENT { throw StoreFile.failure("remove", path(.response)) }
+        try StoreFile.remove(path(.response))
     }
 
     // MARK: what comes

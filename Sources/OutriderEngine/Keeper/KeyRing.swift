@@ -20,7 +20,8 @@ enum KeyRing {
             let words = ["secret-tool", "lookup"] + attributes(directory)
             return try key(output(of: words, seconds: 3), "the Secret Service")
         case .passphrase:
-            guard let bytes = KernelKeys.read(KernelKeys.name(directory)) else {
+            let found = KernelKeys.read(KernelKeys.name(directory), most: keyBytes)
+            guard let bytes = found, bytes.count == keyBytes else {
                 throw locked("run outrider credentials unlock")
             }
             return SymmetricKey(data: bytes)
@@ -81,11 +82,16 @@ enum KeyRing {
 enum KernelKeys {
     static func name(_ directory: String) -> String { "outrider:\(directory)" }
 
-    static func read(_ name: String) -> [UInt8]? {
+    /// Nil if it is not there, or longer.
+    static func read(_ name: String, most: Int) -> [UInt8]? {
         let key = outrider_key_find(name)
         guard key >= 0 else { return nil }
-        var bytes = [UInt8](repeating: 0, count: KeyRing.keyBytes)
-        return outrider_key_read(key, &bytes, bytes.count) == bytes.count ? bytes : nil
+        var size = -1
+        let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, used in
+            size = outrider_key_read(key, buffer.baseAddress, buffer.count)
+            used = min(max(0, size), most)
+        }
+        return (0...most).contains(size) ? bytes : nil
     }
 
     /// False where the kernel has no keyrings, or will not.

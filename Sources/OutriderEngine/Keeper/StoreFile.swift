@@ -68,6 +68,11 @@ enum StoreFile {
         try sync(String(other[..<(other.lastIndex(of: "/") ?? other.startIndex)]))
     }
 
+    /// It is not there any more; whether or not it was.
+    static func remove(_ path: String) throws(OAuthFailure) {
+        if unlink(path) != 0 && errno != ENOENT { throw failure("remove", path) }
+    }
+
     /// What names a directory has is on the medium.
     static func sync(_ path: String) throws(OAuthFailure) {
         let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+
+/// Where a sealed record waits that cannot be written where it belongs: a file in the user's runtime directory, or where that
+/// cannot be written either, a key in the keyring that the kernel keeps for the user. Both are memory, and go when the machine
+/// stops.
+struct Escrow {
+    /// By default a user has 20,000 bytes for all his keys.
+    private static let mostKeyBytes = 16 << 10
+
+    private let path: String
+    private let key: String
+
+    /// - Parameters:
+    ///   - directory: of all records that wait.
+    ///   - name: of this one; fit for a file.
+    init(in directory: String, name: String) {
+        path = "\(directory)/\(name)"
+        key = "outrider-escrow:\(name)"
+    }
+
+    /// Whatever waits there: nothing, or one, or an older one beside it.
+    func read() throws(OAuthFailure) -> [[UInt8]] {
+        let found = [try StoreFile.read(path), KernelKeys.read(key, most: Self.mostKeyBytes)]
+        return found.compactMap(\.self)
+    }
+
+    func write(_ bytes: [UInt8]) throws(OAuthFailure) {
+        do throws(OAuthFailure) {
+            try StoreFile.makeDirectory(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
+            try StoreFile.replace(path, with: bytes)
+        } catch {
+            guard bytes.count <= Self.mostKeyBytes, KernelKeys.put(key, bytes) else { throw error }
+        }
+    }
+
+    func forget() throws(OAuthFailure) {
+        KernelKeys.forget(key)
+        try StoreFile.remove(path)
+    }
+}
