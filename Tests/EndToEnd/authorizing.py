@@ -24,6 +24,7 @@ import time
 from typing import NamedTuple, Optional
 from urllib.parse import parse_qsl, unquote_plus, urlencode
 
+import pytest
 from listening import Listening
 from taking import LONG, Reader, Taken
 
@@ -344,3 +345,17 @@ class Authorizing(Listening):
             with contextlib.suppress(KeyError):
                 return family if family.access[token] > time.monotonic() and not family.is_dead else None
         return None
+
+
+def served(**settings):
+    """A fixture: such a server for each test.
+
+    server = served(grace=10)
+    """
+
+    @pytest.fixture
+    def server():
+        with Authorizing(**settings) as server:
+            yield server
+
+    return server

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 import contract
 import providers
 import pytest
-from authorizing import Authorizing
+from authorizing import Authorizing, served
 from logging_in_shell import logged_in, token
 from replying import Replying
 from shell import LONG, outrider, refused
@@ -38,10 +38,7 @@ def keys(env, endpoint, *more, role=ROLE):
     return outrider("aws-credential-process", "work", "--role-arn", role, "--endpoint", endpoint, *more, env=env)
 
 
-@pytest.fixture
-def server():
-    with Authorizing() as server:
-        yield server
+server = served()
 
 
 class Tokens(Taker):

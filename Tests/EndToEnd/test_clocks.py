@@ -7,7 +7,7 @@ import time
 
 import contract
 import pytest
-from authorizing import Authorizing
+from authorizing import served
 from keeping import LONG, Service, Snapshot
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -27,10 +27,7 @@ JUMPS = {
 }
 
 
-@pytest.fixture
-def server():
-    with Authorizing() as server:
-        yield server
+server = served()
 
 
 @pytest.fixture

@@ -6,16 +6,13 @@ import pathlib
 
 import contract
 import pytest
-from authorizing import Authorizing
+from authorizing import Authorizing, served
 from keeping import Snapshot
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-@pytest.fixture
-def server():
-    with Authorizing() as server:
-        yield server
+server = served()
 
 
 def test_one_request_for_two_hundred_processes(server, store):

@@ -14,7 +14,7 @@ import threading
 
 import contract
 import pytest
-from authorizing import Authorizing
+from authorizing import Authorizing, served
 from injecting import injected, needs_strace
 from keeping import LONG, Service, Snapshot
 
@@ -30,10 +30,7 @@ NEEDED = {"write", "fsync", "rename", "link", "unlink", "flock", "connect", "ope
 FAILING = {"write": "ENOSPC", "fsync": "EIO", "rename": "EIO", "openat": "EIO"}
 
 
-@pytest.fixture
-def server():
-    with Authorizing(grace=10) as server:
-        yield server
+server = served(grace=10)
 
 
 def goes_on(server, store, generation):

@@ -10,16 +10,13 @@ import time
 
 import contract
 import pytest
-from authorizing import Authorizing
+from authorizing import served
 from keeping import Store
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-@pytest.fixture
-def server():
-    with Authorizing() as server:
-        yield server
+server = served()
 
 
 def test_a_record_with_any_byte_changed_is_put_aside(server, store):

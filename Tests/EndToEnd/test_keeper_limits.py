@@ -11,7 +11,7 @@ import subprocess
 
 import contract
 import pytest
-from authorizing import Authorizing
+from authorizing import served
 from injecting import injected, needs_strace
 from keeping import LONG, Failure, Service, Snapshot, Store
 
@@ -20,10 +20,7 @@ only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes some
 NOBODY = 65534
 
 
-@pytest.fixture
-def server():
-    with Authorizing(grace=60) as server:
-        yield server
+server = served(grace=60)
 
 
 def goes_on(server, store, generation):

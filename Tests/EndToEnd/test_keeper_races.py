@@ -16,7 +16,7 @@ import time
 
 import contract
 import pytest
-from authorizing import Authorizing
+from authorizing import served
 from injecting import needs_strace
 from keeping import LONG, Failure, Service, Snapshot
 
@@ -25,10 +25,7 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 TRIALS = int(os.environ.get("OUTRIDER_TRIALS", "15"))
 
 
-@pytest.fixture
-def server():
-    with Authorizing() as server:
-        yield server
+server = served()
 
 
 def test_without_the_lock_nobody_asks(server, store, clocks):

@@ -10,8 +10,8 @@ import threading
 
 import contract
 import pytest
-from authorizing import Authorizing
-from keeping import LONG, Failure, Snapshot, Store, packed
+from authorizing import served
+from keeping import LONG, Failure, Snapshot, packed
 from test_keeper_crashes import TRIALS, injected, needs_strace
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -19,15 +19,7 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 CHANGES = ["write", "fsync", "rename", "unlink", "rmdir", "mkdir", "flock"]
 
 
-@pytest.fixture
-def server():
-    with Authorizing(grace=10) as server:
-        yield server
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path)
+server = served(grace=10)
 
 
 class Keys:

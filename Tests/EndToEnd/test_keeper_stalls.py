@@ -9,7 +9,7 @@ import time
 
 import contract
 import pytest
-from authorizing import Authorizing
+from authorizing import Authorizing, served
 from keeping import LONG, Failure, Service, Snapshot, Store
 from listening import Listening
 
@@ -19,10 +19,7 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 MOST = 20 + 5
 
 
-@pytest.fixture
-def server():
-    with Authorizing(grace=60) as server:
-        yield server
+server = served(grace=60)
 
 
 class Mute(Listening):

@@ -7,15 +7,12 @@ import os
 import contract
 import pytest
 from asking import result
-from authorizing import Authorizing
+from authorizing import served
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-@pytest.fixture
-def server():
-    with Authorizing() as server:
-        yield server
+server = served()
 
 
 @pytest.fixture

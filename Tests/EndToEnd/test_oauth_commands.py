@@ -11,17 +11,14 @@ import urllib.request
 
 import contract
 import pytest
-from authorizing import Authorizing
+from authorizing import served
 from logging_in_shell import browse, logged_in, login, making, token
 from shell import LONG, outrider, refused
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-@pytest.fixture
-def server():
-    with Authorizing() as server:
-        yield server
+server = served()
 
 
 def test_a_login_leaves_a_token_for_every_other_command(env, server):

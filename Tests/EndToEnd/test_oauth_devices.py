@@ -7,7 +7,7 @@ import json
 import contract
 import pytest
 from asking import result
-from authorizing import Authorizing
+from authorizing import served
 from logging_in import approved, begin, create, fetched, token, wait
 from logging_in_shell import making
 from shell import outrider, refused
@@ -15,10 +15,7 @@ from shell import outrider, refused
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-@pytest.fixture
-def server():
-    with Authorizing() as server:
-        yield server
+server = served()
 
 
 @pytest.fixture(autouse=True)

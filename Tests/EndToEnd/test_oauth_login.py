@@ -9,16 +9,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import contract
 import pytest
 from asking import result
-from authorizing import Authorizing
+from authorizing import served
 from logging_in import approved, begin, create, fetched, is_closed, token, wait
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-@pytest.fixture
-def server():
-    with Authorizing() as server:
-        yield server
+server = served()
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import time
 import contract
 import pytest
 from asking import result
-from authorizing import Authorizing
+from authorizing import served
 from keeping import LONG, Failure, Service, serving, unpacked
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -23,10 +23,7 @@ SAYS = {
 }
 
 
-@pytest.fixture
-def server():
-    with Authorizing(lifetime=HOUR) as server:
-        yield server
+server = served(lifetime=HOUR)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import time
 
 import contract
 import pytest
-from authorizing import Authorizing
+from authorizing import served
 from keeping import Service, serving
 from test_keeper_races import is_alive
 
@@ -21,10 +21,7 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 TRIALS = int(os.environ.get("OUTRIDER_TRIALS", "40"))
 
 
-@pytest.fixture
-def server():
-    with Authorizing() as server:
-        yield server
+server = served()
 
 
 @pytest.fixture

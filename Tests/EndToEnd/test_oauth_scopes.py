@@ -7,17 +7,14 @@ from urllib.parse import parse_qs, urlsplit
 import contract
 import pytest
 from asking import result, until
-from authorizing import DEVICE, Authorizing
+from authorizing import DEVICE, served
 from logging_in import approved, begin, create, fetched, wait
 from logging_in_shell import browse, login, making, token
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-@pytest.fixture
-def server():
-    with Authorizing() as server:
-        yield server
+server = served()
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import contract
 import pytest
 import securing
 from asking import result, until
-from authorizing import Authorizing
+from authorizing import served
 from guarding import PASSWORD, USER
 from keeping import LONG, Service, Store
 from logging_in import approved, begin, create, fetched, is_closed, token, wait
@@ -40,10 +40,7 @@ def has_v6():
 needs_v6 = pytest.mark.skipif(not has_v6(), reason="this machine has no ::1")
 
 
-@pytest.fixture
-def server():
-    with Authorizing() as server:
-        yield server
+server = served()
 
 
 @pytest.fixture(autouse=True)

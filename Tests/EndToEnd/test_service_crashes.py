@@ -15,7 +15,7 @@ import time
 
 import contract
 import pytest
-from authorizing import Authorizing
+from authorizing import served
 from injecting import needs_strace, watched
 from keeping import LONG, Service
 
@@ -95,10 +95,7 @@ class Logins:
         assert set(self.server.outcomes()) <= {"ok", "replayed"}, self.server.outcomes()
 
 
-@pytest.fixture
-def server():
-    with Authorizing(grace=GRACE) as server:
-        yield server
+server = served(grace=GRACE)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import time
 
 import contract
 import pytest
-from authorizing import Authorizing
+from authorizing import served
 from keeping import LONG, Service, Snapshot
 
 HOUR, DAY = 3600, 86400
@@ -48,10 +48,7 @@ AHEAD = within(8 * HOUR)
 BEHIND = within(-int(time.clock_gettime(time.CLOCK_BOOTTIME) * 0.9))
 
 
-@pytest.fixture
-def server():
-    with Authorizing(grace=10, lifetime=HOUR) as server:
-        yield server
+server = served(grace=10, lifetime=HOUR)
 
 
 @pytest.fixture
