@@ -132,7 +132,9 @@ def test_in_whatever_order_they_come_the_last_of_login_and_logout_wins(server, s
             store.erase()
         assert not is_alive(new) and store.read().state == "empty"
         old.is_dead = True
-    assert min(ends.values()) > 0 and "reuse" not in server.outcomes()
+    assert "reuse" not in server.outcomes()
+    # which of the two is last, the machine decides
+    assert TRIALS < 1000 or min(ends.values()) > TRIALS // 20, ends
 
 
 @pytest.mark.parametrize("place", ["commit", "head", "body"])
