@@ -16,10 +16,11 @@ GOOD = "echo 3 passed, 0 failed, 2 skipped"
 def ci(tmp_path):
     """Runs .ci/run in a checkout whose steps are given as lines of shell."""
 
-    def run(test=GOOD, check=GOOD, suites=None, clients="true"):
+    def run(test=GOOD, release=GOOD, check=GOOD, suites=None, clients="true"):
         root = tmp_path / "checkout"
         for name, text in {
             "Makefile": f"test:\n\t@{test}\n",
+            "scripts/test": f"#!/bin/sh\n{release}\n",
             "scripts/check": f"#!/bin/sh\n{check}\n",
             "scripts/setup": f"#!/bin/sh\n{clients}\n",
             "Tests/Conformance/run.py": f"import os, sys\nsys.exit(os.system({suites!r}) and 1)\n",
@@ -39,28 +40,32 @@ def ci(tmp_path):
 
 
 def test_counts_are_added_up(ci):
-    assert ci(suites="echo 10 passed, 0 failed, 1 skipped") == (0, "16 passed, 0 failed, 5 skipped")
+    assert ci(suites="echo 10 passed, 0 failed, 1 skipped") == (0, "19 passed, 0 failed, 7 skipped")
 
 
 def test_without_suites_beside_it_only_its_own_count(ci):
-    assert ci() == (0, "6 passed, 0 failed, 4 skipped")
+    assert ci() == (0, "9 passed, 0 failed, 6 skipped")
 
 
 def test_a_failing_test_fails_it_and_the_rest_still_runs(ci):
-    assert ci(test="echo 2 passed, 1 failed, 0 skipped; exit 1") == (1, "5 passed, 1 failed, 2 skipped")
+    assert ci(test="echo 2 passed, 1 failed, 0 skipped; exit 1") == (1, "8 passed, 1 failed, 4 skipped")
+
+
+def test_a_release_that_fails_fails_it(ci):
+    assert ci(release="echo 2 passed, 1 failed, 0 skipped; exit 1") == (1, "8 passed, 1 failed, 4 skipped")
 
 
 def test_a_step_that_counts_nothing_is_a_failure(ci):
-    assert ci(test="echo no compiler; exit 1") == (1, "3 passed, 1 failed, 2 skipped")
+    assert ci(test="echo no compiler; exit 1") == (1, "6 passed, 1 failed, 4 skipped")
 
 
 def test_a_step_that_fails_and_counts_no_failure_is_a_failure(ci):
-    assert ci(check="echo 3 passed, 0 failed, 0 skipped; exit 7") == (1, "6 passed, 1 failed, 2 skipped")
+    assert ci(check="echo 3 passed, 0 failed, 0 skipped; exit 7") == (1, "9 passed, 1 failed, 4 skipped")
 
 
 def test_a_suite_that_fails_fails_it(ci):
-    assert ci(suites="echo 1 passed, 2 failed, 0 skipped; exit 1") == (1, "7 passed, 2 failed, 4 skipped")
+    assert ci(suites="echo 1 passed, 2 failed, 0 skipped; exit 1") == (1, "10 passed, 2 failed, 6 skipped")
 
 
 def test_clients_that_cannot_be_installed_are_a_failure(ci):
-    assert ci(suites="echo 1 passed, 0 failed, 9 skipped", clients="exit 1") == (1, "7 passed, 1 failed, 13 skipped")
+    assert ci(suites="echo 1 passed, 0 failed, 9 skipped", clients="exit 1") == (1, "10 passed, 1 failed, 15 skipped")

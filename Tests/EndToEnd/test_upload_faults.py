@@ -34,6 +34,8 @@ def big(tmp_path):
     with open(path, "wb") as file:
         for _ in range(LONG // len(block)):
             file.write(block)
+    # the kernel's clock of files ticks every few milliseconds: what is written in the same tick cannot be seen
+    os.utime(path, (time.time() - 60, time.time() - 60))
     return path
 
 
