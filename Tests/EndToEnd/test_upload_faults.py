@@ -51,6 +51,13 @@ def sent(wire, request):
     return result(wire.call("request.get", {"request": request}))["progress"]["sent"]
 
 
+def is_read(wire, request):
+    """Waits until the file is being read: until more was sent than stands before it in a form."""
+    ends = time.monotonic() + 20
+    while sent(wire, request) < 10_000:
+        assert time.monotonic() < ends
+
+
 def kinds(path, *names):
     """Bodies that come from a file in every way there is."""
     bodies = {
@@ -71,6 +78,7 @@ def test_a_long_file_that_is_written_to_while_it_is_sent(wire, taker, big, kind,
     ((body, more),) = kinds(big, kind)
     request = start(wire, taker.url("/later"), body, **more)
     taker.wait_for("/later")
+    is_read(wire, request)
     with open(big, "r+b") as file:
         if change == "rewrite":
             file.write(b"other")
@@ -94,9 +102,7 @@ def test_a_file_whose_name_goes_while_it_is_sent_is_sent_as_it_was_opened(wire, 
     content = big.read_bytes()
     request = start(wire, taker.url("/later"), {"file": str(big)})
     taker.wait_for("/later")
-    # it has been opened when something of it was sent
-    while not sent(wire, request):
-        pass
+    is_read(wire, request)
     big.unlink()
     if change == "replaced":
         big.write_bytes(b"another" * 10)
