@@ -34,6 +34,12 @@ def memory(wire):
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
 
 
+def memory_at_rest(wire):
+    """The same of a service that has started, which it has when it answers."""
+    result(wire.call("server.info"))
+    return memory(wire)
+
+
 def read_all(wire, handle, **params):
     pieces, offset = [], 0
     while True:
