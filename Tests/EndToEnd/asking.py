@@ -29,15 +29,10 @@ def until(wire, number, seconds=15.0):
 
 
 def memory(wire):
-    """Bytes resident in the service."""
-    lines = pathlib.Path(f"/proc/{wire.process.pid}/status").read_text().splitlines()
+    """Bytes resident in the service, which has started when it answers."""
+    pid = result(wire.call("server.info"))["pid"]
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
-
-
-def memory_at_rest(wire):
-    """The same of a service that has started, which it has when it answers."""
-    result(wire.call("server.info"))
-    return memory(wire)
 
 
 def read_all(wire, handle, **params):

@@ -11,6 +11,7 @@ import time
 import clocks as setting
 import contract
 import httpbin_server
+import providers
 import pytest
 import securing
 from hostile import Hostile
@@ -106,6 +107,20 @@ def bin():
     pytest.importorskip("httpbin", reason="httpbin is not here; scripts/setup --test installs it")
     with httpbin_server.serving() as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def glewlwyd():
+    """An authorization server that rotates refresh tokens and counts them."""
+    with providers.glewlwyd() as provider:
+        yield provider
+
+
+@pytest.fixture(scope="module")
+def mock():
+    """oidc-provider-mock: an OpenID provider that approves of everybody."""
+    with providers.oidc_mock() as provider:
+        yield provider
 
 
 @pytest.fixture(scope="module")

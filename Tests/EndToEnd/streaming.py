@@ -3,14 +3,6 @@
 """What tests of streams share: opening, reading to the end, and the events of a push stream."""
 
 import base64
-import pathlib
-
-
-def memory(wire):
-    """Bytes resident in the service."""
-    pid = wire.call("server.info")["result"]["pid"]
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
 
 
 def opened(wire, url, **params):

@@ -4,7 +4,7 @@
 
 import contract
 import pytest
-from asking import get, memory, memory_at_rest, result
+from asking import get, memory, result
 from feeding import Feeder, pattern
 from ranging import Ranging
 from streaming import data, read, response, whole
@@ -116,7 +116,7 @@ def test_a_second_connection_carries_it(listening, feeder):
 
 def test_a_client_that_does_not_read_stops_the_server(wire, feeder):
     """And it costs what it reads ahead, whatever the body has. [R6]"""
-    before = memory_at_rest(wire)
+    before = memory(wire)
     answer = named(wire, feeder.url("/length/24000000"))
     assert feeder.stalled("/length/24000000") < 16_000_000
     assert memory(wire) - before < 8_000_000

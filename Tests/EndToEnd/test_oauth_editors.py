@@ -10,18 +10,6 @@ from editing import BOTH, editing
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-@pytest.fixture(scope="module")
-def glewlwyd():
-    with providers.glewlwyd() as provider:
-        yield provider
-
-
-@pytest.fixture(scope="module")
-def mock():
-    with providers.oidc_mock() as provider:
-        yield provider
-
-
 def spec(provider, resource, grant="authorizationCode", **more):
     return {"name": "work", "grant": grant, "issuer": provider.issuer, "clientId": provider.public,
             "scope": provider.scope, "origins": [resource.url("")], "persist": "memory", **more}

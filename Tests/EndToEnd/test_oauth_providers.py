@@ -24,18 +24,6 @@ import outrider as library  # noqa: E402
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-@pytest.fixture(scope="module")
-def glewlwyd():
-    with providers.glewlwyd() as provider:
-        yield provider
-
-
-@pytest.fixture(scope="module")
-def mock():
-    with providers.oidc_mock() as provider:
-        yield provider
-
-
 @pytest.fixture(autouse=True)
 def own_store(monkeypatch, tmp_path):
     """No credential of this user is read or written."""

@@ -13,8 +13,9 @@ import time
 
 import contract
 import pytest
+from asking import memory
 from feeding import Feeder, pattern
-from streaming import memory, opened, response
+from streaming import opened, response
 from taking import Taker
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")

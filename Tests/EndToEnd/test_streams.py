@@ -6,8 +6,9 @@ import contextlib
 
 import contract
 import pytest
+from asking import memory
 from feeding import Feeder, pattern
-from streaming import data, events, memory, opened, read, response, whole
+from streaming import data, events, opened, read, response, whole
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 

@@ -11,7 +11,7 @@ import time
 
 import contract
 import pytest
-from asking import get, memory, memory_at_rest, result
+from asking import get, memory, result
 from taking import Taker
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -270,7 +270,7 @@ def test_a_client_that_goes_away_ends_its_upload(listening, taker, big):
 
 def test_a_long_upload_takes_little_memory(wire, taker, big):
     """Long files are sent without being read, others in pieces of which few are there at a time."""
-    before = memory_at_rest(wire)
+    before = memory(wire)
     for body, more in kinds(big, "file", "multipart", "compressed"):
         path = "/keep" if more else "/watch"
         assert end(wire, start(wire, taker.url(path), body, **more))["ok"]
