@@ -19,6 +19,8 @@ struct KeeperCommand: AsyncParsableCommand {
     func run() async throws { try await Self.run() }
 
     static func run() async throws {
+        // before it has threads, which some systems do not give
+        Keeper.shut()
         guard isatty(STDIN_FILENO) == 0 else {
             throw CommandFailure(.usage, "the keeper is started by the service: see outrider credentials")
         }

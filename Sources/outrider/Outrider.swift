@@ -3,7 +3,6 @@
 
 import ArgumentParser
 import Glibc
-import OutriderEngine
 
 /// The root command: names the subcommands, and turns what they throw into an exit status.
 @main
@@ -46,8 +45,6 @@ struct Outrider: AsyncParsableCommand {
         do {
             if try await startPlainly() { return }
             var command = try parseAsRoot()
-            // before it has threads, which some systems do not give
-            if command is KeeperCommand { Keeper.shut() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -69,7 +66,6 @@ struct Outrider: AsyncParsableCommand {
     private static func startPlainly() async throws -> Bool {
         let words = CommandLine.arguments.dropFirst()
         if words.elementsEqual(["keeper"]) {
-            Keeper.shut()
             try await KeeperCommand.run()
         } else if words.first == "serve", let settings = Settings(plain: words.dropFirst()) {
             try await ServiceProcess(settings: settings).run()

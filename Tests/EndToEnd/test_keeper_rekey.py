@@ -5,13 +5,14 @@
 import os
 import pathlib
 import random
+import signal
 import subprocess
 import threading
 
 import contract
 import pytest
 from authorizing import served
-from keeping import LONG, Failure, Snapshot, packed
+from keeping import LONG, Failure, Snapshot, lasting, packed
 from test_keeper_crashes import TRIALS, injected, needs_strace
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -42,6 +43,11 @@ class Keys:
     def rekey(self, before=()):
         """Whether it said that it is done."""
         return self.store.heard(self.store.start(self.rekeying(), before=before)) == []
+
+    def change(self):
+        """The store, and who uses it from now on."""
+        assert self.rekey()
+        self.store.key = self.next
 
     def settle(self):
         """Takes the key that the store has now: exactly one of the two opens it."""
@@ -142,15 +148,17 @@ def test_a_disk_that_fails_leaves_a_store_that_one_of_the_keys_opens(server, sto
 def test_kills_at_random_moments_lose_nothing_while_others_use_the_store(server, store, keys):
     """Each round somebody gives it another key and is killed, and somebody else refreshes."""
     filled(store, server)
-    generation, dice = 1, random.Random(11)
+    dice, lasts, killed = random.Random(11), lasting(keys.change), 0
+    generation = 1
     for _ in range(TRIALS):
         rekeying = store.start(keys.rekeying())
-        timer = threading.Timer(dice.uniform(0, 0.15), rekeying.kill)
+        timer = threading.Timer(dice.uniform(0, 1.1) * lasts, rekeying.kill)
         refreshing = store.start(store.obtaining(generation))
         timer.start()
         answer = store.one(store.heard(refreshing))
         store.heard(rekeying)
         timer.cancel()
+        killed += rekeying.returncode == -signal.SIGKILL
         keys.settle()
         if isinstance(answer, Failure):
             # the key changed before it could read
@@ -160,6 +168,7 @@ def test_kills_at_random_moments_lose_nothing_while_others_use_the_store(server,
         if isinstance(answer, Snapshot):
             assert found == answer
         generation = found.generation
+    assert killed > TRIALS // 4, killed
     assert set(server.outcomes()) <= {"ok"}
 
 
