@@ -28,8 +28,11 @@ struct KeeperCommand: AsyncParsableCommand {
         while input.count <= mostBytes, let piece = try FileBytes.read(STDIN_FILENO) { input += piece }
         let answer: KeeperAnswer
         if let order = try? KeeperOrder(packed: PackedScanner(input)) {
-            let transport = HTTPTransport(group: MultiThreadedEventLoopGroup(numberOfThreads: 1))
-            answer = await Keeper.run(order, transport: transport)
+            let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+            // it has nothing else to do, and no thread to wake between reading an answer and writing it down
+            answer = await withTaskExecutorPreference(LoopExecutor(loops.next())) {
+                await Keeper.run(order, transport: HTTPTransport(group: loops))
+            }
         } else {
             answer = .failure(OAuthFailure(.store, "keeper_failed", "the keeper did not understand its order"))
         }
