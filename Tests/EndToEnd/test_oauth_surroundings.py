@@ -76,13 +76,24 @@ def test_a_login_that_fails_is_told_to_those_who_listen(wire, server):
     assert [one["params"]["event"] for one in events if one["method"] == "event.oauth"] == ["changed"]
 
 
-def test_a_device_that_is_refused_is_told(wire, server):
-    server.interval, server.polls = 1, ["access_denied"]
-    create(wire, server, grant="device", events=True)
-    result(wire.call("oauth.device", {"credential": "work"}))
-    events, reply = until(wire, wire.start("oauth.wait", {"credential": "work"}), 30)
-    (told,) = failures(events)
-    assert told["error"] == result(reply)["error"] and told["error"]["reason"] == "access_denied"
+def test_devices_that_are_refused_are_told_before_those_who_wait_are_answered(wire, server):
+    """Many at once, since which of the two is first could be chance."""
+    names = [f"device {number}" for number in range(20)]
+    server.interval, server.polls = 1, ["access_denied"] * len(names)
+    for name in names:
+        create(wire, server, name=name, grant="device", events=True)
+    beginning = {wire.start("oauth.device", {"credential": name}): name for name in names}
+    waiting, told = {}, {}
+    while beginning or waiting:
+        message = wire.receive(LONG)
+        for one in failures([message] if "method" in message else []):
+            assert one["credential"] not in told
+            told[one["credential"]] = one["error"]
+        if name := beginning.pop(message.get("id"), None):
+            assert "userCode" in result(message)
+            waiting[wire.start("oauth.wait", {"credential": name})] = name
+        elif name := waiting.pop(message.get("id"), None):
+            assert result(message)["error"] == told[name] and told[name]["reason"] == "access_denied"
 
 
 # Browsers

@@ -21,6 +21,8 @@ final class LoginAttempts: Sendable {
         var waiting: Waiting?
         /// What asks the server for a device.
         var task: Task<Void, Never>?
+        /// Somebody ends it.
+        var isEnding = false
         var ending: LoginDesk.Ending?
         var waiters: [Int: CheckedContinuation<LoginDesk.Ending?, Never>] = [:]
 
@@ -110,16 +112,22 @@ final class LoginAttempts: Sendable {
         return (found, request)
     }
 
-    /// Whether it was under way until now.
-    func end(_ name: String, _ number: Int, _ ending: LoginDesk.Ending) -> Bool {
+    /// Ends it once. Whoever waits for its end hears of it after `tell` has returned: events come before replies.
+    func end(_ name: String, _ number: Int, _ ending: LoginDesk.Ending, tell: () -> Void) {
+        let isFirst = state.withLock { state in
+            guard let entry = state.entries[name], entry.number == number, entry.ending == nil else { return false }
+            state.entries[name]?.isEnding = true
+            return !entry.isEnding
+        }
+        guard isFirst else { return }
+        tell()
         let entry = state.withLock { state -> Entry? in
             guard let entry = state.entries[name], entry.number == number, entry.ending == nil else { return nil }
             state.entries[name] = Entry(number: number, ending: ending)
             return entry
         }
-        guard var entry else { return false }
+        guard var entry else { return }
         Self.stop(&entry, ending)
-        return true
     }
 
     func isUnderWay(_ name: String) -> Bool { state.withLock { $0.entries[name].map { $0.ending == nil } ?? false } }

@@ -230,8 +230,10 @@ package final class LoginDesk: Sendable {
     }
 
     private func end(_ credential: SharedCredential, _ number: Int, _ ending: Ending) {
-        guard attempts.end(credential.name, number, ending), case .failure(let failure) = ending else { return }
-        engine.credentials.tell(.loginFailed(failure), credential.snapshot)
+        attempts.end(credential.name, number, ending) {
+            guard case .failure(let failure) = ending else { return }
+            engine.credentials.tell(.loginFailed(failure), credential.snapshot)
+        }
     }
 
     private func obtain(
