@@ -96,6 +96,23 @@ def test_devices_that_are_refused_are_told_before_those_who_wait_are_answered(wi
             assert result(message)["error"] == told[name] and told[name]["reason"] == "access_denied"
 
 
+def test_what_came_of_a_refresh_is_told_before_it_is_answered(wire, server):
+    """Half of them are refused."""
+    names = [f"refresh {number}" for number in range(20)]
+    for number, name in enumerate(names):
+        given = server.issue()
+        token = {"accessToken": "old", "refreshToken": given["refresh_token"] if number % 2 else "nobody's"}
+        create(wire, server, name=name, grant="refresh", token=token, events=True)
+    waiting, told = {wire.start("oauth.refresh", {"credential": name}): name for name in names}, {}
+    while waiting:
+        message = wire.receive(LONG)
+        if message.get("method") == "event.oauth":
+            told[message["params"]["credential"]] = message["params"]["event"]
+        elif name := waiting.pop(message.get("id"), None):
+            assert told[name] == ("failed" if "error" in message else "refreshed"), (name, message)
+    assert sorted(told.values()) == ["failed"] * 10 + ["refreshed"] * 10
+
+
 # Browsers
 
 

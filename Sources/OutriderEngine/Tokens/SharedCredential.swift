@@ -213,8 +213,9 @@ package final class SharedCredential: Sendable {
             }
             return took(&state, barrier: nil)
         }
-        go(release, because: .expired)
+        // events come before the replies that they explain
         if let event { source.tell(event, snapshot) }
+        go(release, because: .expired)
     }
 
     private func took(_ state: inout State, barrier: OAuthFailure?) -> TokenMachine.Release {
@@ -310,8 +311,8 @@ package final class SharedCredential: Sendable {
             }
             return (release, state.snapshot, clears)
         }
-        go(release, because: .expired)
         source.tell(.failed(failure), snapshot)
+        go(release, because: .expired)
         if clears { await source.forgetTokens(snapshot) }
     }
 
