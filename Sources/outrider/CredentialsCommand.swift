@@ -44,7 +44,8 @@ struct CredentialsCommand: AsyncParsableCommand {
 extension CredentialsCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "Lists them: name, state, generation, seconds the access token is good for.")
+            commandName: "list",
+            abstract: "Lists them: name, state, generation, seconds the token is good for, what was not granted.")
 
         @OptionGroup var store: StoreOptions
 
@@ -82,7 +83,9 @@ extension CredentialsCommand {
                 }
             let left = one.access?.validity(at: Clocks.now).map { max(0, $0).rounded(.down) }
             let seconds = left.flatMap { Int(exactly: $0) }.map(\.description) ?? "-"
-            return "\(one.spec.name)\t\(state)\t\(one.generation)\t\(seconds)"
+            let missing = one.access?.missingScope ?? []
+            let refused = missing.isEmpty ? "" : "\tnot granted: \(missing.joined(separator: " "))"
+            return "\(one.spec.name)\t\(state)\t\(one.generation)\t\(seconds)\(refused)"
         }
     }
 

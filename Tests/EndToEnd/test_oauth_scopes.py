@@ -10,6 +10,7 @@ from asking import result, until
 from authorizing import DEVICE, served
 from logging_in import approved, begin, create, fetched, wait
 from logging_in_shell import browse, login, making, token
+from shell import outrider
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -44,15 +45,10 @@ def missing(wire):
 
 
 def refreshed(wire):
-    """What a refresh answers, and the event that tells of it, whichever comes first."""
-    number, came = wire.start("oauth.refresh", {"credential": "work"}), {}
-    while len(came) < 2:
-        message = wire.receive()
-        if message.get("id") == number:
-            came["info"] = result(message)
-        elif message.get("params", {}).get("event") == "refreshed":
-            came["event"] = message["params"]
-    return came.values()
+    """The event that tells of a refresh, and what it answers."""
+    events, reply = until(wire, wire.start("oauth.refresh", {"credential": "work"}))
+    (told,) = [one["params"] for one in events if one["params"].get("event") == "refreshed"]
+    return told, result(reply)
 
 
 def test_what_is_not_granted_is_told_to_all_who_look(wire, server):
@@ -167,11 +163,18 @@ def test_a_refresh_token_says_that_such_access_was_granted(wire, server):
 # A shell
 
 
+def listed(env):
+    done = outrider("credentials", env=env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode().rstrip("\n").split("\t")
+
+
 def test_a_shell_is_told_and_other_processes_know(env, server, monkeypatch):
     server.odd = granting("read")
     status, said = login(env, making(server, "--scope", "read write admin"), browse)
     assert status == 0 and "logged in as work\nthe server did not grant: write admin\n" in said, said
     assert server.is_good(token(env))
+    assert listed(env)[4:] == ["not granted: write admin"]
     with monkeypatch.context() as same:
         for name, value in env.items():
             same.setenv(name, value)
@@ -180,3 +183,5 @@ def test_a_shell_is_told_and_other_processes_know(env, server, monkeypatch):
     server.odd = None
     status, said = login(env, ["login", "work", "--scope", "read"], browse)
     assert status == 0 and "did not grant" not in said, said
+    name, state, generation, seconds = listed(env)
+    assert (name, state, generation) == ("work", "ready", "2") and 0 < int(seconds) <= 3600
