@@ -141,6 +141,63 @@ def test_one_stream_is_read_as_one_thing(client: Client, peer: MakePeer) -> None
             next(s.text())
 
 
+def test_an_iteration_goes_on_where_the_last_one_stopped(either: Client, peer: MakePeer, origin: str) -> None:
+    table = chunked(b"name,age\nada,36\nalan,41\n")
+    with either.stream(peer(table).url) as s:
+        assert next(s.lines()) == "name,age"
+        assert next(iter(s)) == "ada,36"
+        assert (list(s), list(s)) == (["alan,41"], [])
+    with either.stream(peer(chunked(b"1 2 so\n3 4")).url) as s:
+        assert next(s.json()) == 1
+        with pytest.raises(outrider.SerializationError):
+            list(s.json())
+        assert list(s.json()) == [3, 4]
+    with either.stream(peer(chunked(b"\1a\1b\1c")).url) as s:
+        assert next(s.frames("varint")) == b"a" and list(s.frames("varint")) == [b"b", b"c"]
+    expected = (PATTERN * (3_000_000 // len(PATTERN) + 1))[:3_000_000]
+    for take in ("read", "bytes", "text"):
+        with either.stream(f"{origin}/bytes/3000000") as s:
+            if take == "text":
+                text = next(s.text("latin-1")) + "".join(s.text("latin-1"))
+                assert len(text) == len(expected) and text[:128].encode() == expected[:128]
+            else:
+                first = next(s.bytes())
+                assert first + (s.read() if take == "read" else b"".join(s.bytes())) == expected
+                assert s.read() == b""
+
+
+def test_an_iteration_over_a_response_goes_on_where_the_last_one_stopped(either: Client, origin: str) -> None:
+    r = either.get(f"{origin}/bytes/3000000", body_to="stream")
+    first = next(r.iter_bytes())
+    assert len(first) + sum(map(len, r.iter_bytes())) == 3_000_000
+
+
+def test_what_is_wrong_is_told_even_if_what_came_before_it_was_left(either: Client, peer: MakePeer) -> None:
+    with either.stream(peer(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\none\ntwo\n").url) as s:
+        assert next(s.lines()) == "one"
+        with pytest.raises(outrider.ConnectionLost):
+            list(s.lines())
+
+
+@pytest.mark.parametrize("way", ["socket", "stdio"])
+def test_an_awaiting_iteration_goes_on_where_the_last_one_stopped(
+    way: str, service: str, binary: str, origin: str, peer: MakePeer
+) -> None:
+    ways: dict[str, Any] = {"socket": {"socket": service}, "stdio": {"command": [binary, "serve", "--stdio"]}}
+    lines = peer(chunked(b"one\ntwo\nthree"))
+
+    async def work() -> None:
+        async with AsyncClient(**ways[way]) as client:
+            async with client.stream(lines.url) as s:
+                assert await s.lines().__anext__() == "one"
+                assert [line async for line in s] == ["two", "three"]
+            async with client.stream(f"{origin}/bytes/3000000") as s:
+                first = await s.bytes().__anext__()
+                assert len(first) + len(await s.read()) == 3_000_000 and await s.read() == b""
+
+    asyncio.run(work())
+
+
 def test_a_stream_refuses_what_has_no_meaning_for_it(client: Client) -> None:
     with pytest.raises(TypeError, match="body_to"):
         client.stream("http://127.0.0.1:1/", body_to="file")

@@ -40,7 +40,7 @@ class AsyncStream(Head):
     async def __aenter__(self) -> AsyncStream:
         result, check, self._path = await self._opening()
         self.response = AsyncResponse(result["response"], self._invoke)
-        self._reading = Reading(result, self.response)
+        self._reading = Reading(result)
         if check and self.response.error is not None:
             await self.close()
             self.response.raise_for_error()
@@ -51,13 +51,17 @@ class AsyncStream(Head):
     async def bytes(self) -> AsyncIterator[Bytes]:
         """The bytes as they come, in pieces of any length; past JSON, where the service is on a socket."""
         reading = self._open()
-        if self._path is None or reading.kind:
+        if self._path is None or reading.kind not in ("", "raw"):
             async for piece in self._items("bytes"):
                 yield piece
             return
-        reading.begin("raw")
+        if reading.over:
+            return
         loop = asyncio.get_running_loop()
-        piece = await self._attach(loop, self._path, reading)
+        piece = b""
+        if not reading.kind:
+            reading.begin("raw")
+            piece = await self._attach(loop, self._path, reading)
         while piece or (piece := await loop.sock_recv(self._pipe(), PIECE)):
             yield piece
             piece = b""
@@ -103,9 +107,11 @@ class AsyncStream(Head):
     async def _items(self, kind: str, **wishes: Any) -> AsyncIterator[Any]:
         reading = self._open()
         reading.begin(kind, **wishes)
+        for item in reading.pieces():
+            yield item
         while not reading.over:
-            answer = await self._invoke("stream.read", reading.params(), timeout=PATIENCE)
-            for item in reading.pieces(answer):
+            reading.keep(await self._invoke("stream.read", reading.params(), timeout=PATIENCE), self.response)
+            for item in reading.pieces():
                 yield item
 
     async def read(self) -> Bytes:

@@ -316,7 +316,7 @@ class ResponseData:
         if self._reading is None and self._packed() is None and self.body_kind == "stream":
             from ._streams import Reading
 
-            self._reading = Reading({"request": self.request, "stream": self.body["stream"]}, self)
+            self._reading = Reading({"request": self.request, "stream": self.body["stream"]})
             self._reading.begin("bytes")
         return self._reading
 

@@ -101,8 +101,10 @@ class Response(ResponseData):
             return
         reading = self._flow()
         if reading is not None:
+            yield from reading.pieces()
             while not reading.over:
-                yield from reading.pieces(self._call("stream.read", reading.params(size), timeout=PATIENCE))
+                reading.keep(self._call("stream.read", reading.params(size), timeout=PATIENCE), self)
+                yield from reading.pieces()
             return
         offset, end = 0, False
         while not end:
@@ -203,8 +205,11 @@ class AsyncResponse(ResponseData):
             return
         reading = self._flow()
         if reading is not None:
+            for piece in reading.pieces():
+                yield piece
             while not reading.over:
-                for piece in reading.pieces(await self._call("stream.read", reading.params(size), timeout=PATIENCE)):
+                reading.keep(await self._call("stream.read", reading.params(size), timeout=PATIENCE), self)
+                for piece in reading.pieces():
                     yield piece
             return
         offset, end = 0, False

@@ -65,12 +65,13 @@ def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: De
 class Reading:
     """Pure: what is asked of the service for one stream, and what its answers mean."""
 
-    __slots__ = ("kind", "moved", "name", "over", "request", "response", "wishes")
+    __slots__ = ("_failure", "_left", "kind", "moved", "name", "over", "request", "wishes")
 
-    def __init__(self, result: dict[str, Any], response: Any) -> None:
+    def __init__(self, result: dict[str, Any]) -> None:
         self.request: str = result["request"]
         self.name: str = result["stream"]
-        self.response = response
+        self._left: Iterator[Any] = iter(())
+        self._failure: OutriderError | None = None
         self.kind = ""
         self.wishes: dict[str, Any] = {}
         self.over = self.moved = False
@@ -86,28 +87,30 @@ class Reading:
         """Of the next ``stream.read``."""
         return {"stream": self.name, "as": self.kind, "bytes": size, "wait": WAIT, **self.wishes}
 
-    def pieces(self, answer: dict[str, Any]) -> Iterator[Any]:
-        """The items of an answer, one after the other; then raises what ends them early."""
-        yield from self.items(answer)
-        failure = self.failure(answer)
+    def pieces(self) -> Iterator[Any]:
+        """What is left of the last answer, one item after the other; then raises what ends them early.
+
+        What an iteration leaves is there for the next one.
+        """
+        yield from self._left
+        failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
 
-    def items(self, answer: dict[str, Any]) -> list[Any]:
-        """What an answer holds. Raises what it says is wrong, with an item or with all that would follow."""
+    def keep(self, answer: dict[str, Any], response: Any) -> None:
+        """Takes the items of an answer, and what it says is wrong: with an item, or with all that would follow."""
         self.over, self.moved = answer["end"], True
         if "base64" in answer:
-            found: list[Any] = [a2b_base64(answer["base64"])]
+            data = a2b_base64(answer["base64"])
+            # text that holds U+0000 comes as its bytes in UTF-8
+            found: list[Any] = [data if self.kind == "bytes" else data.decode("utf-8", "replace")]
         elif "text" in answer:
             found = [answer["text"]]
         else:
             found = [_value(one, self.kind) for one in answer["values"]]
-        return [one for one in found if one or self.kind not in ("bytes", "text")]
-
-    def failure(self, answer: dict[str, Any]) -> OutriderError | None:
-        """What is wrong: with an item, or with all that would follow."""
+        self._left = iter([one for one in found if one or self.kind not in ("bytes", "text")])
         failure = answer.get("error")
-        return None if failure is None else from_failure(failure, self.response)
+        self._failure = None if failure is None else from_failure(failure, response)
 
     def attach(self) -> bytes:
         """The line that turns a second connection into the bytes."""
@@ -167,7 +170,7 @@ class Stream(Head):
         self, result: dict[str, Any], invoke: Callable[..., dict[str, Any]], path: str | None, check: bool
     ) -> None:
         self.response = Response(result["response"], invoke)
-        self._reading = Reading(result, self.response)
+        self._reading = Reading(result)
         self._invoke = invoke
         self._path = path
         self._pipe: Pipe | None = None
@@ -183,7 +186,7 @@ class Stream(Head):
 
     def bytes(self) -> Iterator[Bytes]:
         """The bytes as they come, in pieces of any length; past JSON, where the service is on a socket."""
-        if self._path is not None and not self._reading.kind:
+        if self._pipe is not None or (self._path is not None and not self._reading.kind):
             pipe = self.raw()
             while piece := pipe.read(PIECE):
                 yield piece
@@ -215,8 +218,10 @@ class Stream(Head):
     def _items(self, kind: str, **wishes: Any) -> Iterator[Any]:
         reading = self._reading
         reading.begin(kind, **wishes)
+        yield from reading.pieces()
         while not reading.over:
-            yield from reading.pieces(self._invoke("stream.read", reading.params(), timeout=PATIENCE))
+            reading.keep(self._invoke("stream.read", reading.params(), timeout=PATIENCE), self.response)
+            yield from reading.pieces()
 
     def read(self) -> Bytes:
         """All that is left, as bytes."""
