@@ -4,8 +4,14 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
+import lzma
+import os
+import tempfile
+from base64 import b64decode
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -110,6 +116,54 @@ def test_an_open_file_is_streamed_by_its_path_or_read(tmp_path: Path) -> None:
         assert spec(files={"f": text})["body"] == {"multipart": [part]}
     part = {"name": "f", "base64": "eA==", "filename": "f"}
     assert spec(files={"f": io.BytesIO(b"x")})["body"] == {"multipart": [part]}
+
+
+def test_what_only_has_the_name_of_a_file_is_read(tmp_path: Path) -> None:
+    class Upper(io.BufferedReader):
+        def read(self, size: int | None = -1, /) -> bytes:
+            return super().read(size).upper()
+
+    class Around:
+        def __init__(self, file: Any) -> None:
+            self.file = file
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.file, name)
+
+        def read(self) -> bytes:
+            return b"around " + self.file.read()  # type: ignore[no-any-return]
+
+    class Odd:
+        name, mode = str(tmp_path), 1
+
+        def read(self) -> bytes:
+            return b"odd"
+
+    def sent(file: Any) -> Any:
+        (part,) = spec(files={"f": file})["body"]["multipart"]
+        return b64decode(part["base64"]) if "base64" in part else part["file"]
+
+    for module in (gzip, bz2, lzma):
+        path = tmp_path / f"a.{module.__name__}"
+        with module.open(path, "wb") as packed:
+            packed.write(b"plain")
+        with module.open(path) as unpacked:
+            assert sent(unpacked) == b"plain"
+        with io.BufferedReader(module.open(path)) as buffered:
+            assert sent(buffered) == b"plain"
+    path = tmp_path / "a"
+    path.write_bytes(b"abc")
+    with path.open("rb") as file:
+        assert sent(Around(file)) == b"around abc"
+    with Upper(io.FileIO(path)) as upper:
+        assert sent(upper) == b"ABC"
+    assert sent(Odd()) == b"odd"
+    with io.FileIO(str(path)) as bare, path.open("r+b") as random:
+        assert sent(bare) == sent(random) == str(path)
+    with tempfile.NamedTemporaryFile() as temporary:
+        temporary.write(b"x")
+        temporary.seek(0)
+        assert sent(temporary) == temporary.name and os.path.getsize(temporary.name) == 1
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def _content(value: Any, place: str) -> dict[str, Any]:
 
         return {"file": abspath(text_of(value.__fspath__(), f"the path in {place}"))}
     if hasattr(value, "read"):
-        path = _path_of(value)
+        path = path_of(value)
         if path is not None:
             return {"file": path}
         value = value.read()
@@ -74,17 +74,28 @@ def _content(value: Any, place: str) -> dict[str, Any]:
     raise TypeError(f"{place} must be a path, an open file, bytes or text, not {type(value).__name__}")
 
 
-def _path_of(file: Any) -> str | None:
-    """The path of an open regular file that stands at its beginning: outrider can then stream it by itself."""
+def path_of(file: Any) -> str | None:
+    """The path of an open regular file that stands at its beginning: outrider can then stream it by itself.
+
+    Only of what gives the bytes of that file as they are. Other things have its name, too: such as ``gzip.open`` makes,
+    and what somebody puts around a file to count or to change what is read.
+    """
+    import io
     import os
     import stat
 
-    path = getattr(file, "name", None)
+    if type(file).__name__ == "_TemporaryFileWrapper" and type(file).__module__ == "tempfile":
+        file = file.file
+    bare = file.raw if type(file) in (io.BufferedReader, io.BufferedRandom) else file
+    if type(bare) is not io.FileIO:
+        return None
+    path: Any = bare.name
     try:
-        if not isinstance(path, str) or "b" not in file.mode or "r" not in file.mode or file.tell() != 0:
+        if not isinstance(path, str) or not bare.readable() or file.tell() != 0:
             return None
-        here, there = os.fstat(file.fileno()), os.stat(path)
-    except (AttributeError, OSError, ValueError):
+        file.flush()
+        here, there = os.fstat(bare.fileno()), os.stat(path)
+    except (AttributeError, OSError, TypeError, ValueError):
         return None
     same = stat.S_ISREG(here.st_mode) and os.path.samestat(here, there)
     return os.path.abspath(path) if same else None
