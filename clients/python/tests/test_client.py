@@ -151,6 +151,9 @@ def test_text_goes_by_the_charset(client: Client, peer: MakePeer) -> None:
     [
         (b'\xef\xbb\xbf{"a": "\xc3\xab"}', {"a": "ë"}),
         ('{"a": "ë"}'.encode("utf-16"), {"a": "ë"}),
+        ('{"a": "ë"}'.encode("utf-16-le"), {"a": "ë"}),
+        ('{"a": "ë"}'.encode("utf-16-be"), {"a": "ë"}),
+        ('{"a": "ë"}'.encode("utf-32"), {"a": "ë"}),
         (b" [1]\n", [1]),
         (b"not JSON", None),
         (b"", None),
@@ -166,6 +169,32 @@ def test_json_is_read_as_it_should_be_written(client: Client, peer: MakePeer, bo
         return
     with pytest.raises(ValueError):
         r.json()
+
+
+def test_json_in_the_charset_that_its_server_names(client: Client, peer: MakePeer) -> None:
+    def get(text: str, charset: str, **options: Any) -> Response:
+        body = text.encode(charset)
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json; charset={charset}\r\n"
+        return client.get(peer(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body).url, **options)
+
+    assert get('{"a":"ë"}', "iso-8859-1").json() == {"a": "ë"}
+    assert get('{"a":"ë"}', "utf-8").json() == {"a": "ë"}
+    for charset in ("utf-16", "utf-16le"):
+        r = get('{"a":"ë"}', charset, serialize="json")
+        assert (r.body_kind, r.text, r.encoding) == ("json", '{"a":"\\u00eb"}', "utf-8")
+        assert json.loads(r.content) == json.loads(r.text) == r.json() == {"a": "ë"}
+
+
+def test_numbers_too_large_for_a_float_are_written_again(client: Client, peer: MakePeer) -> None:
+    body = b'[1e999,-1e999,{"Infinity":"\\"Infinity"}]'
+    r = client.get(peer(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)).url, serialize="json")
+    assert (r.body_kind, r.content, r.text) == ("json", body, body.decode())
+
+
+@pytest.mark.parametrize("charset", ["undefined", "idna", "nonsense", "hex", "rot13", '"a b"'])
+def test_a_charset_that_is_none_is_as_if_there_were_none(client: Client, peer: MakePeer, charset: str) -> None:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset={charset}\r\nContent-Length: 3\r\n\r\n"
+    assert client.get(peer(head.encode() + "aë".encode()).url).text == "aë"
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text(client: Client, peer: MakePeer) -> None:

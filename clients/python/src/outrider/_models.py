@@ -7,7 +7,7 @@ from __future__ import annotations
 from binascii import a2b_base64
 
 from ._exceptions import ExchangeError, StatusError, from_failure
-from ._rpc import decode, encode, packed_body, unpack
+from ._rpc import decode, json_text, packed_body, rewritten, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -283,8 +283,10 @@ class ResponseData:
 
     @property
     def encoding(self) -> str:
-        """The charset of :attr:`text`: what the Content-Type says, else UTF-8."""
+        """The charset of :attr:`text`: what the Content-Type says, else UTF-8; that too where the service read JSON."""
         body = self.body
+        if body.get("kind") == "json":
+            return "utf-8"
         if "charset" in body:
             return str(body["charset"])
         for part in str(body.get("contentType") or "").split(";")[1:]:
@@ -305,10 +307,10 @@ class ResponseData:
         if kind == "text":
             try:
                 return str(body["text"]).encode(self.encoding)
-            except (LookupError, UnicodeError):
+            except (LookupError, ValueError):
                 return str(body["text"]).encode("utf-8", "surrogatepass")
         if kind == "json":
-            return encode(body["json"], "the body").encode("ascii")
+            return rewritten(body["json"]).encode("ascii")
         return b"" if body.get("response") is None and kind != "stream" else None
 
     def _flow(self) -> Reading | None:
@@ -342,7 +344,8 @@ class ResponseData:
             return str(body["text"])
         try:
             text = content.decode(self.encoding, "replace")
-        except LookupError:
+        except (LookupError, ValueError):
+            # not a charset, or one that decodes nothing: such as "undefined"
             text = content.decode("utf-8", "replace")
         return text[1:] if text[:1] == BYTE_ORDER_MARK else text
 
@@ -354,7 +357,11 @@ class ResponseData:
             self._content = packed_body(self._raw)
         return self._content
 
-    @staticmethod
-    def _json(content: bytes) -> Any:
-        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8")
+    def _json(self, content: bytes) -> Any:
+        try:
+            text = json_text(content)
+        except UnicodeDecodeError:
+            if self.encoding.lower() in ("utf-8", "utf8"):
+                raise
+            text = self._text(content)
         return decode(text[1:] if text[:1] == BYTE_ORDER_MARK else text)

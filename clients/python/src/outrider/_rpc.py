@@ -99,6 +99,28 @@ def decode(text: str) -> Any:
     return value
 
 
+def json_text(content: bytes) -> str:
+    """JSON as text: UTF-8, or what its first bytes show. Raises :class:`UnicodeDecodeError`."""
+    head = content[:4]
+    if 0 not in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        return content.decode("utf-8")
+    from json import detect_encoding
+
+    return content.decode(detect_encoding(content))
+
+
+def rewritten(value: Any) -> str:
+    """A value that was read, as JSON again; numbers that were too large for a float, too."""
+    try:
+        return encode(value)
+    except InvalidCall:
+        import re
+        from json import dumps
+
+        text = dumps(value, separators=(",", ":"))
+        return re.sub(r'"(?:[^"\\]|\\.)*"|Infinity', lambda m: "1e999" if m[0] == "Infinity" else m[0], text)
+
+
 def call_frame(number: int, method: str, params: str) -> bytes:
     """A call as one line. ``params`` is JSON text already."""
     return f'{{"jsonrpc":"2.0","id":{number},"method":{quote(method)},"params":{params}}}\n'.encode("ascii")
