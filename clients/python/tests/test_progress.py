@@ -68,6 +68,18 @@ def test_the_response_is_the_same(client: Client, origin: str) -> None:
     assert client.session(headers={"X-One": "1"}).get(f"{origin}/echo", progress=lambda _: None).ok
 
 
+def test_a_body_that_comes_as_a_stream_has_no_progress(client: Client, service: str, origin: str) -> None:
+    with pytest.raises(TypeError, match="body_to"):
+        client.get(f"{origin}/bytes/{BYTES}", progress=lambda _: None, body_to="stream", timeout=5)
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as awaiting:
+            with pytest.raises(TypeError, match="body_to"):
+                await awaiting.get(f"{origin}/bytes/{BYTES}", progress=lambda _: None, body_to="stream", timeout=5)
+
+    asyncio.run(work())
+
+
 def test_the_function_may_use_the_client(client: Client, origin: str) -> None:
     seen: list[int] = []
     client.get(f"{origin}/bytes/100000", progress=lambda _: seen.append(client.get(f"{origin}/json").status))

@@ -41,6 +41,8 @@ def label(url: str, options: Mapping[str, Any]) -> str:
 
 def followed(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> tuple[Built, Watcher]:
     """The parameters of a request that tells its progress and its end, and who is told."""
+    if options.get("body_to") == "stream":
+        raise TypeError('progress waits for the whole body: with body_to="stream" count what iter_bytes() gives')
     options = dict(options)
     watch = watcher(options.pop("progress"), label(url, options))
     wanted = options.get("events")
