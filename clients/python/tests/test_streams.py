@@ -211,6 +211,28 @@ def test_a_timeout_is_for_each_silence(client: Client, peer: MakePeer) -> None:
         s.read()
 
 
+def test_a_timeout_is_for_the_head_also_where_there_is_no_connection(
+    client: Client, service: str, peer: MakePeer, impatient: None
+) -> None:
+    server = peer(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this", b"")
+    held = [client.stream(server.url) for _ in range(6)]
+    for _ in range(2):
+        with pytest.raises(outrider.RequestTimeout):
+            client.stream(server.url, timeout=0.3)
+        with pytest.raises(outrider.RequestTimeout):
+            client.get(server.url, timeout=0.3, body_to="stream")
+
+    async def work() -> None:
+        async with AsyncClient(socket=service, timeout=0.3) as awaiting:
+            with pytest.raises(outrider.RequestTimeout):
+                await awaiting.stream(server.url).__aenter__()
+
+    asyncio.run(work())
+    for s in held:
+        s.close()
+    assert client.call("request.list")["requests"] == []
+
+
 def test_two_threads_read_two_streams_of_one_client(client: Client, origin: str) -> None:
     sizes: list[int] = []
 

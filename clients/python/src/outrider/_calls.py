@@ -345,7 +345,7 @@ def spec_for(
     if spec.get("bodyTo") == "stream":
         from ._streams import phases
 
-        spec["timeout"], guard = phases(spec.get("timeout")), FOREVER
+        spec["timeout"] = phases(spec.get("timeout"))
     if spec.get("retry") or spec.get("startImmediately") is False:
         # each attempt has the whole timeout, and the service its own limits
         guard = FOREVER

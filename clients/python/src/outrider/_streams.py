@@ -11,7 +11,7 @@ import os
 from binascii import a2b_base64
 from io import RawIOBase
 
-from ._calls import EXACT, FOREVER, Built, build, seconds_of
+from ._calls import EXACT, FOREVER, Built, build, guard_for, seconds_of
 from ._exceptions import HandleError, OutriderError, ServerGone, from_error, from_failure
 from ._models import ResponseData
 from ._responses import PATIENCE, Response
@@ -39,7 +39,10 @@ WAIT = PATIENCE - 30
 
 
 def phases(timeout: Timeout | None) -> Timeout | None:
-    """A number as the limit of each phase, for nobody knows how long a stream takes."""
+    """A number as the limit of each phase, for nobody knows how long a stream takes.
+
+    None of them counts while a request waits for a connection: this client ends that.
+    """
     if isinstance(timeout, (int, float)) and seconds_of(timeout, "timeout") != float("inf"):
         return dict.fromkeys(("resolve", "connect", "tls", "firstByte", "idle"), timeout)
     return timeout
@@ -57,9 +60,10 @@ def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: De
         if options.get(name) is not None:
             raise TypeError(f"a stream has no option {name}")
     timeout = options.get("timeout")
-    timeout = phases(defaults.timeout if timeout is None else timeout)
-    built = build(method, url, {**options, "timeout": timeout}, defaults)
-    return Built(built.params[: -len(EXACT) - 1] + '"wait":"response"}', FOREVER, built.check)
+    timeout = defaults.timeout if timeout is None else timeout
+    built = build(method, url, {**options, "timeout": phases(timeout)}, defaults)
+    guard = FOREVER if options.get("retry") else guard_for(timeout)
+    return Built(built.params[: -len(EXACT) - 1] + '"wait":"response"}', guard, built.check)
 
 
 class Reading:
