@@ -19,8 +19,8 @@ struct DownloadCommand: ParsableCommand {
             of it is there. Ctrl-C, a lost connection or a full disk leave what has come; the same command goes on with it.
             On a terminal a line on standard error shows how far it is. The path of the file goes to standard output.
 
-            Exit status: 0 the file is there; 1 to 6 as `outrider call`; 10 request, 12 network, 13 trust, 14 a status that
-            is none of 200 to 299, 16 file, 17 cancelled.
+            Exit status: 0 the file is there; 1 to 6 as `outrider call`; 10 request, 11 credential, 12 network, 13 trust,
+            14 a status that is none of 200 to 299, 16 file, 17 cancelled.
             """)
 
     @Argument(help: "Where from, such as https://example.org/big.iso.")
@@ -120,21 +120,10 @@ struct DownloadCommand: ParsableCommand {
 
     private func destination() throws(CommandFailure) -> JSONObject {
         var info = stat()
-        let place = try Self.absolute(output ?? ".")
+        let place = try CommandWords.absolute(output ?? ".")
         let isThere = stat(place, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
         let isDirectory = output == nil || output?.hasSuffix("/") == true || isThere
         return [isDirectory ? "directory" : "path": .string(place), "replace": .bool(force)]
-    }
-
-    /// The service has another directory than we have.
-    private static func absolute(_ path: String) throws(CommandFailure) -> String {
-        if path.hasPrefix("/") { return path }
-        guard let here = getcwd(nil, 0) else {
-            throw CommandFailure(.usage, "this directory has no name any more: \(systemError(errno))")
-        }
-        defer { free(here) }
-        let base = String(cString: here)
-        return path == "." ? base : (base == "/" ? "" : base) + "/" + path
     }
 
     private func failure(_ response: JSONObject) -> CommandFailure {

@@ -39,11 +39,14 @@ struct Outrider: AsyncParsableCommand {
         ])
 
     static func main() async {
+        StandardFiles.hold()
         // A reader that leaves, or a full disk, is an error of one write, never the end of the process.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
         do {
             if try await startPlainly() { return }
+            try CommandWords.check()
+            CommandWords.widen()
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -15,6 +15,7 @@ struct ServiceProcess {
     let settings: Settings
 
     func run() async throws {
+        if settings.stdio { try StandardFiles.check() }
         // Listening sockets that systemd passed are looked for before anything else can take their numbers.
         let listening: [Listening]
         do throws(StartFailure) {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+
+/// What comes from the shell, before it is parsed.
+enum CommandWords {
+    /// The narrowest screen that help is laid out for: the parser does not survive much less.
+    private static let narrowest = 40
+
+    /// Refuses words that are no text: they would be changed, and name another file.
+    static func check() throws(CommandFailure) {
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let word = CommandLine.unsafeArgv[index], String(validatingCString: word) == nil else { continue }
+            throw CommandFailure(
+                .usage, "argument \(index), \(String(cString: word)), is not UTF-8: give the file another name")
+        }
+    }
+
+    /// Has help laid out for a screen that is wide enough for words.
+    static func widen() {
+        var size = winsize()
+        let named = environmentVariable("COLUMNS").flatMap { Int($0) }
+        let seen = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : nil
+        if let columns = named ?? seen, columns < narrowest { setenv("COLUMNS", String(narrowest), 1) }
+    }
+
+    /// Of a path, as the service needs it, which has another directory than we have.
+    static func absolute(_ path: String) throws(CommandFailure) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let here = getcwd(nil, 0) else {
+            throw CommandFailure(.usage, "this directory has no name any more: \(systemError(errno))")
+        }
+        defer { free(here) }
+        guard let base = String(validatingCString: here) else {
+            throw CommandFailure(.usage, "the name of this directory is not UTF-8: go to another one")
+        }
+        return path == "." ? base : (base == "/" ? "" : base) + "/" + path
+    }
+}
