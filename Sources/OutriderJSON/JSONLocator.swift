@@ -26,6 +26,25 @@ package enum JSONLocator {
         }
         return nil
     }
+
+    /// The ranges of the values in the text of an array.
+    ///
+    /// The text must have passed JSONScanner.
+    package static func elements(in bytes: UnsafeBufferPointer<UInt8>) -> [Range<Int>] {
+        var walk = Walk(bytes: bytes)
+        walk.skipSpace()
+        guard walk.position < bytes.count, bytes[walk.position] == UInt8(ascii: "[") else { return [] }
+        var ranges: [Range<Int>] = []
+        repeat {
+            _ = walk.step()
+            walk.skipSpace()
+            let start = walk.position
+            walk.skipValue()
+            if walk.position > start { ranges.append(start..<walk.position) }
+            walk.skipSpace()
+        } while walk.position < bytes.count && bytes[walk.position] == UInt8(ascii: ",")
+        return ranges
+    }
 }
 
 /// A cursor over JSON tokens that knows the names and indices on the way down.
@@ -104,7 +123,8 @@ private struct Walk {
         let level = levels.count
         while position < bytes.count {
             let byte = bytes[position]
-            if levels.count == level, byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") { break }
+            // closing brackets and braces differ by one bit
+            if levels.count == level, byte == UInt8(ascii: ",") || byte | 0x20 == UInt8(ascii: "}") { break }
             _ = step()
         }
         while position > 0, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position - 1]) { position -= 1 }

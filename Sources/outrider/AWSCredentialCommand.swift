@@ -119,9 +119,11 @@ struct AWSCredentialCommand: ParsableCommand {
         ]
         proxy.add(to: &params)
         let response = try client.result("data.send", params)
-        if let status = FailureStatus.of(.object(response)) {
+        if response["ok"] == .bool(false) {
+            let error = response["error"]?.object ?? [:]
             throw CommandFailure(
-                code: status, "\(url): \(response["error"]?.object?["message"]?.string ?? "no answer")")
+                code: FailureStatus.of(code: error["code"]?.integer ?? 0),
+                "\(url): \(error["message"]?.string ?? "no answer")")
         }
         // such answers are short: what does not stand in the response is none
         let body = response["body"]?.object ?? [:]

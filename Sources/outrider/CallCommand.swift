@@ -67,6 +67,6 @@ struct CallCommand: ParsableCommand {
             StandardError.write(String(decoding: reply.body, as: UTF8.self) + "\n")
         }
         if reply.error != nil { throw ExitCode(CommandFailure.Status.error.rawValue) }
-        if exitByKind, let status = FailureStatus.of(try reply.parsed()) { throw ExitCode(status) }
+        if exitByKind, let status = FailureStatus.of(reply) { throw ExitCode(status) }
     }
 }

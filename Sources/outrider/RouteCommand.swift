@@ -56,7 +56,7 @@ struct RouteCommand: ParsableCommand {
         if let from { try call("router.import", try source(from), through: &service.client) }
         let reply = try call(build ? "router.build" : "router.send", params, through: &service.client)
         try StandardOutput.line(reply.body)
-        if let status = FailureStatus.of(try reply.parsed()) { throw ExitCode(status) }
+        if let status = FailureStatus.of(reply) { throw ExitCode(status) }
     }
 
     private func source(_ file: String) throws(CommandFailure) -> JSONObject {

@@ -17,8 +17,8 @@ struct SSECommand: ParsableCommand {
             A line has event, data, perhaps id and retry, and where the data is JSON, value. When the connection ends it is
             opened again, unless the method may not be repeated, as POST may not.
 
-            Exit status: 0 the events ended; 1 to 6 as `outrider call`; 10 request, 12 network, 13 trust, 14 the status is
-            not 200, 17 cancelled, 18 no event stream.
+            Exit status: 0 the events ended; 1 to 6 as `outrider call`; 10 request, 11 credential, 12 network, 13 trust,
+            14 the status is not 200, 17 cancelled, 18 no event stream.
             """)
 
     @Argument(help: "Where to, such as https://example.org/events.")
@@ -51,28 +51,42 @@ struct SSECommand: ParsableCommand {
 
     func validate() throws {
         if data != nil, json != nil { throw ValidationError("give only one of --data and --json") }
+        if auth.asks, [data, json].contains("@-") {
+            throw ValidationError("standard input is the body already: write --user NAME:PASSWORD")
+        }
     }
 
     func run() throws {
         let params = try params()
-        let sink = try BodyOutput(nil)
+        var sink = try BodyOutput(nil)
         var service = try service.connect(orPrivate: true)
         // what is waited for may take as long as it likes; the service has limits for the rest
-        let opened = try service.client.object("sse.open", params, by: .never)
-        try Self.check(opened["response"]?.object ?? [:])
-        let asked: JSONObject = ["stream": opened["stream"] ?? .null, "bytes": .integer(262_144), "wait": .integer(60)]
+        let opened = try service.client.reply("sse.open", params, by: .never)
+        try Self.check(opened.text(of: "response", "error"))
+        guard let stream = try opened.text(of: "stream").map(ServiceClient.parsed) else {
+            throw CommandFailure(.brokeProtocol, "the answer to sse.open names no stream")
+        }
+        let asked: JSONObject = ["stream": stream, "bytes": .integer(262_144), "wait": .integer(60)]
         while true {
-            let read = try service.client.object("stream.read", asked, by: Deadline(after: 120))
-            var lines: [UInt8] = []
-            for value in read["values"]?.array ?? [] {
-                lines += JSONWriter.bytes(of: value)
-                lines.append(UInt8(ascii: "\n"))
-            }
+            let read = try service.client.reply("stream.read", asked, by: Deadline(after: 120))
+            let lines = Self.lines(read.text(of: "values") ?? [])
             if !lines.isEmpty { try sink.write(lines) }
-            guard read["end"] == .bool(true) else { continue }
-            try Self.check(read)
+            guard read.text(of: "end")?.elementsEqual("true".utf8) == true else { continue }
+            try Self.check(read.text(of: "error"))
             return try sink.finish()
         }
+    }
+
+    /// Each value of an array, as it is written there: what a server says passes through unchanged.
+    private static func lines(_ values: ArraySlice<UInt8>) -> [UInt8] {
+        let ranges = values.withUnsafeBufferPointer { JSONLocator.elements(in: $0) }
+        var lines: [UInt8] = []
+        lines.reserveCapacity(values.count + ranges.count)
+        for range in ranges {
+            lines += values.dropFirst(range.lowerBound).prefix(range.count)
+            lines.append(UInt8(ascii: "\n"))
+        }
+        return lines
     }
 
     private func params() throws(CommandFailure) -> JSONObject {
@@ -89,8 +103,8 @@ struct SSECommand: ParsableCommand {
     }
 
     /// That there are no more events is no failure.
-    private static func check(_ result: JSONObject) throws(CommandFailure) {
-        guard let error = result["error"]?.object, error["code"]?.integer != 2012 else { return }
+    private static func check(_ text: ArraySlice<UInt8>?) throws(CommandFailure) {
+        guard let error = try text.map(ServiceClient.parsed)?.object, error["code"]?.integer != 2012 else { return }
         throw CommandFailure(response: error)
     }
 }

@@ -12,6 +12,16 @@ import Testing
     }
 
     @Test(arguments: [
+        ("[]", []), (" [ ] ", []), ("[1]", ["1"]), (#"[ 1 , "a]," , [2,[3]] , {"b":[4]} , null ]"#,
+        ["1", #""a],""#, "[2,[3]]", #"{"b":[4]}"#, "null"]), ("{}", []), (#""[1]""#, []), ("7", []),
+    ] as [(String, [String])])
+    func `the values of an array are found where they stand`(text: String, values: [String]) {
+        let bytes = utf8(text)
+        let ranges = bytes.withUnsafeBufferPointer { JSONLocator.elements(in: $0) }
+        #expect(ranges.map { String(decoding: bytes[$0], as: UTF8.self) } == values)
+    }
+
+    @Test(arguments: [
         (#"{"a":1}"#, "a", "1"), (#"{ "b" : 2 , "a" : [1, 2] }"#, "a", "[1, 2]"), (#"{"b":{"a":1},"a":2}"#, "a", "2"),
         (#"{"a":"x,}:\"y"}"#, "a", #""x,}:\"y""#), (#"{"x":"a\":","a":true}"#, "a", "true"),
         (#"{"\u0061":null}"#, "a", "null"),

@@ -5,10 +5,11 @@ import OutriderJSON
 
 /// The exit status of a failed exchange, by the family of its code (protocol section 15).
 enum FailureStatus {
-    /// Nil for a result that is no failed exchange.
-    static func of(_ result: JSONValue) -> Int32? {
-        guard let response = result.object, response["ok"] == .bool(false) else { return nil }
-        return of(code: response["error"]?.object?["code"]?.integer ?? 0)
+    /// Nil for a result that is no failed exchange. The bodies in it are not looked at.
+    static func of(_ reply: ServiceClient.Reply) -> Int32? {
+        guard reply.result != nil, reply.text(of: "ok")?.elementsEqual("false".utf8) == true else { return nil }
+        let code = reply.text(of: "error", "code").flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+        return of(code: code ?? 0)
     }
 
     static func of(code: Int64) -> Int32 {

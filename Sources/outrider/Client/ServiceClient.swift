@@ -13,13 +13,27 @@ struct ServiceClient: ~Copyable {
 
         var body: ArraySlice<UInt8> { line[result ?? error ?? 0..<0] }
 
-        /// The result as a value; nil for an error, or for JSON that is beyond us.
-        func parsed() throws(CommandFailure) -> JSONValue {
-            do {
-                return try JSONParser.parse(Array(body), limits: .generous)
-            } catch {
-                throw CommandFailure(.brokeProtocol, "the answer is no JSON: \(error.reason)")
+        /// The result, or the error, as a value. For what our own service says: values of servers, which it passes on as
+        /// they are, may be beyond us.
+        func parsed() throws(CommandFailure) -> JSONValue { try ServiceClient.parsed(body) }
+
+        /// Of an object, the text of a member of a member.
+        func text(of path: String...) -> ArraySlice<UInt8>? {
+            var text = body
+            for name in path {
+                let found = text.withUnsafeBufferPointer { JSONLocator.range(ofMember: name, in: $0) }
+                guard let found else { return nil }
+                text = text.dropFirst(found.lowerBound).prefix(found.count)
             }
+            return text
+        }
+    }
+
+    static func parsed(_ text: ArraySlice<UInt8>) throws(CommandFailure) -> JSONValue {
+        do {
+            return try JSONParser.parse(Array(text), limits: .generous)
+        } catch {
+            throw CommandFailure(.brokeProtocol, "the answer is no JSON: \(error.reason)")
         }
     }
 
@@ -53,12 +67,23 @@ struct ServiceClient: ~Copyable {
         _ method: String, _ params: JSONObject, by deadline: Deadline,
         onEvent: ([UInt8]) throws(CommandFailure) -> Void = { (_) throws(CommandFailure) in }
     ) throws(CommandFailure) -> JSONObject {
-        let reply = try call(method, JSONText(written: JSONWriter.bytes(of: params)), by: deadline, onEvent: onEvent)
+        let reply = try reply(method, params, by: deadline, onEvent: onEvent)
         guard let result = try reply.parsed().object else {
             throw CommandFailure(.brokeProtocol, "the answer is no object")
         }
-        if reply.error != nil { throw CommandFailure(.error, result["message"]?.string ?? "the call failed") }
         return result
+    }
+
+    /// The same, not yet parsed.
+    mutating func reply(
+        _ method: String, _ params: JSONObject, by deadline: Deadline,
+        onEvent: ([UInt8]) throws(CommandFailure) -> Void = { (_) throws(CommandFailure) in }
+    ) throws(CommandFailure) -> Reply {
+        let reply = try call(method, JSONText(written: JSONWriter.bytes(of: params)), by: deadline, onEvent: onEvent)
+        if reply.error != nil {
+            throw CommandFailure(.error, try reply.parsed().object?["message"]?.string ?? "the call failed")
+        }
+        return reply
     }
 
     /// The reply to the last call, or nil for anything else.
