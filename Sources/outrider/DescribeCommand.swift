@@ -29,12 +29,9 @@ struct DescribeCommand: ParsableCommand {
             return try StandardOutput.line(text)
         }
         let contract = try Contract()
-        guard let name else { return print(try list(contract), terminator: "") }
-        if let type = contract.type(name) {
-            print(page(of: type, name), terminator: "")
-        } else {
-            print(try page(of: name, contract), terminator: "")
-        }
+        guard let name else { return try StandardOutput.write(Array(try list(contract).utf8)) }
+        let page = if let type = contract.type(name) { page(of: type, name) } else { try page(of: name, contract) }
+        try StandardOutput.write(Array(page.utf8))
     }
 
     private func list(_ contract: Contract) throws(CommandFailure) -> String {

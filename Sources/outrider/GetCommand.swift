@@ -23,7 +23,7 @@ struct GetCommand: ParsableCommand {
             Uses the service of this user if it runs, so that connections stay warm; else one of its own.
 
             Exit status: 0 an answer arrived, whatever its status code (see --fail); 1 to 6 as `outrider call`;
-            10 request, 12 network, 13 trust, 14 status 400 or above with --fail, 16 file, 17 cancelled.
+            10 request, 11 credential, 12 network, 13 trust, 14 status 400 or above with --fail, 16 file, 17 cancelled.
             """)
 
     @Argument(help: "Where to, such as https://example.org/.")
@@ -43,7 +43,8 @@ struct GetCommand: ParsableCommand {
     var json: String?
 
     @Option(
-        name: [.customShort("o"), .customLong("output")], help: "Write to this file, or to `-` also what is binary.")
+        name: [.customShort("o"), .customLong("output")], help: "Write to this file, or to `-` also what is binary.",
+        completion: .file())
     var output: String?
 
     @Flag(name: [.customShort("i"), .long], help: "Write the status and the fields before the body.")
@@ -77,6 +78,9 @@ struct GetCommand: ParsableCommand {
         if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
         if let retry, !(0...100).contains(retry) { throw ValidationError("--retry must be from 0 to 100") }
         if data != nil, json != nil { throw ValidationError("give only one of --data and --json") }
+        if auth.asks, [data, json].contains("@-") {
+            throw ValidationError("standard input is the body already: write --user NAME:PASSWORD")
+        }
     }
 
     func run() throws {
@@ -99,7 +103,10 @@ struct GetCommand: ParsableCommand {
         }
         let meter = output.flatMap { $0 == "-" || curl ? nil : ProgressMeter(isSilent: silent) }
         if meter != nil { params["events"] = .array([.string("progress")]) }
-        let sink = try BodyOutput(output)
+        var sink = try BodyOutput(output)
+        if let data, data.hasPrefix("@"), sink.isSame(as: String(data.dropFirst())) {
+            throw CommandFailure(.usage, "\(data.dropFirst()) is both sent and written: name another file")
+        }
         var service = try service.connect(orPrivate: true)
         // The request has its own deadline, which the service keeps; this one is for a service that does not.
         let deadline = Deadline(after: timeout.map { $0 + 10 })

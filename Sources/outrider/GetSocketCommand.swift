@@ -28,6 +28,12 @@ struct GetSocketCommand: ParsableCommand {
     @Option(name: .long, help: "Seconds to wait for its answer.")
     var timeout = 30.0
 
+    func validate() throws {
+        if !(timeout > 0 && timeout <= 1_000_000) {
+            throw ValidationError("--timeout must be a number of seconds above 0")
+        }
+    }
+
     func run() throws {
         let path = try ServicePath(flag: socket)
         var client = ServiceClient(try connect(path))

@@ -26,6 +26,9 @@ struct AuthOptions: ParsableArguments {
         if oauth != nil, user != nil { throw ValidationError("give only one of --oauth and --user") }
     }
 
+    /// Whether a password is to be read from standard input.
+    var asks: Bool { user.map { !$0.contains(":") } ?? false }
+
     /// Puts `auth` into the params of a request.
     func add(to params: inout JSONObject) throws(CommandFailure) {
         if let oauth { params["auth"] = .object(["oauth": .string(oauth)]) }

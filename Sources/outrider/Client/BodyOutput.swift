@@ -11,8 +11,12 @@ struct BodyOutput: ~Copyable {
     private let file: Int32
     private let name: String?
     private let refusesBinary: Bool
+    /// Whether there was no such file before.
+    private var isNew = false
+    private var isBegun = false
 
-    /// The file is emptied at once, so that a wrong path is known before anything is sent.
+    /// The file is opened at once, so that a wrong path is known before anything is sent, and keeps what is in it until there
+    /// is something to write.
     init(_ path: String?) throws(CommandFailure) {
         guard let path, path != "-" else {
             file = STDOUT_FILENO
@@ -22,15 +26,36 @@ struct BodyOutput: ~Copyable {
         }
         name = path
         refusesBinary = false
-        file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        let created = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        isNew = created >= 0
+        file = isNew ? created : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
         guard file >= 0 else { throw CommandFailure(.error, "cannot write \(path): \(systemError(errno))") }
     }
 
     deinit {
-        if name != nil, file >= 0 { close(file) }
+        guard let name, file >= 0 else { return }
+        if isNew, !isBegun { unlink(name) }
+        close(file)
     }
 
-    func write(_ bytes: [UInt8], contentType: String? = nil) throws(CommandFailure) {
+    /// Whether it is written to that file.
+    func isSame(as path: String) -> Bool {
+        var ours = stat()
+        var other = stat()
+        guard name != nil, fstat(file, &ours) == 0, stat(path, &other) == 0 else { return false }
+        return ours.st_dev == other.st_dev && ours.st_ino == other.st_ino && ours.st_mode & S_IFMT == S_IFREG
+    }
+
+    private mutating func begin() throws(CommandFailure) {
+        if isBegun { return }
+        isBegun = true
+        // pipes and devices have no length
+        if name != nil, ftruncate(file, 0) != 0, errno != EINVAL { throw failure(errno) }
+    }
+
+    mutating func write(_ bytes: [UInt8], contentType: String? = nil) throws(CommandFailure) {
+        if bytes.isEmpty { return }
+        try begin()
         if refusesBinary, bytes.prefix(Self.lookedAt).contains(0) {
             let type = contentType.map { " (\($0))" } ?? ""
             throw CommandFailure(
@@ -42,7 +67,8 @@ struct BodyOutput: ~Copyable {
     }
 
     /// A full disk may only be noticed at the end.
-    func finish() throws(CommandFailure) {
+    mutating func finish() throws(CommandFailure) {
+        try begin()
         if name != nil, fsync(file) != 0, errno == EIO || errno == ENOSPC || errno == EDQUOT { throw failure(errno) }
     }
 

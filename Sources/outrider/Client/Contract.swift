@@ -58,7 +58,9 @@ struct Contract {
         return all.compactMap(\.object).first { $0["name"]?.string == name }
     }
 
-    func type(_ name: String) -> JSONObject? { resolve("#/components/schemas/\(name)") }
+    func type(_ name: String) -> JSONObject? {
+        name.isEmpty || name.contains("/") ? nil : resolve("#/components/schemas/\(name)")
+    }
 
     /// What a `$ref` points to.
     func resolve(_ reference: String) -> JSONObject? {

@@ -15,7 +15,8 @@ final class ProgressMeter {
 
     /// Nil where nobody would see it.
     init?(isSilent: Bool = false) {
-        guard !isSilent, isatty(STDERR_FILENO) == 1 else { return nil }
+        // a line is written over by what a dumb terminal does not know
+        guard !isSilent, isatty(STDERR_FILENO) == 1, environmentVariable("TERM") != "dumb" else { return nil }
     }
 
     /// Takes one event of the service, as it came; anything but progress is none of its business.

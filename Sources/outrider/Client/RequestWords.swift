@@ -42,21 +42,29 @@ struct RequestWords {
         return .object(["name": .string(String(line[..<colon])), "value": .string(String(value))])
     }
 
-    /// Files are read by the service as they are.
+    /// Files are read by the service as they are; pipes, which only we have, are read here.
     private func body(_ data: String) throws(CommandFailure) -> JSONObject {
         let type = JSONValue.string(isJSON ? "application/json" : "application/x-www-form-urlencoded")
         guard data.hasPrefix("@") else { return ["text": .string(data), "contentType": type] }
-        if data == "@-" {
-            switch try StandardInput.read() {
-            case .bytes(let bytes): return ["base64": .string(Base64.encode(bytes)), "contentType": type]
-            case .file(let path): return ["file": .string(path), "contentType": type]
-            }
+        let content = data == "@-" ? try StandardInput.read() : try Self.content(of: String(data.dropFirst()))
+        switch content {
+        case .bytes(let bytes): return ["base64": .string(Base64.encode(bytes)), "contentType": type]
+        case .file(let path): return ["file": .string(path), "contentType": type]
         }
-        let name = String(data.dropFirst())
-        guard let path = realpath(name, nil) else {
+    }
+
+    private static func content(of name: String) throws(CommandFailure) -> StandardInput.Content {
+        var info = stat()
+        let file = open(name, O_RDONLY | O_CLOEXEC)
+        guard file >= 0, fstat(file, &info) == 0 else {
             throw CommandFailure(.usage, "cannot read \(name): \(systemError(errno))")
         }
+        defer { close(file) }
+        // what has no name of its own, the service cannot open
+        guard info.st_mode & S_IFMT == S_IFREG, let path = realpath(name, nil) else {
+            return try StandardInput.read(file)
+        }
         defer { free(path) }
-        return ["file": .string(String(cString: path)), "contentType": type]
+        return .file(String(cString: path))
     }
 }

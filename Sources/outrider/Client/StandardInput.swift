@@ -3,7 +3,7 @@
 
 import Glibc
 
-/// What comes on standard input, to its end.
+/// What comes on standard input, or from another pipe, to its end.
 enum StandardInput {
     /// The most that travels inside a message.
     private static let most = 4 << 20
@@ -14,16 +14,16 @@ enum StandardInput {
         case file(String)
     }
 
-    static func read() throws(CommandFailure) -> Content {
+    static func read(_ input: Int32 = STDIN_FILENO) throws(CommandFailure) -> Content {
         var bytes: [UInt8] = []
-        while let piece = try FileBytes.read(STDIN_FILENO) {
+        while let piece = try FileBytes.read(input) {
             bytes += piece
-            if bytes.count > most { return .file(try spill(bytes)) }
+            if bytes.count > most { return .file(try spill(bytes, and: input)) }
         }
         return .bytes(bytes)
     }
 
-    private static func spill(_ begun: [UInt8]) throws(CommandFailure) -> String {
+    private static func spill(_ begun: [UInt8], and input: Int32) throws(CommandFailure) -> String {
         var template = Array("\(environmentVariable("TMPDIR") ?? "/tmp")/outrider-XXXXXX".utf8CString)
         let file = mkstemp(&template)
         guard file >= 0 else { throw CommandFailure(.error, "cannot make a temporary file: \(systemError(errno))") }
@@ -33,7 +33,7 @@ enum StandardInput {
             if !bytes.withUnsafeBytes({ FileBytes.write($0, to: file) }) {
                 throw CommandFailure(.error, "cannot write a temporary file: \(systemError(errno))")
             }
-            piece = try FileBytes.read(STDIN_FILENO)
+            piece = try FileBytes.read(input)
         }
         return "/proc/\(getpid())/fd/\(file)"
     }

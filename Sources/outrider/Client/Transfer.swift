@@ -41,10 +41,17 @@ enum Interrupts {
 
     static var wasAsked: Bool { count.load(ordering: .relaxed) > 0 }
 
+    /// As nohup and shells have it for what goes on in the background.
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard sigaction(number, nil, &action) == 0 else { return false }
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
+    }
+
     /// The first one is noted, the second one ends the program as it always does.
     static func watch() {
         _ = wasAsked
-        for number in [SIGINT, SIGTERM, SIGHUP] {
+        for number in [SIGINT, SIGTERM, SIGHUP] where !isIgnored(number) {
             signal(number) { number in
                 if Interrupts.count.add(1, ordering: .relaxed).oldValue > 0 {
                     signal(number, SIG_DFL)
