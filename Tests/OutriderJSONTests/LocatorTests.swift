@@ -11,10 +11,14 @@ import Testing
         return range.map { String(decoding: bytes[$0], as: UTF8.self) }
     }
 
-    @Test(arguments: [
-        ("[]", []), (" [ ] ", []), ("[1]", ["1"]), (#"[ 1 , "a]," , [2,[3]] , {"b":[4]} , null ]"#,
-        ["1", #""a],""#, "[2,[3]]", #"{"b":[4]}"#, "null"]), ("{}", []), (#""[1]""#, []), ("7", []),
-    ] as [(String, [String])])
+    @Test(
+        arguments: [
+            ("[]", []), (" [ ] ", []), ("[1]", ["1"]),
+            (
+                #"[ 1 , "a]," , [2,[3]] , {"b":[4]} , null ]"#,
+                ["1", #""a],""#, "[2,[3]]", #"{"b":[4]}"#, "null"]
+            ), ("{}", []), (#""[1]""#, []), ("7", []),
+        ] as [(String, [String])])
     func `the values of an array are found where they stand`(text: String, values: [String]) {
         let bytes = utf8(text)
         let ranges = bytes.withUnsafeBufferPointer { JSONLocator.elements(in: $0) }
