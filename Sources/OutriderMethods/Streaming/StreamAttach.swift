@@ -8,6 +8,7 @@ import OutriderRPC
 /// Turns the connection into the bytes of a stream: what follows the answer is the body, or becomes it.
 struct StreamAttach: Method {
     static let name = "stream.attach"
+    static let takesBytes = true
 
     enum Direction: String, Sendable, CaseIterable { case read, write }
 

@@ -11,9 +11,17 @@ package protocol Method<Scope>: SendableMetatype {
 
     static var name: String { get }
 
+    /// Whether bytes may follow the call that belong to it, and are no messages: see `Peer.seize`. Where such a call fails
+    /// its connection ends, because nobody can tell where the bytes do. Default false.
+    static var takesBytes: Bool { get }
+
     /// Throws RPCError for what the client must hear; anything else is a bug and becomes internalError (-32603).
     /// Runs on the connection's event loop until it suspends: nothing here may block.
     static func call(_ params: Params, _ call: Call<Scope>) async throws -> Result
+}
+
+extension Method {
+    package static var takesBytes: Bool { false }
 }
 
 /// A method whose call can do without a task, which costs more than all else that many a small call needs.

@@ -20,11 +20,14 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     private var entries: [String: Entry] = [:]
     private var beginners: [String: Beginner] = [:]
+    /// The methods behind whose calls bytes may follow.
+    package private(set) var takers: Set<String> = []
 
     package init() {}
 
     /// The last one added under a name wins; the tests refuse duplicates.
     package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope {
+        if M.takesBytes { takers.insert(M.name) }
         entries[M.name] = { params, call in
             let result = try await M.call(try Self.decoded(M.self, params), call)
             return JSONText(written: JSONWriter.bytes(of: result))

@@ -27,7 +27,7 @@ package protocol Peer: AnyObject, Sendable {
     func ask(_ question: Question, timeout: Duration) async throws(RPCError) -> Answer
 
     /// Takes the connection for bytes of the call's own: they flow behind its reply if that is a result; with an error the
-    /// connection carries messages as before. To be called by a method before it waits for the first time.
+    /// connection ends. To be called before it waits for the first time, by a method that says `takesBytes`.
     ///
     /// Throws `notPermitted` on stdio, and `wrongState` beside other calls.
     func seize() throws(RPCError) -> any RawPipe

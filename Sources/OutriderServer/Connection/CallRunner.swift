@@ -71,8 +71,13 @@ extension Connection {
         switch start {
         case .run(let new): ticket = new
         case .refuse(let id, let error):
-            return perform(state.withLock { $0.deliver(.error(id, error), to: place) })
-        case .ignore: return noReply(place)
+            perform(state.withLock { $0.deliver(.error(id, error), to: place) })
+            if takesBytes(method) { endMessages() }
+            return
+        case .ignore:
+            noReply(place)
+            if takesBytes(method) { endMessages() }
+            return
         }
         service.tally.callsTotal.count()
         service.tally.callsRunning.count()
@@ -154,6 +159,7 @@ extension Connection {
         } else if isDone {
             later?.run()
         }
+        if raw == nil ? !isDone : !isRaw, takesBytes(method) { endMessages() }
     }
 
     // MARK: errors

@@ -172,7 +172,7 @@ struct ConnectionState: ~Copyable {
             }
         }
         guard outbox.isEmpty, raw == nil else { return effects }
-        if phase == .finishing || (phase == .ending && calls.isIdle) {
+        if phase == .finishing || (phase == .ending && calls.isIdle && batches.isEmpty) {
             phase = .finishing
             effects.finish = true
         }

@@ -61,12 +61,12 @@ final class FrameFeed {
 
     // MARK: seizing
 
-    /// Messages are looked for again.
-    func resume() {
-        isHeld = false
+    /// What comes from now on is thrown away, as if the client had said that it will send no more.
+    func stop() {
+        over = true
+        buffer = ByteBuffer()
         read(true)
-        connection.expectFlush()
-        work()
+        reportEnd()
         connection.flush()
     }
 
@@ -90,6 +90,8 @@ final class FrameFeed {
     private enum Found {
         case nothing
         case messages(Incoming)
+        /// No call, but bytes may follow as if it were one that takes them.
+        case misspelt(Incoming)
         case large([UInt8])
         case http
         case broken(String)
@@ -105,6 +107,9 @@ final class FrameFeed {
             case .messages(let incoming):
                 connection.receive(incoming)
                 isHeld = !connection.carriesMessages
+            case .misspelt(let incoming):
+                connection.receive(incoming)
+                connection.endMessages()
             case .large(let bytes): parseElsewhere(bytes)
             case .http:
                 over = true
@@ -131,19 +136,27 @@ final class FrameFeed {
             case .frame(let range, let consumed):
                 let frame = UnsafeBufferPointer(rebasing: bytes[range])
                 if frame.count > limits.parseOnLoop { return (.large(Array(frame)), consumed) }
-                return (.messages(Self.parse(frame, framing: scanner.framing ?? .line, limits.message)), consumed)
+                let parsed = Self.parse(frame, framing: scanner.framing ?? .line, limits.message)
+                return (found(parsed, in: frame), consumed)
             case .cut(let range, let consumed):
                 let frame = UnsafeBufferPointer(rebasing: bytes[range])
                 let failure = JSONFailure(
                     reason: "the input ended after \(range.count) bytes of a longer message", offset: range.count)
-                return (.messages(.one(Salvage.answer(to: frame, failure, framing: framing))), consumed)
+                return (found(.one(Salvage.answer(to: frame, failure, framing: framing)), in: frame), consumed)
             case .tooLong(let range, let consumed):
                 let glimpse = UnsafeBufferPointer(rebasing: bytes[range])
-                return (.messages(.one(Salvage.answer(toTooLong: glimpse, limit: limits.frame.message))), consumed)
+                let answer = Salvage.answer(toTooLong: glimpse, limit: limits.frame.message)
+                return (found(.one(answer), in: glimpse), consumed)
             case .http: return (.http, 0)
             case .broken(let reason): return (.broken(reason), 0)
             }
         }
+    }
+
+    /// What cannot be understood may still say by a name that bytes follow.
+    private func found(_ incoming: Incoming, in frame: UnsafeBufferPointer<UInt8>) -> Found {
+        guard case .one(.broken) = incoming, connection.mayTakeBytes(frame) else { return .messages(incoming) }
+        return .misspelt(incoming)
     }
 
     private static func parse(

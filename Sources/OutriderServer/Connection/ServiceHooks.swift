@@ -33,6 +33,8 @@ protocol ConnectionHost: ServiceHooks {
 package protocol Dispatch: Sendable {
     func knows(_ method: String) -> Bool
     var names: [String] { get }
+    /// Those behind whose calls bytes may follow.
+    var takers: Set<String> { get }
     func invoke(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later
     ) async throws -> JSONText
@@ -64,6 +66,8 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
     func knows(_ method: String) -> Bool { table[method] != nil }
 
     var names: [String] { table.names }
+
+    var takers: Set<String> { table.takers }
 
     func invoke(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later
