@@ -132,13 +132,13 @@ class AsyncClient(Later):
         if options.get("progress"):
             from ._transfers import send_async
 
-            return await self._whole(await send_async(self, method, url, options), options)
+            return await self._whole(await send_async(self, method, url, options), options.get("body_to"))
         built = build(method, url, options, self._defaults)
         message = await self._message("data.send", built.params, built.guard)
         response = AsyncResponse(message if type(message) is bytes else result_of(message), self.invoke)
         if built.check:
             response.raise_for_error()
-        return await self._whole(response, options)
+        return await self._whole(response, built.body_to)
 
     async def many(
         self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
@@ -153,9 +153,9 @@ class AsyncClient(Later):
         connection = await self._live()
         answers = await connection.batch("data.send", [one.params for one in built], window, guard)
         outcomes = [self._outcome(answer, one.check) for answer, one in zip(answers, built)]
-        for outcome in outcomes:
+        for outcome, one in zip(outcomes, built):
             if isinstance(outcome, AsyncResponse):
-                await self._whole(outcome, options)
+                await self._whole(outcome, one.body_to)
         return outcomes
 
     def _outcome(self, answer: Any, check: bool) -> AsyncResponse | OutriderError:
@@ -170,9 +170,13 @@ class AsyncClient(Later):
         error: ExchangeError | None = response.error if check else None
         return response if error is None else error
 
-    async def _whole(self, response: AsyncResponse, options: Mapping[str, Any]) -> AsyncResponse:
+    async def _whole(self, response: AsyncResponse, body_to: str | None) -> AsyncResponse:
         """The response, with a body that became too large for the answer."""
-        if response._packed() is None and response.body_kind == "stored" and options.get("body_to") is None:
+        if body_to == "stream":
+            from ._streams import flowing
+
+            flowing(response, self)
+        elif body_to is None and response._packed() is None and response.body_kind == "stored":
             await response.read()
         return response
 
@@ -220,7 +224,7 @@ class AsyncClient(Later):
             path = None if self._stdio or self._command or connection is None else connection.name
             return result, built.check, path
 
-        return AsyncStream(opening, self.invoke)
+        return AsyncStream(opening, self)
 
     # Any method
 
@@ -260,7 +264,7 @@ class AsyncClient(Later):
         """The events of a server, for ``async for``; see :class:`AsyncEventSource` and :class:`EventSource`."""
         from ._async_event_source import AsyncEventSource
 
-        return AsyncEventSource(self._result, self.invoke, self._defaults, url, options)
+        return AsyncEventSource(self, url, options)
 
     def session(self, **settings: Any) -> AsyncSession:
         """Requests that share settings, and functions that are asked about them; see :class:`AsyncSession`."""

@@ -11,10 +11,10 @@ from ._exceptions import HandleError, ServerGone
 from ._responses import AsyncResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Mapping
     from types import TracebackType
 
-    from ._calls import Defaults
+    from ._async_client import AsyncClient
     from ._event_source import ServerSentEvent
 
 
@@ -24,18 +24,11 @@ class AsyncEventSource(Reading):
     It is opened by ``async with``, by :meth:`open`, or by the loop. The rest is as for :class:`~outrider.EventSource`.
     """
 
-    def __init__(
-        self,
-        open: Callable[[str, str, float], Awaitable[dict[str, Any]]],
-        invoke: Callable[..., Awaitable[dict[str, Any]]],
-        defaults: Defaults,
-        url: str,
-        options: Mapping[str, Any],
-    ) -> None:
-        super().__init__(options.get("last_event_id") or "")
-        self._open = open
-        self._invoke = invoke
-        self._built = build_sse(url, options, defaults)
+    def __init__(self, client: AsyncClient, url: str, options: Mapping[str, Any]) -> None:
+        super().__init__(client, options.get("last_event_id") or "")
+        self._open = client._result
+        self._invoke = client.invoke
+        self._built = build_sse(url, options, client._defaults)
         self.response: AsyncResponse | None = None
         """The head of the server's first answer, once it is open; its body is the events."""
 

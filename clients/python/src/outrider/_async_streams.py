@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from types import TracebackType
 
+    from ._async_client import AsyncClient
+
     # the methods of the same name hide it
     Bytes = bytes
 
@@ -30,9 +32,12 @@ class AsyncStream(Head):
 
     response: AsyncResponse
 
-    def __init__(self, opening: Callable[[], Awaitable[tuple[dict[str, Any], bool, str | None]]], invoke: Any) -> None:
+    def __init__(
+        self, opening: Callable[[], Awaitable[tuple[dict[str, Any], bool, str | None]]], client: AsyncClient
+    ) -> None:
         self._opening = opening
-        self._invoke = invoke
+        self._client = client
+        self._invoke = client.invoke
         self._path: str | None = None
         self._reading: Reading | None = None
         self._socket: sockets.socket | None = None
@@ -40,7 +45,7 @@ class AsyncStream(Head):
     async def __aenter__(self) -> AsyncStream:
         result, check, self._path = await self._opening()
         self.response = AsyncResponse(result["response"], self._invoke)
-        self._reading = Reading(result)
+        self._reading = Reading(result, self._client)
         if check and self.response.error is not None:
             await self.close()
             self.response.raise_for_error()
@@ -149,6 +154,8 @@ class AsyncStream(Head):
                 await self._invoke(method, params)
             except (HandleError, ServerGone):
                 pass
+        if reading is not None:
+            reading.client = None
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -107,16 +107,9 @@ def _put_json(spec: dict[str, Any], value: Any) -> None:
 
 
 def _put_data(spec: dict[str, Any], value: Any) -> None:
-    if hasattr(value, "read"):
-        value = value.read()
-    if isinstance(value, str):
-        _put_body(spec, {"text": value})
-    elif isinstance(value, (bytes, bytearray, memoryview)):
-        from binascii import b2a_base64
+    from ._forms import body
 
-        _put_body(spec, {"base64": b2a_base64(value, newline=False).decode("ascii")})
-    else:
-        _put_body(spec, {"form": grouped(value, "data")})
+    _put_body(spec, {"text": value} if isinstance(value, str) else body(value))
 
 
 def _put_file(spec: dict[str, Any], value: Any) -> None:
@@ -239,11 +232,13 @@ class Later:
 
 
 class Built:
-    """A request, ready to be sent: its parameters as JSON text, how long to wait, whether a failure raises."""
+    """A request, ready to be sent: its parameters as JSON text, how long to wait, whether a failure raises, and where
+    its body is wanted."""
 
-    __slots__ = ("check", "guard", "params")
+    __slots__ = ("body_to", "check", "guard", "params")
 
-    def __init__(self, params: str, guard: float, check: bool) -> None:
+    def __init__(self, params: str, guard: float, check: bool, body_to: str | None = None) -> None:
+        self.body_to = body_to
         self.params = params
         self.guard = guard
         self.check = check
@@ -316,7 +311,7 @@ def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults)
         return Built(f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}', defaults.guard, defaults.check)
     spec, guard, check = spec_for(method, url, options, defaults)
     ending = "}" if "serialize" in spec else "," + EXACT + "}"
-    return Built(encode(spec, "the request")[:-1] + ending, guard, check)
+    return Built(encode(spec, "the request")[:-1] + ending, guard, check, spec.get("bodyTo"))
 
 
 def spec_for(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ._calls import Built
     from ._downloads import Downloads
     from ._oauth import Credentials
     from ._event_source import EventSource
@@ -106,12 +107,14 @@ class Client(Verbs, Later):
             return send(self, method, url, options)
         built = build(method, url, options, self._defaults)
         message = self._message("data.send", built.params, built.guard)
-        if type(message) is bytes:
-            return Response(message, self.invoke)
-        result = result_of(message)
-        if built.check and result.get("ok") is not True:
-            Response(result, self.invoke).raise_for_error()
-        return Response(result, self.invoke)
+        response = Response(message if type(message) is bytes else result_of(message), self.invoke)
+        if built.body_to == "stream":
+            from ._streams import flowing
+
+            flowing(response, self)
+        if built.check and type(message) is not bytes:
+            response.raise_for_error()
+        return response
 
     def many(
         self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
@@ -136,18 +139,20 @@ class Client(Verbs, Later):
             answers = self._live().batch("data.send", params, window, guard)
         except Unsent:
             answers = self._open().batch("data.send", params, window, guard)
-        return [self._outcome(answer, one.check) for answer, one in zip(answers, built)]
+        return [self._outcome(answer, one) for answer, one in zip(answers, built)]
 
-    def _outcome(self, answer: Any, check: bool) -> Response | OutriderError:
+    def _outcome(self, answer: Any, built: Built) -> Response | OutriderError:
         if isinstance(answer, OutriderError):
             return answer
-        if type(answer) is bytes:
-            return Response(answer, self.invoke)
         try:
-            response = Response(result_of(answer), self.invoke)
+            response = Response(answer if type(answer) is bytes else result_of(answer), self.invoke)
         except OutriderError as problem:
             return problem
-        error: ExchangeError | None = response.error if check else None
+        if built.body_to == "stream":
+            from ._streams import flowing
+
+            flowing(response, self)
+        error: ExchangeError | None = response.error if built.check else None
         return response if error is None else error
 
     def start(self, method: str, url: str, **options: Unpack[Options]) -> str:
@@ -190,7 +195,7 @@ class Client(Verbs, Later):
         result = self._result("stream.open", built.params, built.guard)
         connection = self._connection
         path = None if self._stdio or self._command or connection is None else connection.name
-        return Stream(result, self.invoke, path, built.check)
+        return Stream(result, self, path, built.check)
 
     # Any method
 
@@ -233,7 +238,7 @@ class Client(Verbs, Later):
         """Opens an event stream: the events of a server, as they come; see :class:`outrider.EventSource`."""
         from ._event_source import EventSource
 
-        return EventSource(self._result, self.invoke, self._defaults, url, options)
+        return EventSource(self, url, options)
 
     def session(self, **settings: Any) -> Session:
         """Requests that share settings, and functions that are asked about them; see :class:`outrider.Session`."""

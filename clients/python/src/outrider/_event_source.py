@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from ._calls import FOREVER, Built, spec_for
 from ._exceptions import HandleError, OutriderError, ServerGone, from_failure
+from ._leaving import leave
 from ._responses import Response
 from ._rpc import decode, encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from types import TracebackType
     from typing import Any
 
+    from ._async_client import AsyncClient
     from ._calls import Defaults
+    from ._client import Client
     from ._exceptions import ExchangeError
 
 BATCH = 49_152
@@ -102,15 +105,24 @@ def events_of(values: list[Any], last_id: str) -> Iterator[ServerSentEvent]:
 class Reading:
     """How far an event source is: what both clients do between two reads."""
 
-    def __init__(self, last_event_id: str) -> None:
+    def __init__(self, client: Client | AsyncClient, last_event_id: str) -> None:
+        self.stream: str | None = None
+        """The handle of the stream; ``None`` before it is open, and after its end."""
+        self._client = client
         self.last_event_id = last_event_id
         """The id of the last event that was given; open another source with ``last_event_id=`` to go on from there."""
         self.error: OutriderError | None = None
         """Why the stream ended early, once it has."""
         self.request: str | None = None
         """The handle of the request."""
-        self.stream: str | None = None
-        """The handle of the stream; ``None`` before it is open, and after its end."""
+
+    def __del__(self) -> None:
+        try:
+            if self.stream is not None:
+                leave(self._client, [("stream.close", {"stream": self.stream})])
+        except Exception:
+            # at the end of the interpreter functions may be gone
+            pass
 
     def _lost(self) -> ServerGone:
         """The connection on which it was opened is gone, and the stream with it."""
@@ -154,21 +166,14 @@ class EventSource(Reading):
     204) ends the loop.
     """
 
-    def __init__(
-        self,
-        open: Callable[[str, str, float], dict[str, Any]],
-        invoke: Callable[..., dict[str, Any]],
-        defaults: Defaults,
-        url: str,
-        options: Mapping[str, Any],
-    ) -> None:
-        super().__init__(options.get("last_event_id") or "")
-        self._invoke = invoke
-        built = build_sse(url, options, defaults)
-        result = open("sse.open", built.params, built.guard)
+    def __init__(self, client: Client, url: str, options: Mapping[str, Any]) -> None:
+        super().__init__(client, options.get("last_event_id") or "")
+        self._invoke = client.invoke
+        built = build_sse(url, options, client._defaults)
+        result = client._result("sse.open", built.params, built.guard)
         self.request = result["request"]
         self.stream = result["stream"]
-        self.response = Response(result["response"], invoke)
+        self.response = Response(result["response"], self._invoke)
         """The head of the server's first answer; its body is the events."""
         if not self.response.ok:
             self._refused(self.response.error, built.check)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Pure: ``files=`` and the fields that go with it become the parts of a multipart form."""
+"""Pure: ``data=`` becomes a body, and ``files=`` with the fields that go with it the parts of a multipart form."""
 
 from __future__ import annotations
 
@@ -9,6 +9,19 @@ from ._calls import grouped, header_list, text_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+def body(value: Any) -> dict[str, Any]:
+    """The body that ``data`` says, unless it is text: bytes, an open file, or the fields of a form."""
+    if hasattr(value, "read"):
+        value = value.read()
+    if isinstance(value, str):
+        return {"text": value}
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        from binascii import b2a_base64
+
+        return {"base64": b2a_base64(value, newline=False).decode("ascii")}
+    return {"form": grouped(value, "data")}
 
 
 def parts(fields: object, files: object) -> list[dict[str, Any]]:

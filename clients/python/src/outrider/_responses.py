@@ -138,6 +138,8 @@ class Response(ResponseData):
                 self._call(method, params)
             except (HandleError, ServerGone):
                 pass
+        if self._reading is not None:
+            self._reading.client = None
 
     release = close
 
@@ -244,6 +246,8 @@ class AsyncResponse(ResponseData):
                 await self._call(method, params)
             except (HandleError, ServerGone):
                 pass
+        if self._reading is not None:
+            self._reading.client = None
 
     release = close
 

@@ -13,6 +13,7 @@ from io import RawIOBase
 
 from ._calls import EXACT, FOREVER, Built, build, guard_for, seconds_of
 from ._exceptions import HandleError, OutriderError, ServerGone, from_error, from_failure
+from ._leaving import leave
 from ._models import ResponseData
 from ._responses import PATIENCE, Response
 from ._rpc import call_frame, decode, encode
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
+    from ._async_client import AsyncClient
     from ._calls import Defaults
+    from ._client import Client
     from ._options import Timeout
 
     # the methods of the same name hide it
@@ -67,11 +70,15 @@ def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: De
 
 
 class Reading:
-    """Pure: what is asked of the service for one stream, and what its answers mean."""
+    """What is asked of the service for one stream, and what its answers mean.
 
-    __slots__ = ("_failure", "_left", "kind", "moved", "name", "over", "request", "wishes")
+    When it is dropped while ``client`` is set, that client wants no more of the stream.
+    """
 
-    def __init__(self, result: dict[str, Any]) -> None:
+    __slots__ = ("_failure", "_left", "client", "kind", "moved", "name", "over", "request", "wishes")
+
+    def __init__(self, result: dict[str, Any], client: Client | AsyncClient | None = None) -> None:
+        self.client = client
         self.request: str = result["request"]
         self.name: str = result["stream"]
         self._left: Iterator[Any] = iter(())
@@ -79,6 +86,14 @@ class Reading:
         self.kind = ""
         self.wishes: dict[str, Any] = {}
         self.over = self.moved = False
+
+    def __del__(self) -> None:
+        if self.client is not None:
+            try:
+                leave(self.client, closing(self))
+            except Exception:
+                # at the end of the interpreter functions may be gone
+                pass
 
     def begin(self, kind: str, **wishes: Any) -> None:
         """From now on it is read as that. The first to say so decides."""
@@ -167,15 +182,14 @@ class Stream(Head):
     by the first of :meth:`bytes`, :meth:`text`, :meth:`lines`, :meth:`json` and :meth:`frames`; the service finds
     it. An iteration raises what ends the body early: all that came before has been given then.
 
-    A program that does not read holds the server up, and nobody else. Leaving the ``with`` cancels the request.
+    A program that does not read holds the server up, and nobody else. Leaving the ``with`` cancels the request, and so
+    does dropping the stream.
     """
 
-    def __init__(
-        self, result: dict[str, Any], invoke: Callable[..., dict[str, Any]], path: str | None, check: bool
-    ) -> None:
-        self.response = Response(result["response"], invoke)
-        self._reading = Reading(result)
-        self._invoke = invoke
+    def __init__(self, result: dict[str, Any], client: Client, path: str | None, check: bool) -> None:
+        self._reading = Reading(result, client)
+        self._invoke = client.invoke
+        self.response = Response(result["response"], self._invoke)
         self._path = path
         self._pipe: Pipe | None = None
         self._closed = False
@@ -239,8 +253,15 @@ class Stream(Head):
         if self._pipe is None:
             if self._path is None:
                 raise RuntimeError("raw bytes need a service on a socket, not on stdio")
-            self._reading.begin("raw")
-            self._pipe = Pipe(self._path, self._reading.attach(), self._ended)
+            reading, invoke = self._reading, self._invoke
+
+            def ended() -> None:
+                """Raises why the body ended early, if it did. Knows no stream, or stream and file would keep each other."""
+                reading.over = True
+                Response(invoke("request.wait", {"request": reading.request}), invoke).raise_for_error()
+
+            reading.begin("raw")
+            self._pipe = Pipe(self._path, reading.attach(), ended)
         return self._pipe
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> str:
@@ -250,11 +271,6 @@ class Stream(Head):
             for piece in self.bytes():
                 file.write(piece)
         return target
-
-    def _ended(self) -> None:
-        """Raises why the body ended early, if it did."""
-        self._reading.over = True
-        Response(self._invoke("request.wait", {"request": self._reading.request}), self._invoke).raise_for_error()
 
     # Ends
 
@@ -270,6 +286,7 @@ class Stream(Head):
                 self._invoke(method, params)
             except (HandleError, ServerGone):
                 pass
+        self._reading.client = None
 
     def __enter__(self) -> Stream:
         return self
@@ -281,6 +298,13 @@ class Stream(Head):
 
     def __repr__(self) -> str:
         return f"<Stream [{self.status}] {self.response.method} {self.response.url}>"
+
+
+def flowing(response: ResponseData, client: Client | AsyncClient) -> None:
+    """The body of a response is a stream, if one came: of which the client wants no more when it is dropped."""
+    reading = response._flow()
+    if reading is not None:
+        reading.client = client
 
 
 def closing(reading: Reading) -> list[tuple[str, dict[str, Any]]]:
