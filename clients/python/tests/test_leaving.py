@@ -120,6 +120,54 @@ kept = client.watch("request.*")
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_events_are_kept_for_nobody_who_has_gone(client: Client, origin: str) -> None:
+    for _ in range(3):
+        watch = client.watch("request.*", timeout=10)
+        events = client.events("event.finish", timeout=10)
+        client.wait(client.start("GET", f"{origin}/json", events=["finish"]))
+        for event in watch:
+            assert event.topic == "request.created"
+            break
+        for event in events:
+            break
+        else:
+            pytest.fail("no event came")
+        # what is still there can be gone on with
+        assert next(watch).topic is not None
+        del watch, events
+    assert client._inbox()._open() == []
+    until(lambda: client.stats()["events"]["subscriptions"] == 0)
+
+
+def test_a_function_goes_on_without_its_watch(client: Client, service: str, origin: str) -> None:
+    seen: list[Any] = []
+    client.watch("request.finished", function=seen.append)
+    gc.collect()
+    client.get(f"{origin}/json")
+    until(lambda: len(seen) == 1)
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as awaiting:
+            arrived = asyncio.Event()
+            await awaiting.watch("request.finished", function=lambda _: arrived.set()).begin()
+            gc.collect()
+            await awaiting.get(f"{origin}/json")
+            await asyncio.wait_for(arrived.wait(), 30)
+            before = (await awaiting.stats())["events"]["subscriptions"]
+            async for _ in awaiting.watch("session.*", timeout=0.01):
+                pass
+            watch = awaiting.watch("request.*")
+            await watch.begin()
+            await awaiting.get(f"{origin}/json")
+            async for _ in watch:
+                break
+            del watch
+            while (await awaiting.stats())["events"]["subscriptions"] != before:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
 @pytest.mark.parametrize("way", ["socket", "stdio"])
 def test_the_awaiting_client_leaves_nothing_either(way: str, service: str, binary: str, peer: MakePeer) -> None:
     ways: dict[str, Any] = {"socket": {"socket": service}, "stdio": {"command": [binary, "serve", "--stdio"]}}

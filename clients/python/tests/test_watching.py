@@ -154,6 +154,7 @@ def test_the_end_of_the_service_ends_an_awaited_iteration(binary: str, directory
 def test_subscriptions_that_are_left_end_with_their_client(service: str) -> None:
     with Client(socket=service) as other:
         with Client(socket=service) as client:
-            client.watch("*")
+            kept = client.watch("*")
             assert other.stats()["events"]["subscriptions"] == 1
         until(lambda: other.stats()["events"]["subscriptions"] == 0)
+    kept.close()

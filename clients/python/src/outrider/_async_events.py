@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+from _weakref import ref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +26,13 @@ class AsyncInbox:
     def __init__(self) -> None:
         self.handlers: dict[str, list[Callable[[Event], object]]] = {}
         self.callbacks: dict[str, Callable[[dict[str, Any]], Any]] = {}
-        self.streams: list[AsyncEventStream] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.kept: set[asyncio.Task[None]] = set()
+        self._streams: list[Callable[[], AsyncEventStream | None]] = []
 
     def event(self, name: str, params: Any) -> None:
         """An event arrived."""
         event = Event(name, params if isinstance(params, dict) else {})
-        for stream in list(self.streams):
+        for stream in self._open():
             stream.take(event)
         for function in [*self.handlers.get(name, ()), *self.handlers.get("*", ())]:
             self._start(self._handle(function, event))
@@ -45,13 +46,24 @@ class AsyncInbox:
 
     def closed(self, problem: ServerGone) -> None:
         """No more will arrive on that connection."""
-        for stream in list(self.streams):
+        for stream in self._open():
             stream.end(problem)
+
+    def add(self, stream: AsyncEventStream) -> None:
+        """Every event is shown to it from now on, as long as somebody else keeps it."""
+        self._streams = [*[other for other in self._streams if other() is not None], ref(stream)]
+
+    def forget(self, stream: AsyncEventStream) -> None:
+        """No event is shown to it any more."""
+        self._streams = [other for other in self._streams if other() not in (None, stream)]
+
+    def _open(self) -> list[AsyncEventStream]:
+        return [stream for one in self._streams for stream in (one(),) if stream is not None]
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self.kept.add(task)
+        task.add_done_callback(self.kept.discard)
 
     async def _handle(self, function: Callable[[Event], object], event: Event) -> None:
         try:
@@ -92,7 +104,7 @@ class AsyncEventStream:
         self._arrived: asyncio.Future[None] | None = None
         self._open = True
         self._problem: ServerGone | None = None
-        inbox.streams = [*inbox.streams, self]
+        inbox.add(self)
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self
@@ -130,7 +142,7 @@ class AsyncEventStream:
     def close(self) -> None:
         """Wants no more events; an iteration ends after those that are kept."""
         self._open = False
-        self._inbox.streams = [other for other in self._inbox.streams if other is not self]
+        self._inbox.forget(self)
         self._wake()
 
     def _wake(self) -> None:

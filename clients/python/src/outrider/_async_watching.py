@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._async_events import AsyncEventStream, complain
 from ._exceptions import HandleError, OutriderError, ServerGone
+from ._leaving import leave
 from ._watching import DROPPED, Sieve, wish
 
 if TYPE_CHECKING:
@@ -45,9 +46,17 @@ class AsyncWatch(AsyncEventStream):
         self._client = client
         self._params = params
         self._function = function
-        self._sieve = Sieve(self._accept)
+        self._sieve = Sieve()
         self._began = False
         self._task: asyncio.Task[None] | None = None
+
+    def __del__(self) -> None:
+        try:
+            if self._open and self._sieve.name is not None:
+                leave(self._client, [("events.unsubscribe", {"subscription": self._sieve.name})])
+        except Exception:
+            # of one that never was, or at the end of the interpreter
+            pass
 
     @property
     def subscription(self) -> str | None:
@@ -60,19 +69,23 @@ class AsyncWatch(AsyncEventStream):
             return
         self._began = True
         try:
-            self._sieve.learn((await self._client.invoke("events.subscribe", self._params))["subscription"])
+            name = (await self._client.invoke("events.subscribe", self._params))["subscription"]
+            self._sieve.learn(name, self._accept)
         except BaseException:
             super().close()
             raise
         if self._function is not None:
             self._task = asyncio.get_running_loop().create_task(self._run(self._function))
+            # the loop knows its tasks by weak references only
+            self._inbox.kept.add(self._task)
+            self._task.add_done_callback(self._inbox.kept.discard)
 
     async def __anext__(self) -> Event:
         await self.begin()
         return await super().__anext__()
 
     def take(self, event: Event) -> None:
-        self._sieve.take(event)
+        self._sieve.take(event, self._accept)
 
     def _accept(self, event: Event) -> None:
         if event.name == DROPPED:

@@ -8,6 +8,7 @@ This file is loaded when the first of them is asked for; a program that only mak
 from __future__ import annotations
 
 from _thread import start_new_thread
+from _weakref import ref
 from collections import deque
 from itertools import count
 from time import monotonic, sleep
@@ -39,7 +40,8 @@ class EventStream:
 
     The thread that iterates reads the connection while it waits. At most ``limit`` events are kept; when more
     arrive the oldest is dropped and counted in ``dropped``. The iteration ends when nothing arrived for
-    ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the connection ends.
+    ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the connection ends. One that is dropped is as one
+    that was closed.
     """
 
     def __init__(
@@ -109,7 +111,7 @@ class Subscriptions(Inbox):
         self.dropped = 0
         self.handlers: dict[str, list[Callable[[Event], object]]] = {}
         self.callbacks: dict[str, Callable[[dict[str, Any]], Mapping[str, Any] | None]] = {}
-        self._streams: list[EventStream] = []
+        self._streams: list[Callable[[], EventStream | None]] = []
         self._events: deque[Event] = deque()
         self._questions: deque[tuple[Connection, Any, str, Any]] = deque()
         self._limit = limit
@@ -120,7 +122,7 @@ class Subscriptions(Inbox):
 
     def event(self, name: str, params: Any) -> None:
         event = Event(name, params if isinstance(params, dict) else {})
-        for stream in list(self._streams):
+        for stream in self._open():
             stream.take(event)
         if name in self.handlers or "*" in self.handlers:
             if len(self._events) >= self._limit:
@@ -138,7 +140,7 @@ class Subscriptions(Inbox):
 
     def closed(self) -> None:
         self._waiter.wake()
-        for stream in list(self._streams):
+        for stream in self._open():
             stream.wake()
 
     # What the client asks for.
@@ -150,12 +152,15 @@ class Subscriptions(Inbox):
         return stream
 
     def add(self, stream: EventStream) -> None:
-        """Every event is shown to it from now on."""
-        self._streams = [*self._streams, stream]
+        """Every event is shown to it from now on, as long as somebody else keeps it."""
+        self._streams = [*[other for other in self._streams if other() is not None], ref(stream)]
+
+    def _open(self) -> list[EventStream]:
+        return [stream for one in self._streams for stream in (one(),) if stream is not None]
 
     def forget(self, stream: EventStream) -> None:
         """No event is shown to it any more."""
-        self._streams = [other for other in self._streams if other is not stream]
+        self._streams = [other for other in self._streams if other() not in (None, stream)]
 
     def serve(self, connection: Connection) -> None:
         """Makes sure that a thread runs the functions for this connection."""

@@ -256,7 +256,8 @@ class Stream(Head):
             reading, invoke = self._reading, self._invoke
 
             def ended() -> None:
-                """Raises why the body ended early, if it did. Knows no stream, or stream and file would keep each other."""
+                """Raises why the body ended early, if it did."""
+                # knows no Stream, or that and the file would keep each other
                 reading.over = True
                 Response(invoke("request.wait", {"request": reading.request}), invoke).raise_for_error()
 

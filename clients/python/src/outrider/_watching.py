@@ -8,6 +8,7 @@ from _thread import allocate_lock, start_new_thread
 
 from ._events import FOREVER, EventStream, complain
 from ._exceptions import HandleError, OutriderError, ServerGone
+from ._leaving import leave
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,13 +53,12 @@ def watch(
 class Sieve:
     """Hands on the events of one subscription. Those that come before its name is known wait for it."""
 
-    def __init__(self, accept: Callable[[Event], None]) -> None:
+    def __init__(self) -> None:
         self.name: str | None = None
-        self._accept = accept
         self._early: list[Event] = []
         self._lock = allocate_lock()
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Event, accept: Callable[[Event], None]) -> None:
         """Any event."""
         if event.name != MONITOR and event.name != DROPPED:
             return
@@ -66,16 +66,16 @@ class Sieve:
             if self.name is None:
                 self._early.append(event)
             elif event.params.get("subscription") == self.name:
-                self._accept(event)
+                accept(event)
 
-    def learn(self, name: str) -> None:
+    def learn(self, name: str, accept: Callable[[Event], None]) -> None:
         """The name is known."""
         with self._lock:
             self.name = name
             early, self._early = self._early, []
             for event in early:
                 if event.params.get("subscription") == name:
-                    self._accept(event)
+                    accept(event)
 
 
 class Watch(EventStream):
@@ -105,15 +105,23 @@ class Watch(EventStream):
         inbox = client._inbox()
         super().__init__(client._live(), (), timeout, limit, inbox.forget)
         self._client = client
-        self._sieve = Sieve(self._accept)
+        self._sieve = Sieve()
         inbox.add(self)
         try:
-            self._sieve.learn(client.invoke("events.subscribe", params)["subscription"])
+            self._sieve.learn(client.invoke("events.subscribe", params)["subscription"], self._accept)
         except BaseException:
             super().close()
             raise
         if function is not None:
             start_new_thread(self._run, (function,))
+
+    def __del__(self) -> None:
+        try:
+            if self._open and self._sieve.name is not None:
+                leave(self._client, [("events.unsubscribe", {"subscription": self._sieve.name})])
+        except Exception:
+            # of one that never was, or at the end of the interpreter
+            pass
 
     @property
     def subscription(self) -> str | None:
@@ -121,7 +129,7 @@ class Watch(EventStream):
         return self._sieve.name
 
     def take(self, event: Event) -> None:
-        self._sieve.take(event)
+        self._sieve.take(event, self._accept)
 
     def _accept(self, event: Event) -> None:
         if event.name == DROPPED:
