@@ -9,7 +9,7 @@ package import OutriderTransport
 /// What a keeper does: carries out one order. Only here are refresh tokens, client secrets and the key that seals them in
 /// the open, in a process that does nothing else and ends at once.
 package struct Keeper {
-    private let place: CredentialPlace
+    let place: CredentialPlace
     let root: StoreRoot
     private let post: TokenPost
     private let proofs = ProofSource()

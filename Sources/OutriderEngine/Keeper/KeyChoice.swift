@@ -11,7 +11,8 @@ package struct KeyChoice {
 
     package init(_ root: StoreRoot) { self.root = root }
 
-    /// Chooses a source for a store that holds nothing, makes a key there if it has none, and proves that it gives one.
+    /// Chooses a source for a store that holds nothing, makes a key there if it has none, and proves that it gives one; or the
+    /// same source once more, which makes none: what is sealed would be lost with the key it was sealed with.
     ///
     /// Throws if credentials are sealed already with another one: for these there is `KeeperVault.rekey`.
     package func choose(_ source: KeySource, passphrase: Secret? = nil) throws(OAuthFailure) {
@@ -20,13 +21,18 @@ package struct KeyChoice {
         let chosen = try root.chosenKey()
         let holds = try root.holdsCredentials()
         guard chosen == source || !holds else { throw Self.inUse(root) }
+        // nobody needs the key that there was
+        if !holds, chosen != source || source == .passphrase { try root.forgetKeyCheck() }
+        let isFresh = !holds && !root.hasKeyCheck
         switch source {
-        case .file(let path): try Self.makeFile(path)
-        case .secretService: try makeInSecretService()
-        case .passphrase: try unlock(with: passphrase ?? Secret(""), makes: true)
-        case .none, .command, .raw: break
+        case .file(let path) where isFresh: try Self.makeFile(path)
+        case .secretService where isFresh: try makeInSecretService()
+        case .passphrase:
+            let key = try derived(from: passphrase ?? Secret(""), makes: isFresh)
+            if !isFresh { try root.check(SymmetricKey(data: key)) }
+            try keep(key)
+        case .none, .command, .raw, .file, .secretService: break
         }
-        if source != chosen { try root.forgetKeyCheck() }
         if source != .none { try root.check(KeyRing.key(from: source, for: root.directory)) }
         try root.choose(source)
     }
@@ -40,8 +46,13 @@ package struct KeyChoice {
 
     /// A key of that source, made if there is none; of a passphrase with the salt that belongs to it. Changes nothing of the
     /// store.
-    func make(_ source: KeySource, passphrase: Secret?) throws(OAuthFailure) -> (key: SymmetricKey, salt: [UInt8]?) {
+    ///
+    /// - Parameter old: where the key of now is from; in its place none is made.
+    func make(
+        _ source: KeySource, passphrase: Secret?, inPlaceOf old: KeySource
+    ) throws(OAuthFailure) -> (key: SymmetricKey, salt: [UInt8]?) {
         switch source {
+        case old where source != .passphrase: break
         case .file(let path): try Self.makeFile(path)
         case .secretService: try makeInSecretService()
         case .passphrase:
@@ -57,22 +68,24 @@ package struct KeyChoice {
         guard try root.chosenKey() == .passphrase else {
             throw OAuthFailure(.config, "no_passphrase", "this store has no passphrase; there is nothing to unlock")
         }
-        try unlock(with: passphrase, makes: false)
+        let key = try derived(from: passphrase, makes: false)
+        // before it takes the place of one that may be right
         do throws(OAuthFailure) {
-            try root.check(KeyRing.key(from: .passphrase, for: root.directory))
+            try root.check(SymmetricKey(data: key))
         } catch {
-            lock()
             throw error.reason == OAuthFailure.wrongKeyReason
                 ? OAuthFailure(.store, "wrong_passphrase", "that is not the passphrase of \(root.directory)") : error
         }
+        try keep(key)
     }
 
     package func lock() { KernelKeys.forget(KernelKeys.name(root.directory)) }
 
-    private func unlock(with passphrase: Secret, makes: Bool) throws(OAuthFailure) {
+    /// - Parameter makes: nothing is sealed with it yet, so that salt may be made.
+    private func derived(from passphrase: Secret, makes: Bool) throws(OAuthFailure) -> [UInt8] {
         let path = "\(root.directory)/salt"
         var salt = try StoreFile.read(path)
-        if salt == nil, makes {
+        if makes, salt?.count != PassphraseKey.saltBytes {
             let fresh = Self.freshSalt()
             try StoreFile.replace(path, with: fresh)
             salt = fresh
@@ -81,7 +94,7 @@ package struct KeyChoice {
             throw OAuthFailure(
                 .store, "store_damaged", "\(path) is missing or damaged: without it no passphrase opens anything")
         }
-        try keep(try Self.derive(passphrase, salt))
+        return try Self.derive(passphrase, salt)
     }
 
     /// The kernel has it until the machine stops.
@@ -112,22 +125,39 @@ package struct KeyChoice {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
         if file < 0 { throw StoreFile.failure("create", path) }
         defer { close(file) }
-        try StoreFile.append(Array((fresh() + "\n").utf8), to: file, path)
-        if fsync(file) != 0 { throw StoreFile.failure("sync", path) }
+        do throws(OAuthFailure) {
+            try StoreFile.append(Array((fresh() + "\n").utf8), to: file, path)
+            if fsync(file) != 0 { throw StoreFile.failure("sync", path) }
+        } catch {
+            // the half of a key would be in the way of the next try
+            unlink(path)
+            throw error
+        }
     }
 
     private func makeInSecretService() throws(OAuthFailure) {
         let attributes = KeyRing.attributes(root.directory)
-        if case .ended(0, let found) = ChildProcess.run(["secret-tool", "lookup"] + attributes, input: [], seconds: 3),
-            !found.isEmpty
-        {
-            return
+        switch ChildProcess.run(["secret-tool", "lookup"] + attributes, input: [], seconds: 3) {
+        case .ended(0, let found) where !found.isEmpty: return
+        case .ended: break
+        case .tooLong, .notStarted: throw Self.unasked
+        }
+        // a keyring that is closed, and whose person says no, gives nothing, too; but it tells what it has
+        switch ChildProcess.run(["secret-tool", "search"] + attributes, input: [], seconds: 3) {
+        case .ended(_, let found) where found.isEmpty: break
+        case .ended: throw KeyRing.locked("the Secret Service has it and does not give it: is the keyring open?")
+        case .tooLong, .notStarted: throw Self.unasked
         }
         let words = ["secret-tool", "store", "--label=Outrider: the key of the credentials"] + attributes
         let outcome = ChildProcess.run(words, input: Array(Self.fresh().utf8), seconds: 3)
         guard case .ended(0, _) = outcome else {
             throw KeyRing.locked("the Secret Service did not take it: is secret-tool installed, and the keyring open?")
         }
+    }
+
+    private static var unasked: OAuthFailure {
+        KeyRing.locked(
+            "the Secret Service did not answer within 3 seconds: is secret-tool installed, and the keyring open?")
     }
 
     private static func fresh() -> String {

@@ -83,7 +83,7 @@ extension Keeper {
         let lock = try root.own()
         defer { withExtendedLifetime(lock) {} }
         let old = try key()
-        let fresh = try KeyChoice(root).make(source, passphrase: passphrase)
+        let fresh = try KeyChoice(root).make(source, passphrase: passphrase, inPlaceOf: place.key)
         try await Rekeying(root).run(to: source, fresh.key, salt: fresh.salt) { (place) async throws(OAuthFailure) in
             try await mended(place, old)
         }

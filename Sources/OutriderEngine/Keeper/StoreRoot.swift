@@ -50,8 +50,15 @@ package struct StoreRoot {
         }
     }
 
+    /// Whether there is a key already by which all that is sealed here is, or will be.
+    var hasKeyCheck: Bool { access("\(directory)/key-check", F_OK) == 0 }
+
     /// Whether anything is sealed here.
-    package func holdsCredentials() throws(OAuthFailure) -> Bool { try !places().isEmpty }
+    package func holdsCredentials() throws(OAuthFailure) -> Bool {
+        try allPlaces().contains { place in
+            ["record", "record.prev"].contains { access("\(directory)/\(place)/\($0)", F_OK) == 0 }
+        }
+    }
 
     // MARK: for the keeper
 

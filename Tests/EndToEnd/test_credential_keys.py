@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Keys that are locked, away, mistyped or lost: what is sealed with one is never given another one by mistake."""
+
+import json
+import os
+import subprocess
+
+import contract
+import pytest
+from injecting import injected, needs_strace
+from keeping import Store
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+WORK = json.dumps({"name": "work", "client_id": "c", "token_endpoint": "http://127.0.0.1:9/token",
+                   "refresh_token": "a-refresh-token"})
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path, key=["none"])
+
+
+@pytest.fixture
+def credentials(store):
+    """Runs the command for that store: its status, and both of its outputs."""
+
+    def run(*words, said="", before=()):
+        return subprocess.run(
+            [*before, contract.binary(), "credentials", *words], input=said, capture_output=True, text=True, timeout=60,
+            check=False, env={**store.environment, "OUTRIDER_CREDENTIALS": store.directory})
+
+    return run
+
+
+@pytest.fixture
+def keyring(store, tmp_path):
+    """In place of the desktop's: `item` is what it keeps, and `mood` how it answers to a question for it."""
+    place = tmp_path / "keyring"
+    place.mkdir()
+    tool = place / "secret-tool"
+    tool.write_text(f"""#!/bin/sh
+cd {place}
+case $1 in
+lookup) case $(cat mood) in
+    closed) exit 1 ;;
+    slow) exec sleep 60 ;;
+    *) cat item ;;
+    esac ;;
+search) test -e item && echo '[/org/freedesktop/secrets/collection/login/1]' ;;
+store) cat >item ;;
+esac
+""")
+    tool.chmod(0o755)
+    (place / "mood").write_text("open")
+    store.environment["PATH"] = f"{place}:{os.environ['PATH']}"
+    return place
+
+
+@pytest.mark.parametrize("mood", ["closed", "slow"])
+def test_a_closed_keyring_chosen_again_keeps_its_key(credentials, keyring, mood):
+    """What it has is the only key of what is sealed."""
+    assert credentials("key", "secret-service").returncode == 0
+    assert credentials("import", said=WORK).returncode == 0
+    before = (keyring / "item").read_text()
+    (keyring / "mood").write_text(mood)
+    again = credentials("key", "secret-service")
+    assert again.returncode == 1 and "store_locked" in again.stderr
+    assert (keyring / "item").read_text() == before
+    (keyring / "mood").write_text("open")
+    assert credentials("list").stdout.startswith("work\tready")
+
+
+@pytest.mark.parametrize("mood", ["closed", "slow"])
+def test_a_keyring_that_does_not_say_what_it_has_gets_nothing_new(credentials, keyring, mood):
+    """Another store may have been here before, with what is there still."""
+    (keyring / "item").write_text("ab" * 32)
+    (keyring / "mood").write_text(mood)
+    refused = credentials("key", "secret-service")
+    assert refused.returncode == 1 and "store_locked" in refused.stderr
+    assert (keyring / "item").read_text() == "ab" * 32
+    assert "nothing is kept on disk" in credentials("key").stdout
+
+
+def test_a_key_file_that_is_away_gets_no_other_in_its_place(credentials, tmp_path):
+    """The disk with it may come back."""
+    path, away = tmp_path / "made", tmp_path / "away"
+    assert credentials("key", "file", str(path)).returncode == 0
+    assert credentials("import", said=WORK).returncode == 0
+    path.rename(away)
+    again = credentials("key", "file", str(path))
+    assert again.returncode == 1 and "store_locked" in again.stderr and not path.exists()
+    away.rename(path)
+    assert credentials("list").stdout.startswith("work\tready")
+
+
+@needs_strace
+def test_a_key_file_that_could_not_be_written_is_not_there(credentials, tmp_path):
+    """So that the next try makes it."""
+    path, trace = tmp_path / "made", tmp_path / "trace"
+    failed = credentials("key", "file", str(path), before=injected("fsync", "error=EIO", 1, trace, [path]))
+    assert failed.returncode == 1 and str(path) in failed.stderr
+    assert not path.exists()
+    assert credentials("key", "file", str(path)).returncode == 0
+    assert credentials("import", said=WORK).returncode == 0
+
+
+def test_a_mistyped_passphrase_locks_nothing(credentials):
+    chosen = credentials("key", "passphrase", said="correct horse\n")
+    if "keyring did not take" in chosen.stderr:
+        pytest.skip("the kernel has no keyrings here")
+    try:
+        assert credentials("import", said=WORK).returncode == 0
+        wrong = credentials("unlock", said="incorrect horse\n")
+        assert wrong.returncode == 1 and "wrong_passphrase" in wrong.stderr
+        assert credentials("list").stdout.startswith("work\tready")
+    finally:
+        credentials("lock")
+
+
+def test_where_nothing_is_sealed_a_passphrase_is_chosen_anew(credentials):
+    chosen = credentials("key", "passphrase", said="correct horse\n")
+    if "keyring did not take" in chosen.stderr:
+        pytest.skip("the kernel has no keyrings here")
+    try:
+        other = credentials("key", "passphrase", said="battery staple\n")
+        assert other.returncode == 0, other.stderr
+        credentials("lock")
+        assert credentials("unlock", said="battery staple\n").returncode == 0
+        assert credentials("import", said=WORK).returncode == 0
+    finally:
+        credentials("lock")
