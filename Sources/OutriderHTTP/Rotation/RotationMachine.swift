@@ -99,7 +99,8 @@ package struct RotationMachine: ~Copyable {
         switch TokenVerdict.of(answer, for: record.spec.name) {
         case .tokens(let tokens):
             if let fault = request?.fault(in: tokens, for: record.spec, at: now) { return refused(fault, at: now) }
-            let renewed = renewed(record, by: tokens, asked: answer.asked)
+            let renewed = record.renewed(
+                by: tokens, to: request ?? .refresh, asked: answer.asked, replayAge: repeated?.age, boot: boot)
             return run([.write(renewed), .clear, .end(ending(renewed))])
         case .refused(let failure) where failure.kind == .needsLogin && request == .refresh:
             refusal = failure
@@ -195,7 +196,10 @@ package struct RotationMachine: ~Copyable {
         guard let record else { return settled(at: now) }
         switch TokenVerdict.of(answer, for: record.spec.name) {
         case .tokens(let tokens):
-            return run([.write(renewed(record, by: tokens, asked: answer.asked)), .clear, .look])
+            // one that was found was one to a refresh: for no other request is an intent written
+            let renewed = record.renewed(
+                by: tokens, to: .refresh, asked: answer.asked, replayAge: repeated?.age, boot: boot)
+            return run([.write(renewed), .clear, .look])
         case .refused where (intent?.replays ?? 0) > 0, .cut where (intent?.replays ?? 0) > 0:
             // whatever it said of the second sending, the first is as unknown as before
             return run([.write(record.failing(.refreshLost(record.spec.name))), .clear, .look])
@@ -220,7 +224,11 @@ package struct RotationMachine: ~Copyable {
                 return run([.end(.failed(.paused(record.spec.name, left)))])
             }
         }
-        guard request == .refresh else { return run([.prepare(record), .ask(request, record, nil)]) }
+        guard request == .refresh else {
+            // a login has nothing to do with a refresh whose outcome is unknown, nor with the token of that
+            intent = nil
+            return run([.prepare(record), .ask(request, record, nil)])
+        }
         guard record.secrets.refreshToken != nil else {
             return run([.end(.failed(.noRefreshToken(record.spec.name)))])
         }
@@ -246,14 +254,6 @@ package struct RotationMachine: ~Copyable {
             began: now, boot: boot)
         self.intent = again
         return .ask(.refresh, record, again)
-    }
-
-    private func renewed(
-        _ record: CredentialRecord, by tokens: TokenAnswer, asked: ClockPair
-    ) -> CredentialRecord {
-        // an answer that was found was one to a refresh: for no other request is an intent written
-        let request = repeated == nil && intent == nil ? request ?? .refresh : .refresh
-        return record.renewed(by: tokens, to: request, asked: asked, replayAge: repeated?.age, boot: boot)
     }
 
     private mutating func refused(_ failure: OAuthFailure, at now: ClockPair) -> Action {

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import Testing
+
+/// A login where a refresh was under way whose outcome nobody knows: its tokens have nothing to do with those before.
+@Suite struct RotationLoginTests {
+    private static let now = ClockPair(wall: 1000, boot: 500)
+    private static let login = TokenRequest.deviceCode(Secret("dc"), scope: [])
+
+    /// With the intent of a refresh that was sent.
+    private static func interrupted() throws -> RotationFiles {
+        let url = HTTPURL(scheme: .https, host: "as.test", port: 443, target: "/token")
+        let spec = CredentialSpec(
+            name: "work", clientID: "cli", endpoints: OAuthEndpoints(token: url), grant: .device)
+        var files = RotationFiles()
+        files.record = .whole(
+            CredentialRecord(
+                spec, CredentialSecrets(refreshToken: Secret("before")), access: nil, generation: 1, boot: "b"))
+        var machine = RotationMachine(.obtain(.refresh, newerThan: 1), boot: "b", attempt: 7)
+        _ = machine.found(files, at: now)
+        guard case .ask(.refresh, _, let intent?) = machine.done() else { throw PackedFault() }
+        files.intent = .whole(intent)
+        return files
+    }
+
+    private static func answer(_ body: String, attempt: UInt64 = 0) -> RotationAnswer {
+        RotationAnswer(attempt: attempt, status: 200, asked: now, body: Array(body.utf8), isComplete: true)
+    }
+
+    /// The machine of a login, which has asked.
+    private static func asking(_ files: RotationFiles) throws -> RotationMachine {
+        var machine = RotationMachine(.obtain(login, newerThan: nil), boot: "b", attempt: 8)
+        _ = machine.found(files, at: now)
+        guard case .ask(login, _, nil) = machine.done() else { throw PackedFault() }
+        return machine
+    }
+
+    private static let tokens = #"{"access_token":"new"}"#
+
+    @Test func `its answer without a refresh token leaves none`() throws {
+        var machine = try Self.asking(try Self.interrupted())
+        guard case .write(let record) = machine.answered(Self.answer(Self.tokens), at: Self.now) else {
+            Issue.record("nothing is written")
+            return
+        }
+        #expect(record.access?.token == Secret("new"))
+        #expect(record.secrets.refreshToken == nil)
+        #expect(record.generation == 2)
+    }
+
+    @Test("a lost answer of it asks for nothing else", arguments: [0.1, 15])
+    func lost(seconds: Double) throws {
+        var machine = try Self.asking(try Self.interrupted())
+        guard case .end(.failed(let failure)) = machine.lost(nil, after: seconds, at: Self.now) else {
+            Issue.record("something else is asked, or written")
+            return
+        }
+        #expect(failure.kind == .unknownOutcome)
+    }
+
+    @Test func `nor do tokens that were found and mended become its own`() throws {
+        var files = try Self.interrupted()
+        files.answer = Self.answer(#"{"access_token":"old","refresh_token":"between"}"#, attempt: 7)
+        var machine = RotationMachine(.obtain(Self.login, newerThan: nil), boot: "b", attempt: 8)
+        guard case .write(let mended) = machine.found(files, at: Self.now) else {
+            Issue.record("nothing is mended")
+            return
+        }
+        #expect(mended.secrets.refreshToken == Secret("between"))
+        files = RotationFiles()
+        files.record = .whole(mended)
+        #expect(machine.done() == .clear)
+        #expect(machine.done() == .look)
+        _ = machine.found(files, at: Self.now)
+        #expect(machine.done() == .ask(Self.login, mended, nil))
+        guard case .write(let record) = machine.answered(Self.answer(Self.tokens), at: Self.now) else {
+            Issue.record("nothing is written")
+            return
+        }
+        #expect(record.secrets.refreshToken == nil)
+    }
+}
