@@ -122,19 +122,20 @@ def test_a_server_that_nobody_reaches_leaves_all_as_it_was(server, store):
 
 
 @pytest.mark.parametrize(
-    ("odd", "reason"),
+    ("odd", "kind", "reason"),
     [
-        (lambda tokens: b"<html>Sign in to the hotel's network</html>", "malformed_answer"),
-        (lambda tokens: b'{"access_token":"a","access_token":"b"}', "malformed_answer"),
-        (lambda tokens: {**tokens, "access_token": 7}, "malformed_answer"),
-        (lambda tokens: {}, "malformed_answer"),
+        (lambda tokens: b"<html>Sign in to the hotel's network</html>", "temporary", "malformed_answer"),
+        (lambda tokens: {}, "temporary", "malformed_answer"),
+        # here the server may have meant to give some
+        (lambda tokens: b'{"access_token":"a","access_token":"b"}', "unknownOutcome", "outcome_unknown"),
+        (lambda tokens: {**tokens, "access_token": 7}, "unknownOutcome", "outcome_unknown"),
     ],
 )
-def test_an_answer_without_a_token_changes_nothing(server, store, odd, reason):
+def test_an_answer_without_a_token_changes_nothing(server, store, odd, kind, reason):
     server.rotates, server.odd = False, odd
     store.put(server, server.issue())
     failed = store.obtain(1)
-    assert (failed.kind, failed.reason) == ("temporary", reason)
+    assert (failed.kind, failed.reason) == (kind, reason)
     server.odd = None
     assert store.obtain(1).generation == 2
 

@@ -103,7 +103,8 @@ struct TokenPost {
         if let proxy = attempt.proxy, proxy.speaksHTTP, let user = proxy.credential {
             attempt.proxyAuthorization = ProxyAuthorization(user.basicValue, user)
         }
-        attempt.decodesContent = false
+        // there are servers that compress it all the same
+        attempt.decodesContent = true
         return attempt
     }
 

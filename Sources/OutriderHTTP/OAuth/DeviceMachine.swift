@@ -81,6 +81,8 @@ package struct DeviceMachine: Sendable {
         case "slow_down":
             interval += 5
             return next(now, after: interval)
+        // the code is used up
+        case OAuthFailure.unusableTokenReason: return .end(failure)
         default:
             guard failure.kind == .temporary || failure.kind == .unknownOutcome else { return .end(failure) }
             // a server that does not answer is asked less often from then on

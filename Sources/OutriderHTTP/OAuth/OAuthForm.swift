@@ -17,9 +17,11 @@ package struct OAuthForm: Sendable {
     }
 
     package private(set) var fields: [Field] = []
-    /// Accept, Content-Type, and Authorization where the client is authenticated by it.
+    /// What is accepted, which is no coding (RFC 9110 section 12.5.3), Content-Type, and Authorization where the client is
+    /// authenticated by it.
     package private(set) var headers: HTTPFields = [
-        .init("Accept", "application/json"), .init("Content-Type", "application/x-www-form-urlencoded"),
+        .init("Accept", "application/json"), .init("Accept-Encoding", "identity"),
+        .init("Content-Type", "application/x-www-form-urlencoded"),
     ]
 
     /// As it is sent.

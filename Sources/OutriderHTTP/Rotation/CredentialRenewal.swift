@@ -97,6 +97,23 @@ extension OAuthFailure {
             "the token endpoint of '\(name)' was asked and its answer was lost; the next request clears it up")
     }
 
+    static func unreadableAnswer(_ name: String) -> OAuthFailure {
+        OAuthFailure(
+            .unknownOutcome, "outcome_unknown",
+            "the token endpoint of '\(name)' was asked, and its answer cannot be read; the next request clears it up")
+    }
+
+    /// Of a member of the answer.
+    static func unusableToken(_ name: String, _ member: String) -> OAuthFailure {
+        OAuthFailure(
+            .unknownOutcome, unusableTokenReason,
+            "the \(member) that the token endpoint of '\(name)' gave has characters that none may have (RFC 6749 appendix "
+                + "A); it is not kept")
+    }
+
+    /// Of an answer whose tokens cannot be used: a login is not tried again for them.
+    static let unusableTokenReason = "unusable_token"
+
     static func refreshLost(_ name: String) -> OAuthFailure {
         OAuthFailure(
             .needsLogin, "refresh_outcome_unknown",

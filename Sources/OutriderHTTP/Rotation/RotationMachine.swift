@@ -96,7 +96,7 @@ package struct RotationMachine: ~Copyable {
 
     package mutating func answered(_ answer: RotationAnswer, at now: ClockPair) -> Action {
         guard let record else { return run([.end(.failed(.restless))]) }
-        switch TokenVerdict.of(answer, for: record.spec.name) {
+        switch TokenVerdict.of(answer, for: record.spec.name, isLogin: request != .refresh) {
         case .tokens(let tokens):
             if let fault = request?.fault(in: tokens, for: record.spec, at: now) { return refused(fault, at: now) }
             let renewed = record.renewed(
@@ -107,18 +107,23 @@ package struct RotationMachine: ~Copyable {
             return run([.look])
         case .refused(let failure):
             return refused(failure, at: now)
-        case .cut:
-            return lost(nil, after: Self.quick, at: now)
+        case .unclear(let failure):
+            return lost(nil, after: Self.quick, at: now, failure)
         }
     }
 
-    /// The request may have been sent, and there is no whole answer.
-    package mutating func lost(_ partial: RotationAnswer?, after seconds: Double, at now: ClockPair) -> Action {
-        // tokens that are whole, or a refusal: what is missing does not matter
-        if let partial, TokenVerdict.of(partial, for: record?.spec.name ?? "") != .cut {
-            return answered(partial, at: now)
+    /// The request may have been sent, and there is no whole answer, or none that can be used.
+    package mutating func lost(
+        _ partial: RotationAnswer?, after seconds: Double, at now: ClockPair, _ failure: OAuthFailure? = nil
+    ) -> Action {
+        if let partial {
+            switch TokenVerdict.of(partial, for: record?.spec.name ?? "") {
+            // tokens that are whole, or a refusal: what is missing does not matter
+            case .tokens, .refused: return answered(partial, at: now)
+            case .unclear: break
+            }
         }
-        let unknown = OAuthFailure.outcomeUnknown(record?.spec.name ?? "")
+        let unknown = failure ?? .outcomeUnknown(record?.spec.name ?? "")
         guard let record, var intent else { return run([.end(.failed(unknown))]) }
         if intent.replays > 0 { return giveUp(record) }
         if seconds < Self.quick { return run([again(intent, record, at: now)]) }
@@ -179,9 +184,8 @@ package struct RotationMachine: ~Copyable {
             return run([.clear, .look])
         }
         self.intent = intent
-        if let answer = files.answer, answer.attempt == intent.attempt {
-            if answer.isComplete { return mended(by: answer, at: now) }
-            if case .tokens = TokenVerdict.of(answer, for: record.spec.name) { return mended(by: answer, at: now) }
+        if let answer = files.answer, answer.attempt == intent.attempt, let mending = mending(record, by: answer) {
+            return run(mending)
         }
         guard case .obtain(.refresh, let known) = order else { return settled(at: now) }
         if record.failure != nil { return run([.clear, .look]) }
@@ -191,22 +195,23 @@ package struct RotationMachine: ~Copyable {
         return run([.prepare(record), again(intent, record, at: now)])
     }
 
-    /// An answer that was kept and not read any more; then whatever was asked for is looked at anew.
-    private mutating func mended(by answer: RotationAnswer, at now: ClockPair) -> Action {
-        guard let record else { return settled(at: now) }
+    /// With an answer that was kept and not read any more; then whatever was asked for is looked at anew. Nil if it says
+    /// nothing.
+    private func mending(_ record: CredentialRecord, by answer: RotationAnswer) -> [Action]? {
         switch TokenVerdict.of(answer, for: record.spec.name) {
         case .tokens(let tokens):
             // one that was found was one to a refresh: for no other request is an intent written
             let renewed = record.renewed(
                 by: tokens, to: .refresh, asked: answer.asked, replayAge: repeated?.age, boot: boot)
-            return run([.write(renewed), .clear, .look])
-        case .refused where (intent?.replays ?? 0) > 0, .cut where (intent?.replays ?? 0) > 0:
+            return [.write(renewed), .clear, .look]
+        case .unclear: return nil
+        case .refused where !answer.isComplete: return nil
+        case .refused where (intent?.replays ?? 0) > 0:
             // whatever it said of the second sending, the first is as unknown as before
-            return run([.write(record.failing(.refreshLost(record.spec.name))), .clear, .look])
+            return [.write(record.failing(.refreshLost(record.spec.name))), .clear, .look]
         case .refused(let failure) where failure.kind == .needsLogin:
-            return run([.write(record.failing(failure)), .clear, .look])
-        case .refused, .cut:
-            return run([.clear, .look])
+            return [.write(record.failing(failure)), .clear, .look]
+        case .refused: return [.clear, .look]
         }
     }
 

@@ -14,29 +14,61 @@ package struct TokenAnswer: Sendable, Equatable {
     package var error: String?
     /// Seconds between polls (RFC 8628 section 3.2), at most an hour.
     package var interval: Double?
+    /// The first member that stands there and cannot be used.
+    package var fault: String?
 
     package init() {}
 
     private static let longestLife = 315_360_000.0
     private static let longestInterval = 3600.0
+    private static let longestType = 64
+
+    /// What is looked at. Whatever else stands in an answer says nothing to us, however odd it is.
+    static let members: Set = [
+        "access_token", "refresh_token", "id_token", "token_type", "scope", "error", "expires_in", "interval",
+    ]
 
     /// Takes one member; false for a value of a type that it cannot have.
     mutating func take(_ name: String, _ value: TokenAnswerScanner.Value) -> Bool {
         switch (name, value) {
         case (_, .null): break
-        case ("access_token", .text(let text)) where !text.isEmpty: accessToken = Secret(text)
-        case ("refresh_token", .text(let text)): refreshToken = text.isEmpty ? nil : Secret(text)
+        case ("access_token", .text(let text)): accessToken = secret(name, text)
+        case ("refresh_token", .text(let text)): refreshToken = secret(name, text)
         case ("id_token", .text(let text)): idToken = Secret(text)
-        case ("token_type", .text(let text)): type = text
+        case ("token_type", .text(let text)): take(type: text)
         case ("scope", .text(let text)): scope = text.split(separator: " ").map(String.init)
-        case ("error", .text(let text)): error = text
+        // one that is empty, or false, says that there is none
+        case ("error", .text(let text)): error = text.isEmpty ? nil : text
+        case ("error", .unreadable): error = "unknown"
         case ("expires_in", .number(let number)), ("interval", .number(let number)): seconds(name, number)
         case ("expires_in", .text(let text)), ("interval", .text(let text)): seconds(name, Double(text) ?? 0)
-        case ("access_token", _), ("refresh_token", _), ("id_token", _), ("token_type", _), ("error", _): return false
+        case ("access_token", .unreadable), ("refresh_token", .unreadable), ("token_type", .unreadable): spoil(name)
+        case ("access_token", _), ("refresh_token", _), ("token_type", _): return false
         default: break
         }
         return true
     }
+
+    /// Of the characters that tokens have (RFC 6749 appendixes A.12 and A.17): with others they would be something else where
+    /// they are written into a line.
+    private mutating func secret(_ name: String, _ text: String) -> Secret? {
+        if text.isEmpty { return nil }
+        guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            spoil(name)
+            return nil
+        }
+        return Secret(text)
+    }
+
+    /// What stands before the token in a field (RFC 9110 section 11.1).
+    private mutating func take(type text: String) {
+        guard text.utf8.count <= Self.longestType, text.utf8.allSatisfy(FieldRules.isTokenByte) else {
+            return spoil("token_type")
+        }
+        type = text.isEmpty ? nil : text
+    }
+
+    private mutating func spoil(_ name: String) { fault = fault ?? name }
 
     private mutating func seconds(_ name: String, _ number: Double) {
         guard number > 0 else { return }

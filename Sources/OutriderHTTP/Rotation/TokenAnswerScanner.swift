@@ -3,24 +3,34 @@
 
 /// Finds the members of a token endpoint's JSON in its bytes, without any library that would keep copies of them.
 ///
-/// What is nested is skipped; members that nobody knows, too. A name that comes twice is refused, since two readers could
-/// take different ones.
+/// What is nested is skipped; members that nobody knows, too, whatever characters they have and however often they come. One
+/// that counts and comes twice with different values is refused, since two readers could take different ones.
 package struct TokenAnswerScanner {
     package enum Outcome: Sendable, Equatable {
         case whole(TokenAnswer)
-        /// The bytes end too early; what stood there whole.
+        /// The bytes end too early; what stood there whole. Or both tokens stood there, and then something that is no JSON.
         case cut(TokenAnswer)
         case malformed
     }
 
-    enum Value { case text(String), number(Double), null, other }
+    enum Value: Equatable {
+        case text(String), number(Double), null, other
+        /// A text with characters that no text has.
+        case unreadable
+    }
 
     /// The longest answer that is read, in bytes.
     package static let mostBytes = 128 << 10
+    /// Of the byte order, in UTF-8 (RFC 8259 section 8.1).
+    static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private static let mostDepth = 32
     private static let mostMembers = 256
 
-    private enum Stop: Error { case cut, malformed }
+    private enum Stop: Error {
+        case cut, malformed
+        /// It is JSON, and not to be believed.
+        case refused
+    }
 
     private let bytes: [UInt8]
     private var position = 0
@@ -33,24 +43,35 @@ package struct TokenAnswerScanner {
             try scanner.object(into: &answer)
             return .whole(answer)
         } catch {
-            return error == .cut ? .cut(answer) : .malformed
+            let hasAll = answer.accessToken != nil && answer.refreshToken != nil
+            return error == .cut || error == .malformed && hasAll ? .cut(answer) : .malformed
         }
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+        if bytes.starts(with: Self.mark) { position = Self.mark.count }
+    }
 
     private mutating func object(into answer: inout TokenAnswer) throws(Stop) {
         try expect(UInt8(ascii: "{"))
         var names: Set<String> = []
+        var count = 0
         if try peek() == UInt8(ascii: "}") {
             position += 1
         } else {
             repeat {
                 guard try peek() == UInt8(ascii: "\"") else { throw .malformed }
                 let name = try text()
-                guard names.insert(name).inserted, names.count <= Self.mostMembers else { throw .malformed }
+                count += 1
+                guard count <= Self.mostMembers else { throw .malformed }
                 try expect(UInt8(ascii: ":"))
-                guard answer.take(name, try value(depth: 1)) else { throw .malformed }
+                let value = try value(depth: 1)
+                guard let name, TokenAnswer.members.contains(name) else { continue }
+                var next = answer
+                guard next.take(name, value) else { throw .refused }
+                if !names.insert(name).inserted, next != answer || value == .null { throw .refused }
+                answer = next
             } while try goesOn(to: UInt8(ascii: "}"))
         }
         skipSpace()
@@ -60,7 +81,7 @@ package struct TokenAnswerScanner {
     private mutating func value(depth: Int) throws(Stop) -> Value {
         guard depth < Self.mostDepth else { throw .malformed }
         switch try peek() {
-        case UInt8(ascii: "\""): return .text(try text())
+        case UInt8(ascii: "\""): return try text().map { .text($0) } ?? .unreadable
         case UInt8(ascii: "{"), UInt8(ascii: "["): return try nested(depth: depth)
         case UInt8(ascii: "t"): return try literal("true", .other)
         case UInt8(ascii: "f"): return try literal("false", .other)
@@ -122,43 +143,51 @@ package struct TokenAnswerScanner {
         return .number(number)
     }
 
-    private mutating func text() throws(Stop) -> String {
+    /// Nil for one with characters that no text has.
+    private mutating func text() throws(Stop) -> String? {
         position += 1
         var found: [UInt8] = []
+        var isReadable = true
         while true {
             switch try next() {
-            case UInt8(ascii: "\""):
-                guard let text = String(validating: found, as: UTF8.self) else { throw .malformed }
-                return text
-            case UInt8(ascii: "\\"): try escape(into: &found)
-            case 0..<0x20: throw .malformed
+            case UInt8(ascii: "\""): return isReadable ? String(validating: found, as: UTF8.self) : nil
+            case UInt8(ascii: "\\"): if try !escape(into: &found) { isReadable = false }
+            case 0..<0x20: isReadable = false
             case let byte: found.append(byte)
             }
         }
     }
 
-    private mutating func escape(into found: inout [UInt8]) throws(Stop) {
+    /// False for the half of a character.
+    private mutating func escape(into found: inout [UInt8]) throws(Stop) -> Bool {
         switch try next() {
         case UInt8(ascii: "n"): found.append(0x0A)
         case UInt8(ascii: "t"): found.append(0x09)
         case UInt8(ascii: "r"): found.append(0x0D)
         case UInt8(ascii: "b"): found.append(0x08)
         case UInt8(ascii: "f"): found.append(0x0C)
-        case UInt8(ascii: "u"): try unicode(into: &found)
+        case UInt8(ascii: "u"): return try unicode(into: &found)
         case let byte where byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "/"):
             found.append(byte)
         default: throw .malformed
         }
+        return true
     }
 
-    private mutating func unicode(into found: inout [UInt8]) throws(Stop) {
+    private mutating func unicode(into found: inout [UInt8]) throws(Stop) -> Bool {
         var units = [try unit()]
         if UTF16.isLeadSurrogate(units[0]) {
-            guard try next() == UInt8(ascii: "\\"), try next() == UInt8(ascii: "u") else { throw .malformed }
+            guard bytes[position...].starts(with: Array("\\u".utf8)) else {
+                // it may be yet to come
+                if bytes.count - position < 2, bytes.last != UInt8(ascii: "\"") { throw .cut }
+                return false
+            }
+            position += 2
             units.append(try unit())
         }
-        guard let text = String(validating: units, as: UTF16.self) else { throw .malformed }
+        guard let text = String(validating: units, as: UTF16.self) else { return false }
         found.append(contentsOf: text.utf8)
+        return true
     }
 
     private mutating func unit() throws(Stop) -> UInt16 {

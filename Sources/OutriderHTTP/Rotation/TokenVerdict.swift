@@ -5,67 +5,93 @@
 package enum TokenVerdict: Sendable, Equatable {
     case tokens(TokenAnswer)
     case refused(OAuthFailure)
-    /// It ends too early, and what was lost may have been the tokens.
-    case cut
+    /// It ends too early, or cannot be used, and what was lost may have been the tokens.
+    case unclear(OAuthFailure)
 
     /// - Parameters:
     ///   - name: of the credential, for messages.
     ///   - place: which of its endpoints answered, for messages.
+    ///   - isLogin: a person is asked (RFC 8628 section 3.5), and may have said no.
     package static func of(
-        _ answer: RotationAnswer, for name: String, at place: String = "token endpoint"
+        _ answer: RotationAnswer, for name: String, at place: String = "token endpoint", isLogin: Bool = false
     ) -> TokenVerdict {
         let isGood = (200..<300).contains(answer.status)
-        switch TokenAnswerScanner.scan(answer.body) {
-        case .whole(let found) where isGood && found.error == nil && found.accessToken != nil && answer.isComplete:
+        let scanned = TokenAnswerScanner.scan(answer.body)
+        switch scanned {
+        case .whole(let found) where isGood && found.isUsable && found.error == nil && answer.isComplete:
             return .tokens(found)
         // a server that rotates has said all that counts
-        case .whole(let found) where isGood && found.accessToken != nil && found.refreshToken != nil,
-            .cut(let found) where isGood && found.accessToken != nil && found.refreshToken != nil:
+        case .whole(let found) where isGood && found.isUsable && found.refreshToken != nil,
+            .cut(let found) where isGood && found.isUsable && found.refreshToken != nil:
             return .tokens(found)
         case .whole(let found) where found.error != nil && (answer.isComplete || !isGood):
-            return .refused(failure(found.error ?? "", answer, name, place))
+            return .refused(failure(found.error ?? "", answer, name, place, isLogin))
         default:
-            if !answer.isComplete && isGood { return .cut }
-            return .refused(failure(nil, answer, name, place))
+            if !isGood { return .refused(failure(nil, answer, name, place, isLogin)) }
+            if let member = scanned.fault { return .unclear(.unusableToken(name, member)) }
+            if !answer.isComplete { return .unclear(.outcomeUnknown(name)) }
+            return isPage(answer.body, scanned)
+                ? .refused(failure(nil, answer, name, place, isLogin)) : .unclear(.unreadableAnswer(name))
         }
     }
 
+    /// Whether nobody can have meant to give tokens by it: nothing, an object without any, or what people read.
+    private static func isPage(_ body: [UInt8], _ scanned: TokenAnswerScanner.Outcome) -> Bool {
+        if case .whole(let found) = scanned { return found.refreshToken == nil }
+        let mark = TokenAnswerScanner.mark
+        let shown = body.dropFirst(body.starts(with: mark) ? mark.count : 0).drop { $0 <= 0x20 }
+        guard let first = shown.first, first != UInt8(ascii: "<") else { return true }
+        guard first != UInt8(ascii: "{"), let text = String(validating: shown, as: UTF8.self) else { return false }
+        return !text.contains("access_token")
+    }
+
     private static func failure(
-        _ error: String?, _ answer: RotationAnswer, _ name: String, _ place: String
+        _ error: String?, _ answer: RotationAnswer, _ name: String, _ place: String, _ isLogin: Bool
     ) -> OAuthFailure {
         let (status, place) = (answer.status, "the \(place) of '\(name)'")
         let wait = answer.retryAfter.map { min(max($0, 0), RotationPause.longest) }
+        // RFC 6749 section 5.2; some servers say it with 403, or with 200. Of others a word is that of a gate in between
+        let isSaid = [400, 401, 403].contains(status) || (200..<300).contains(status)
+        let isGate = (300..<400).contains(status) || [401, 403, 407, 421, 451].contains(status)
+        let isBusy = status >= 500 || status == 429 || status == 408
         switch error.map(word) {
-        case "invalid_grant", "access_denied", "expired_token", "interaction_required", "login_required",
-            "consent_required":
-            let reason = error.map(word) ?? "invalid_grant"
+        case .some(let reason) where isSaid && endsLogin(reason, isLogin):
             return OAuthFailure(
                 .needsLogin, reason, "the server refuses what '\(name)' has (\(reason)); log in again")
-        case "authorization_pending", "slow_down":
-            let reason = error.map(word) ?? "authorization_pending"
+        case .some(let reason) where ["authorization_pending", "slow_down"].contains(reason):
             return OAuthFailure(
                 .temporary, reason, "the login of '\(name)' is not finished (\(reason)); ask again later",
                 retryAfter: wait)
         case "temporarily_unavailable", "server_error":
             return busy(status, place, wait)
-        case .some(let reason) where status < 500 && status != 429:
+        case .some(let reason) where !isBusy && (isSaid || !isGate) && !(status == 403 && reason == accessDenied):
             return OAuthFailure(
                 .config, reason,
                 "the server refuses the client of '\(name)' (\(reason)); correct its client id, secret, scope or endpoints"
             )
         default:
-            if status >= 500 || status == 429 || status == 408 { return busy(status, place, wait) }
+            if isBusy { return busy(status, place, wait) }
             if (200..<300).contains(status) {
                 return OAuthFailure(
                     .temporary, "malformed_answer",
                     "\(place) answered \(status) without a token; is it the right address?")
             }
             // who says so without an error of OAuth may be a network's gate, or a proxy, and another one tomorrow
-            let isGate = (300..<400).contains(status) || [401, 403, 407, 421, 451].contains(status)
             let question = status == 401 || status == 403 ? "does it let this client in, and is it" : "is it"
             return OAuthFailure(
                 isGate ? .temporary : .config, "unexpected_status",
                 "\(place) answered \(status); \(question) the right address?")
+        }
+    }
+
+    private static let accessDenied = "access_denied"
+
+    private static func endsLogin(_ error: String, _ isLogin: Bool) -> Bool {
+        switch error {
+        case "invalid_grant", "interaction_required", "login_required", "consent_required": true
+        // nobody is asked by a refresh, and nothing of it expires
+        case accessDenied, "expired_token": isLogin
+        default: false
         }
     }
 
@@ -78,5 +104,18 @@ package enum TokenVerdict: Sendable, Equatable {
     private static func word(_ text: String) -> String {
         let kept = text.unicodeScalars.filter { (0x21...0x7E).contains($0.value) }.prefix(64)
         return kept.isEmpty ? "unknown" : String(String.UnicodeScalarView(kept))
+    }
+}
+
+extension TokenAnswer {
+    fileprivate var isUsable: Bool { accessToken != nil && fault == nil }
+}
+
+extension TokenAnswerScanner.Outcome {
+    fileprivate var fault: String? {
+        switch self {
+        case .whole(let answer), .cut(let answer): answer.fault
+        case .malformed: nil
+        }
     }
 }

@@ -16,14 +16,14 @@ import Testing
     @Test func `an answer with everything`() throws {
         let answer = try Self.answer(
             #"""
-            { "access_token" : "a\u002fb\ud83d\ude00" , "token_type":"bearer","expires_in":3600,"refresh_token":"r",
-              "scope":"x y","id_token":"i","more":{"a":[1,{"b":null}]},"n":-1.5e3,"t":true}
+            { "access_token" : "a\u002fb" , "token_type":"bearer","expires_in":3600,"refresh_token":"r",
+              "scope":"x y\ud83d\ude00","id_token":"i","more":{"a":[1,{"b":null}]},"n":-1.5e3,"t":true}
             """#
         )
-        #expect(answer.accessToken == Secret("a/b😀"))
+        #expect(answer.accessToken == Secret("a/b"))
         #expect(answer.type == "bearer")
         #expect(answer.refreshToken == Secret("r"))
-        #expect(answer.scope == ["x", "y"])
+        #expect(answer.scope == ["x", "y😀"])
         #expect(answer.expiresIn == 3600)
         #expect(answer.idToken == Secret("i"))
     }
@@ -47,7 +47,8 @@ import Testing
         arguments: [
             "[]", "<html>", "null", "1", #"{"a":1}x"#, #"{"a" 1}"#, #"{a:1}"#, #"{"access_token":1}"#,
             #"{"access_token":["a"]}"#, #"{"access_token":"a","access_token":"b"}"#, #"{"refresh_token":{}}"#,
-            #"{"a":"\ud800"}"#, #"{"a":"\x"}"#, "{\"a\":\"\u{1}\"}", #"{"a":tru3}"#, #"{"a":--}"#, #"{"a":1,}"#,
+            #"{"a":"\x"}"#, #"{"access_token":"a","x":1,"access_token":"b"}"#, #"{"a":tru3}"#,
+            #"{"refresh_token":"a","refresh_token":null}"#, #"{"a":--}"#, #"{"a":1,}"#,
             #"{"a":"# + String(repeating: "[", count: 100) + String(repeating: "]", count: 100) + "}",
         ])
     func refused(text: String) {
@@ -67,8 +68,57 @@ import Testing
         }
     }
 
-    @Test func `bytes that are no text, and an answer of megabytes, are refused`() {
-        #expect(TokenAnswerScanner.scan(Array(#"{"a":""#.utf8) + [0xFF] + Array(#""}"#.utf8)) == .malformed)
+    @Test(
+        "what is odd about members that nobody knows harms no token",
+        arguments: [
+            Array(#""name":"x\ud83d""#.utf8), Array(#""name":"x\ud83d\n\ud83d""#.utf8), Array(#""x\udc00":"y""#.utf8),
+            Array(#""name":"M"#.utf8) + [0xFC] + Array(#"ller""#.utf8), [0x22, 0xFF, 0x22] + Array(":1".utf8),
+            Array("\"name\":\"a\tb\"".utf8), Array("\"name\":[{\"a\":\"\u{1}\"}]".utf8), Array(#""x":1,"x":2"#.utf8),
+            Array(#""error":false"#.utf8), Array(#""error":"""#.utf8), Array(#""error":null"#.utf8),
+            Array(#""id_token":7"#.utf8), Array(#""access_token":"a""#.utf8), Array(#""refresh_token":"r""#.utf8),
+        ])
+    func odd(member: [UInt8]) {
+        let tokens = Array(#""access_token":"a","refresh_token":"r""#.utf8)
+        let comma: [UInt8] = [0x2C]
+        for beginning: [UInt8] in [[0x7B], [0xEF, 0xBB, 0xBF, 0x7B]] {
+            for members: [UInt8] in [tokens + comma + member, member + comma + tokens] {
+                guard case .whole(let answer) = TokenAnswerScanner.scan(beginning + members + [0x7D]) else {
+                    Issue.record("\(String(decoding: members, as: UTF8.self))")
+                    continue
+                }
+                #expect(answer.accessToken == Secret("a") && answer.refreshToken == Secret("r"))
+                #expect(answer.error == nil && answer.fault == nil)
+            }
+        }
+    }
+
+    @Test(
+        "a token with characters that no token has is none",
+        arguments: [
+            (#""access_token":"a\nb""#, "access_token"), (#""access_token":"a\u0000b""#, "access_token"),
+            (#""access_token":"a\u007f""#, "access_token"), (#""access_token":"tok\u00e9n""#, "access_token"),
+            (#""access_token":"\ud800""#, "access_token"), (#""refresh_token":"a\r\nb""#, "refresh_token"),
+            (#""refresh_token":"\udc00""#, "refresh_token"), (#""token_type":"mac\r\nX: y""#, "token_type"),
+            (#""token_type":"a b""#, "token_type"), (#""token_type":"\ud800""#, "token_type"),
+        ])
+    func unusable(member: String, name: String) throws {
+        #expect(try Self.answer("{\(member)}").fault == name)
+    }
+
+    @Test func `what is no JSON any more after both tokens does not take them away`() {
+        let tokens = #""access_token":"a","refresh_token":"r""#
+        for rest in ["x", #","a":tru3}"#, "}x", ",}", #","a":"\x"}"#] {
+            guard case .cut(let answer) = Self.scan("{\(tokens)\(rest)") else {
+                Issue.record("\(rest)")
+                continue
+            }
+            #expect(answer.accessToken == Secret("a") && answer.refreshToken == Secret("r"))
+        }
+        // but for another one in their place
+        #expect(Self.scan(#"{\#(tokens),"refresh_token":"s"}"#) == .malformed)
+    }
+
+    @Test func `an answer of megabytes is refused`() {
         let long = String(repeating: "x", count: 5 << 20)
         #expect(Self.scan(#"{"access_token":"\#(long)"}"#) == .malformed)
     }

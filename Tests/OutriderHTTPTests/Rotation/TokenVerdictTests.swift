@@ -6,10 +6,16 @@ import Testing
 
 /// What answers without tokens are called.
 @Suite struct TokenVerdictTests {
-    private static func verdict(_ status: Int, _ body: String) -> OAuthFailure? {
+    private static func whole(
+        _ status: Int, _ body: [UInt8], isComplete: Bool = true, isLogin: Bool = false
+    ) -> TokenVerdict {
         let answer = RotationAnswer(
-            attempt: 1, status: status, asked: ClockPair(wall: 1e9, boot: 5), body: Array(body.utf8), isComplete: true)
-        guard case .refused(let failure) = TokenVerdict.of(answer, for: "work") else { return nil }
+            attempt: 1, status: status, asked: ClockPair(wall: 1e9, boot: 5), body: body, isComplete: isComplete)
+        return TokenVerdict.of(answer, for: "work", isLogin: isLogin)
+    }
+
+    private static func verdict(_ status: Int, _ body: String, isLogin: Bool = false) -> OAuthFailure? {
+        guard case .refused(let failure) = whole(status, Array(body.utf8), isLogin: isLogin) else { return nil }
         return failure
     }
 
@@ -38,11 +44,63 @@ import Testing
     }
 
     @Test func `only the server itself ends a login`() {
-        for status in [400, 401, 200] {
+        for status in [400, 401, 403, 200] {
             #expect(Self.verdict(status, #"{"error": "invalid_grant"}"#)?.kind == .needsLogin)
+        }
+        // what stands in between has such words, too
+        for status in [302, 307, 407, 408, 429, 451, 500, 502, 503, 504] {
+            for error in ["invalid_grant", "login_required", "access_denied", "expired_token", "invalid_client"] {
+                #expect(Self.verdict(status, #"{"error": "\#(error)"}"#)?.kind == .temporary, "\(status) \(error)")
+            }
         }
         for status in [200, 302, 400, 401, 404, 500] {
             #expect(Self.verdict(status, "invalid_grant")?.kind != .needsLogin)
         }
+    }
+
+    @Test(arguments: ["access_denied", "expired_token"])
+    func `what people say ends their login, and no refresh`(error: String) {
+        let body = #"{"error": "\#(error)"}"#
+        for status in [200, 400, 401, 403] {
+            #expect(Self.verdict(status, body, isLogin: true)?.kind == .needsLogin)
+            #expect(Self.verdict(status, body)?.kind != .needsLogin)
+        }
+        #expect(Self.verdict(403, #"{"error": "access_denied", "message": "blocked"}"#)?.kind == .temporary)
+    }
+
+    @Test(
+        "what may have given tokens is no page",
+        arguments: [
+            #"{"access_token":"a","access_token":"b"}"#, #"{"access_token":7}"#, #"{"access_token":"a\nb"}"#,
+            #"{"access_token":"a","x":tru3}"#, #"{"acc"#, #"{"refresh_token":"r"}"#, "access_token=a&refresh_token=r",
+            "{\u{1}",
+        ])
+    func unclear(body: String) {
+        for isComplete in [true, false] {
+            guard case .unclear(let failure) = Self.whole(200, Array(body.utf8), isComplete: isComplete) else {
+                Issue.record("\(isComplete)")
+                continue
+            }
+            #expect(failure.kind == .unknownOutcome)
+        }
+        #expect(Self.verdict(400, body)?.kind == .config)
+    }
+
+    @Test func `bytes of a coding that nobody asked for are no page either`() {
+        guard case .unclear = Self.whole(200, [0x1F, 0x8B, 8, 0, 0xFF]) else {
+            Issue.record("it is one")
+            return
+        }
+        for page in ["", "\n", "<html>", "\u{FEFF}<html>access_token", "Sign in", "{}", #"{"message":"no"}"#, "[]"] {
+            #expect(Self.verdict(200, page)?.kind == .temporary, "\(page)")
+        }
+    }
+
+    @Test func `a token that cannot be used says which`() {
+        guard case .unclear(let failure) = Self.whole(200, Array(#"{"access_token":"a\nb"}"#.utf8)) else {
+            Issue.record("it is used")
+            return
+        }
+        #expect(failure.reason == "unusable_token" && failure.message.contains("access_token"))
     }
 }
