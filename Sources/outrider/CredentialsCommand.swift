@@ -111,6 +111,8 @@ extension CredentialsCommand {
         var choice: [String] = []
 
         func run() async throws {
+            // a passphrase may be asked for
+            Keeper.hide()
             let root = try CredentialsCommand.root(store)
             guard !choice.isEmpty else {
                 let key = try await reporting { () throws(OAuthFailure) in try store.vault().diskKey() }
@@ -152,6 +154,7 @@ extension CredentialsCommand {
         @OptionGroup var store: StoreOptions
 
         func run() async throws {
+            Keeper.hide()
             let root = try CredentialsCommand.root(store)
             let passphrase = try Passphrase.ask(twice: false)
             try await reporting { () throws(OAuthFailure) in try KeyChoice(root).unlock(with: passphrase) }
