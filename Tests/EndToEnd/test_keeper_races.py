@@ -12,6 +12,7 @@ import functools
 import os
 import pathlib
 import random
+import shutil
 import time
 
 import contract
@@ -66,6 +67,27 @@ def test_fifty_that_wait_for_a_slow_server_get_what_it_says(server, store):
     server.go.set()
     answers = [store.one(store.heard(process)) for process in [first, *others]]
     assert {(answer.generation, answer.access) for answer in answers} == {(2, answers[0].access)}
+    assert server.outcomes() == ["ok"]
+
+
+def test_a_lock_that_is_put_back_from_a_backup_is_the_one_that_counts(server, store, tmp_path):
+    """Whoever waits for the file that was there before waits for the other one then, as all who come later."""
+    store.put(server, server.issue())
+    folder, away = store.folder, tmp_path / "away"
+    with open(folder / "lock", "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        early = store.start(store.obtaining(1))
+        until_it_waits(early, store)
+        folder.rename(away)
+        shutil.copytree(away, folder)
+        server.stall = "head"
+        late = store.start(store.obtaining(1))
+        server.asked("/token", seconds=LONG)
+    until_it_waits(early, store)
+    server.stall = None
+    server.go.set()
+    answers = [store.one(store.heard(process)) for process in (early, late)]
+    assert answers[0] == answers[1] and server.is_good(answers[0].access)
     assert server.outcomes() == ["ok"]
 
 

@@ -4,7 +4,8 @@
 import Glibc
 import OutriderHTTP
 
-/// A lock of the system on a file that is never removed (flock(2)); it ends with this value, or with the process.
+/// A lock of the system on a file that we never remove (flock(2)); it ends with this value, or with the process. Where others
+/// have put another file in its place, as from a backup, that one counts: whoever comes later knows no other.
 final class FileLock {
     private var file: CInt
 
@@ -16,19 +17,30 @@ final class FileLock {
     init(
         _ path: String, isShared: Bool = false, within seconds: Double, busy: @autoclosure () -> OAuthFailure
     ) throws(OAuthFailure) {
-        // a store on a read-only disk can be locked, and read
-        var opened = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-        if opened < 0, errno == EROFS || errno == EACCES { opened = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
-        if opened < 0 { throw StoreFile.failure("open", path) }
-        file = opened
+        file = try Self.opened(path)
         let end = Clocks.awake + seconds
         var wait: useconds_t = 1000
-        while flock(file, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw StoreFile.failure("lock", path) }
+        while true {
+            if flock(file, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 {
+                if Workspace.isSame(file, path) { return }
+                close(file)
+                file = -1
+                file = try Self.opened(path)
+            } else if errno != EWOULDBLOCK && errno != EINTR {
+                throw StoreFile.failure("lock", path)
+            }
             guard Clocks.awake < end else { throw busy() }
             usleep(wait)
             wait = min(wait * 2, 50_000)
         }
+    }
+
+    private static func opened(_ path: String) throws(OAuthFailure) -> CInt {
+        // a store on a read-only disk can be locked, and read
+        var opened = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+        if opened < 0, errno == EROFS || errno == EACCES { opened = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
+        if opened < 0 { throw StoreFile.failure("open", path) }
+        return opened
     }
 
     /// Before its end.
