@@ -27,7 +27,11 @@ struct KeeperCommand: AsyncParsableCommand {
         var input: [UInt8] = []
         while input.count <= mostBytes, let piece = try FileBytes.read(STDIN_FILENO) { input += piece }
         let answer: KeeperAnswer
-        if let order = try? KeeperOrder(packed: PackedScanner(input)) {
+        if input.count > mostBytes {
+            answer = .failure(
+                OAuthFailure(
+                    .config, "too_long", "the secrets and settings of a credential are longer than \(mostBytes) bytes"))
+        } else if let order = try? KeeperOrder(packed: PackedScanner(input)) {
             let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             // it has nothing else to do, and no thread to wake between reading an answer and writing it down
             answer = await withTaskExecutorPreference(LoopExecutor(loops.next())) {

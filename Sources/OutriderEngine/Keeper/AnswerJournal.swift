@@ -11,6 +11,29 @@ enum AnswerJournal {
         case end
     }
 
+    /// Pieces as they come; after very many of them, small ones are put together, since each that is written down takes up more
+    /// than what is in it, and what comes byte by byte would be too long to be read again.
+    struct Gathering {
+        private static let mostSmall = 1024
+        private static let leastBytes = 256
+
+        private var count = 0
+        private var bytes: [UInt8] = []
+
+        /// What is to be written down now.
+        mutating func take(_ piece: Piece) -> [Piece] {
+            guard case .body(let more) = piece else {
+                defer { bytes = [] }
+                return bytes.isEmpty ? [piece] : [.body(bytes), piece]
+            }
+            bytes += more
+            count += 1
+            if count > Self.mostSmall, bytes.count < Self.leastBytes { return [] }
+            defer { bytes = [] }
+            return [.body(bytes)]
+        }
+    }
+
     private static let anyone = [UInt8](repeating: 0, count: 32)
 
     /// Its length in four bytes, then itself.

@@ -14,6 +14,8 @@ import OutriderHTTP
 final class CredentialFiles {
     private static let reserveBytes = 256 << 10
     private static let lockSeconds = 45.0
+    /// The longest record for which anything is sent, in bytes: with the longest answer in it, it is still read again.
+    private static let mostRecordBytes = 512 << 10
 
     let name: String
     private let place: String
@@ -23,6 +25,7 @@ final class CredentialFiles {
     private var held: FileLock?
     private var journal: CInt = -1
     private var journaled = 0
+    private var gathering = AnswerJournal.Gathering()
     /// Of the record that was seen last.
     private var identity = [UInt8](repeating: 0, count: 32)
     private var generation: UInt64 = 0
@@ -145,7 +148,14 @@ final class CredentialFiles {
     /// There is room for what may come, or an error.
     func prepare(_ record: CredentialRecord) throws(OAuthFailure) {
         remember(record)
-        try StoreFile.write(try sealed(record, .record), to: path(.record) + ".tmp")
+        let bytes = try sealed(record, .record)
+        guard bytes.count <= Self.mostRecordBytes else {
+            throw OAuthFailure(
+                .config, StoreFile.tooLongReason,
+                "all that belongs to '\(name)', its secrets, tokens and settings, is longer than the "
+                    + "\(Self.mostRecordBytes) bytes that are kept")
+        }
+        try StoreFile.write(bytes, to: path(.record) + ".tmp")
         let reserve = "\(directory)/reserve"
         if StoreFile.heldBytes(reserve) >= Self.reserveBytes { return }
         try StoreFile.write([UInt8](repeating: 0x52, count: Self.reserveBytes), to: reserve)
@@ -249,11 +259,16 @@ final class CredentialFiles {
         journal = open(path(.response), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
         if journal < 0 { throw StoreFile.failure("write", path(.response)) }
         journaled = 0
+        gathering = AnswerJournal.Gathering()
         try write(intent)
     }
 
     /// Writes down a piece of an answer, before anybody reads it. That it cannot be written ends nothing.
     func journal(_ piece: AnswerJournal.Piece) {
+        for whole in gathering.take(piece) { put(whole) }
+    }
+
+    private func put(_ piece: AnswerJournal.Piece) {
         guard journal >= 0, let bytes = AnswerJournal.sealed(piece, number: journaled, seal) else { return }
         journaled += 1
         do throws(OAuthFailure) {

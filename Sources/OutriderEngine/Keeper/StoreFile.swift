@@ -6,7 +6,7 @@ import OutriderHTTP
 
 /// The few ways in which files of the store are read and written. All calls block: they run in the keeper only.
 enum StoreFile {
-    /// The longest file that is read: a record with the longest answer in it.
+    /// The longest file that is read, and so the longest that is written, in bytes.
     private static let mostBytes = 1 << 20
 
     /// Nil if it is not there. Never follows a link, never opens what is no regular file.
@@ -38,6 +38,11 @@ enum StoreFile {
 
     /// Writes a file from its beginning, and waits until it is on the medium.
     static func write(_ bytes: [UInt8], to path: String) throws(OAuthFailure) {
+        // nobody would read it again
+        guard bytes.count <= mostBytes else {
+            throw OAuthFailure(
+                .config, tooLongReason, "\(path) would be longer than the \(mostBytes) bytes that are read")
+        }
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
         if file < 0 { throw failure("write", path) }
         defer { close(file) }
@@ -99,7 +104,8 @@ enum StoreFile {
         guard info.st_mode & S_IFMT == S_IFDIR, info.st_uid == geteuid(), info.st_mode & 0o077 == 0 else {
             throw OAuthFailure(
                 .store, "store_unsafe",
-                "\(path) must be a directory of our own with mode 0700; correct it, or name another with --credentials")
+                "\(path) must be a directory of our own with mode 0700; correct it, or name another: with --credentials for a "
+                    + "store, with XDG_RUNTIME_DIR for what lives in memory")
         }
     }
 
@@ -114,6 +120,15 @@ enum StoreFile {
     static func heldBytes(_ path: String) -> Int {
         var info = stat()
         return lstat(path, &info) == 0 ? Int(info.st_blocks) * 512 : 0
+    }
+
+    /// Of what is too long to be kept.
+    static let tooLongReason = "too_long"
+
+    /// Whether it is a directory of our own: whatever stands there, nobody else has put it there.
+    static func isOurs(_ path: String) -> Bool {
+        var info = stat()
+        return lstat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR && info.st_uid == geteuid()
     }
 
     /// A directory that the system made for this user's processes, and that goes with them; else one in /tmp.
