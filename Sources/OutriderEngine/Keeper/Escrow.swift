@@ -10,6 +10,7 @@ struct Escrow {
     /// By default a user has 20,000 bytes for all his keys.
     private static let mostKeyBytes = 16 << 10
 
+    private let directory: String
     private let path: String
     private let key: String
 
@@ -17,19 +18,22 @@ struct Escrow {
     ///   - directory: of all records that wait.
     ///   - name: of this one; fit for a file.
     init(in directory: String, name: String) {
+        self.directory = directory
         path = "\(directory)/\(name)"
         key = "outrider-escrow:\(name)"
     }
 
-    /// Whatever waits there: nothing, or one, or an older one beside it.
+    /// Whatever waits there: nothing, or one, or an older one beside it. In a directory of somebody else's, which is in the
+    /// place of ours where there is only /tmp, nothing does.
     func read() throws(OAuthFailure) -> [[UInt8]] {
-        let found = [try StoreFile.read(path), KernelKeys.read(key, most: Self.mostKeyBytes)]
+        let file = StoreFile.isOurs(directory) ? try StoreFile.read(path) : nil
+        let found = [file, KernelKeys.read(key, most: Self.mostKeyBytes)]
         return found.compactMap(\.self)
     }
 
     func write(_ bytes: [UInt8]) throws(OAuthFailure) {
         do throws(OAuthFailure) {
-            try StoreFile.makeDirectory(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
+            try StoreFile.makeDirectory(directory)
             try StoreFile.replace(path, with: bytes)
         } catch {
             guard bytes.count <= Self.mostKeyBytes, KernelKeys.put(key, bytes) else { throw error }
@@ -38,6 +42,6 @@ struct Escrow {
 
     func forget() throws(OAuthFailure) {
         KernelKeys.forget(key)
-        try StoreFile.remove(path)
+        if StoreFile.isOurs(directory) { try StoreFile.remove(path) }
     }
 }

@@ -10,6 +10,8 @@ import Synchronization
 /// removes it.
 final class MemoryStore: Sendable {
     private struct State {
+        /// Of the directory, if it is nobody's but ours.
+        var ownParent: String?
         var place: CredentialPlace?
         var lock: CInt = -1
     }
@@ -25,9 +27,10 @@ final class MemoryStore: Sendable {
     func place() throws(OAuthFailure) -> CredentialPlace {
         try state.withLock { state throws(OAuthFailure) in
             if let place = state.place { return place }
-            try StoreFile.makeDirectory(parent)
-            sweep()
-            let (directory, lock) = try claim()
+            let parent = try makeParent()
+            state.ownParent = parent == self.parent ? nil : parent
+            sweep(parent)
+            let (directory, lock) = try claim(in: parent)
             state.lock = lock
             try StoreFile.makeDirectory(directory)
             let key = CredentialFiles.hex((0..<KeyRing.keyBytes).map { _ in UInt8.random(in: 0...255) })
@@ -37,8 +40,21 @@ final class MemoryStore: Sendable {
         }
     }
 
+    /// That of all services of the user; or where somebody else has taken its name in /tmp, one of our own.
+    private func makeParent() throws(OAuthFailure) -> String {
+        do throws(OAuthFailure) {
+            try StoreFile.makeDirectory(parent)
+            return parent
+        } catch {
+            guard parent.hasPrefix("/tmp/"), !StoreFile.isOurs(parent) else { throw error }
+            var template = Array("\(parent)-XXXXXX".utf8CString)
+            guard mkdtemp(&template) != nil else { throw StoreFile.failure("create", "\(parent)-XXXXXX") }
+            return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+
     /// A name of our own, and the lock that says so.
-    private func claim() throws(OAuthFailure) -> (directory: String, lock: CInt) {
+    private func claim(in parent: String) throws(OAuthFailure) -> (directory: String, lock: CInt) {
         while true {
             let directory = "\(parent)/\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
             let path = "\(directory).lock"
@@ -52,19 +68,20 @@ final class MemoryStore: Sendable {
 
     /// Removes it. Blocks.
     func remove() {
-        let (place, lock) = state.withLock { state in
+        let state = state.withLock { state in
             defer { state = State() }
-            return (state.place, state.lock)
+            return state
         }
-        guard let place else { return }
+        guard let place = state.place else { return }
         Self.remove(place.directory)
         unlink("\(place.directory).lock")
-        close(lock)
+        close(state.lock)
+        if let parent = state.ownParent { rmdir(parent) }
     }
 
     /// What killed services have left; and what a keeper has written that outlived its service, for which nobody holds a
     /// lock any more: the lock is made before its directory, and goes after it.
-    private func sweep() {
+    private func sweep(_ parent: String) {
         Workspace.sweep(parent, prefix: "") { Self.remove($0) }
         for name in Workspace.names(in: parent) where !name.hasSuffix(".lock") {
             let path = "\(parent)/\(name)"
