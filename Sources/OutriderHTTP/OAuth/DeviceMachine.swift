@@ -14,7 +14,7 @@ package struct DeviceAuthorization: Sendable, Equatable {
     package var completeVerification: String?
     /// Seconds from the answer on, 1 to 86,400.
     package var lifetime: Double
-    /// Seconds between polls, 1 to 60; 5 if the server does not say.
+    /// Seconds between polls, 1 to 3600; 5 if the server does not say.
     package var interval: Double
 
     /// Throws `config` that names the member which is wrong.
@@ -30,7 +30,7 @@ package struct DeviceAuthorization: Sendable, Equatable {
         completeVerification =
             members["verification_uri_complete"] == nil ? nil : try Self.place("verification_uri_complete", members)
         lifetime = min(max(1, members["expires_in"]?.seconds ?? 600), 86_400)
-        interval = min(max(1, members["interval"]?.seconds ?? 5), 60)
+        interval = min(max(1, members["interval"]?.seconds ?? 5), 3600)
     }
 
     private static func text(_ name: String, _ members: JSONObject, most: Int) throws(OAuthFailure) -> String {

@@ -80,7 +80,9 @@ package struct IDTokenRules: Sendable {
         }
         if expires + Self.leeway <= now { throw Self.fault("has expired") }
         if issued - Self.leeway > now { throw Self.fault("is from the future: look at the clock of this machine") }
-        if let begins = claims["nbf"]?.number, begins - Self.leeway > now { throw Self.fault("is not good yet") }
+        guard let begins = claims["nbf"] else { return }
+        guard let begins = begins.number else { throw Self.fault("does not say in a number from when on it is good") }
+        if begins - Self.leeway > now { throw Self.fault("is not good yet") }
     }
 
     private static func object(_ part: String) -> JSONObject? {

@@ -36,7 +36,9 @@ struct JSONWebKeys {
     }
 
     private static func key(_ members: JSONObject) -> Key? {
+        // RFC 7517 sections 4.2 and 4.3
         if let use = members["use"]?.string, use != "sig" { return nil }
+        if let uses = members["key_ops"]?.array, !uses.contains(where: { $0.string == "verify" }) { return nil }
         let verifier: JSONWebVerifier? =
             switch members["kty"]?.string {
             case "RSA":

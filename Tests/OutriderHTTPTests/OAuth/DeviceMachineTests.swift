@@ -21,7 +21,7 @@ import Testing
             (#","expires_in":1800"#, 1800, 5),
             (#","interval":0"#, 600, 1),
             (#","interval":-3,"expires_in":-1"#, 1, 1),
-            (#","interval":1e300,"expires_in":1e300"#, 86_400, 60),
+            (#","interval":1e300,"expires_in":1e300"#, 86_400, 3600), (#","interval":120"#, 600, 120),
             (#","interval":0.5,"expires_in":18446744073709551615"#, 86_400, 1),
             (#","interval":null,"expires_in":[]"#, 600, 5),
             (#","interval":"nan","expires_in":"inf""#, 600, 5),

@@ -75,6 +75,7 @@ import Testing
             Bad("exp", .real(-1e308), "expired"), Bad("iat", nil, "how long"),
             Bad("iat", .integer(1_800_000_500), "future"),
             Bad("iat", .real(1e308), "future"), Bad("nbf", .integer(1_800_000_500), "not good yet"),
+            Bad("nbf", "1800000500", "from when"), Bad("nbf", .null, "from when"),
             Bad("nonce", nil, "another login"), Bad("nonce", "n-2", "another login"), Bad("nonce", "", "another login"),
             Bad("sub", nil, "subject"), Bad("sub", "", "subject"), Bad("sub", .integer(7), "subject"),
         ])
@@ -120,6 +121,7 @@ import Testing
             "", "[]", "{}", #"{"keys":[]}"#, #"{"keys":[1,null,{}]}"#, #"{"keys":["# + TokenSamples.rsaPublic + "]}",
             #"{"keys":["# + TokenSamples.curvePublic.replacing(#""kty""#, with: #""use":"enc","kty""#) + "]}",
             #"{"keys":["# + TokenSamples.curvePublic.replacing(#""kty""#, with: #""alg":"RS256","kty""#) + "]}",
+            #"{"keys":["# + TokenSamples.curvePublic.replacing(#""kty""#, with: #""key_ops":["sign"],"kty""#) + "]}",
             #"{"keys":["# + TokenSamples.curvePublic.replacing("P-256", with: "P-384") + "]}",
             #"{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}"#, #"{"keys":[{"kty":"oct","k":"AA"}]}"#,
             #"{"keys":[{"kty":"RSA","n":"AA","e":"AQAB"}]}"#, #"{"keys":[{"kty":"RSA","n":"","e":""}]}"#,
