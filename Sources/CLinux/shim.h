@@ -77,6 +77,9 @@ static inline long outrider_key_forget(long key) {
     return syscall(SYS_keyctl, 9L /* KEYCTL_UNLINK */, key, -4L /* KEY_SPEC_USER_KEYRING */, 0L, 0L);
 }
 
+/// A descriptor that can be read when a child has ended (pidfd_open(2)), or -1. Linux 5.3.
+static inline int outrider_process_open(pid_t process) { return (int)syscall(SYS_pidfd_open, (long)process, 0L); }
+
 /// A pipe whose ends have these flags from the beginning. Linux 2.6.27.
 int pipe2(int ends[2], int flags);
 

@@ -5,13 +5,14 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import time
 
 import contract
 import pytest
 from authorizing import served
-from keeping import Store
+from keeping import LONG, Store
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -151,3 +152,41 @@ def test_a_keyring_that_never_answers_is_waited_for_3_seconds(server, tmp_path):
     failed = store.put(server, server.issue())
     assert failed.reason == "store_locked" and "3 seconds" in failed.message
     assert 3 <= time.monotonic() - began < 8
+
+
+def script(tmp_path, text):
+    path = tmp_path / "command"
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return with_key(tmp_path, "command", str(path))
+
+
+def is_alive(process):
+    state = pathlib.Path(f"/proc/{process}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_key_command_may_leave_something_behind(server, tmp_path):
+    """As an agent that it has started, which has its standard output still."""
+    store = script(tmp_path, f"sleep 600 &\necho $! >{tmp_path}/left\necho {'ab' * 32}\n")
+    began = time.monotonic()
+    assert store.put(server, server.issue()).generation == 1
+    assert time.monotonic() - began < 4
+    left = int((tmp_path / "left").read_text())
+    assert is_alive(left)
+    os.kill(left, signal.SIGKILL)
+
+
+def test_a_key_command_that_hangs_ends_with_what_it_has_started(server, tmp_path):
+    store = script(tmp_path, f"sleep 600 &\necho $! >{tmp_path}/left\nwait\n")
+    failed = store.put(server, server.issue())
+    assert failed.reason == "store_locked" and "5 seconds" in failed.message
+    left, deadline = int((tmp_path / "left").read_text()), time.monotonic() + LONG
+    while is_alive(left):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_key_command_that_prints_without_end_says_too_much(server, tmp_path):
+    failed = script(tmp_path, "exec cat /dev/zero\n").put(server, server.issue())
+    assert failed.reason == "store_locked" and "printed more" in failed.message

@@ -13,6 +13,8 @@ package enum ChildProcess {
         /// Its status, or 128 and the signal; and all that it wrote.
         case ended(Int32, [UInt8])
         case tooLong
+        /// It wrote more than is taken from it.
+        case tooMuch
         /// With `errno`.
         case notStarted(Int32)
     }
@@ -24,7 +26,8 @@ package enum ChildProcess {
 
     /// - Parameters:
     ///   - path: where the program is; nil to look for its name in PATH.
-    ///   - seconds: after them it is killed; those in which the machine sleeps do not count, since it sleeps, too.
+    ///   - seconds: after them it is killed, with what it has started in its session; those in which the machine sleeps do not
+    ///     count, since it sleeps, too.
     package static func run(
         _ words: [String], path: String? = nil, input: [UInt8], seconds: Double
     ) -> Outcome {
@@ -45,11 +48,13 @@ package enum ChildProcess {
             close(inward[1])
             return .notStarted(code)
         }
-        let output = exchange(input, inward[1], outward[0], seconds: seconds)
-        if output == nil { kill(process, SIGKILL) }
+        let output = exchange(input, inward[1], outward[0], with: process, seconds: seconds)
+        // it leads a group of its own as long as it has not been waited for
+        if output == nil || output.map({ $0.count > mostBytes }) == true { kill(-process, SIGKILL) }
         var status: CInt = 0
         while waitpid(process, &status, 0) < 0 && errno == EINTR {}
         guard let output else { return .tooLong }
+        if output.count > mostBytes { return .tooMuch }
         let signal = status & 0x7F
         return .ended(signal == 0 ? (status >> 8) & 0xFF : 128 + signal, output)
     }
@@ -99,11 +104,19 @@ package enum ChildProcess {
         return found
     }
 
-    /// Writes all of the input and reads all of the output; nil if that takes too long. Closes the way in.
-    private static func exchange(_ input: [UInt8], _ inward: CInt, _ outward: CInt, seconds: Double) -> [UInt8]? {
+    /// Writes all of the input and reads all of the output, until nobody can write more, or the process has ended: what it
+    /// leaves behind may have the other end for ever. Nil if that takes too long. Closes the way in.
+    private static func exchange(
+        _ input: [UInt8], _ inward: CInt, _ outward: CInt, with process: pid_t, seconds: Double
+    ) -> [UInt8]? {
         var inward = inward
-        defer { if inward >= 0 { close(inward) } }
+        let life = outrider_process_open(process)
+        defer {
+            if inward >= 0 { close(inward) }
+            if life >= 0 { close(life) }
+        }
         _ = fcntl(inward, F_SETFL, O_NONBLOCK)
+        _ = fcntl(outward, F_SETFL, O_NONBLOCK)
         var (rest, output) = (input[...], [UInt8]())
         let end = Clocks.awake + seconds
         while true {
@@ -112,25 +125,29 @@ package enum ChildProcess {
                 inward = -1
             }
             let left = end - Clocks.awake
-            guard left > 0, output.count <= mostBytes else { return nil }
+            guard left > 0 else { return nil }
+            if output.count > mostBytes { return output }
             var files = [
                 pollfd(fd: outward, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: inward, events: Int16(POLLOUT), revents: 0),
+                pollfd(fd: life, events: Int16(POLLIN), revents: 0),
             ]
-            if poll(&files, 2, CInt(min(left * 1000 + 1, 60_000))) < 0, errno != EINTR { return nil }
+            if poll(&files, 3, CInt(min(left * 1000 + 1, 60_000))) < 0, errno != EINTR { return nil }
             if files[1].revents != 0 {
                 let count = rest.withUnsafeBytes { write(inward, $0.baseAddress, $0.count) }
                 // one that does not want to read may still have something to say
                 rest = count > 0 ? rest.dropFirst(count) : errno == EAGAIN || errno == EINTR ? rest : []
             }
-            if files[0].revents != 0 {
+            // what it wrote before its end is there by now
+            if files[0].revents != 0 || files[2].revents != 0 {
                 var count = 0
                 output += [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, used in
                     count = read(outward, buffer.baseAddress, buffer.count)
                     used = max(0, count)
                 }
                 if count == 0 { return output }
-                if count < 0, errno != EINTR { return nil }
+                if count < 0, errno == EAGAIN, files[2].revents != 0 { return output }
+                if count < 0, errno != EINTR, errno != EAGAIN { return nil }
             }
         }
     }

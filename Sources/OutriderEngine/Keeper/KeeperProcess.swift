@@ -28,6 +28,7 @@ enum KeeperProcess {
         case .ended(let status, let output):
             if let answer = try? KeeperAnswer(packed: PackedScanner(output)) { return answer }
             return .failure(broken("it ended with status \(status)"))
+        case .tooMuch: return .failure(broken("its answer is too long"))
         case .tooLong: return .failure(broken("it did not answer"))
         case .notStarted(let code):
             return .failure(broken("it could not be started: \(String(cString: strerror(code)))"))

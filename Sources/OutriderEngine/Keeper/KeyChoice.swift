@@ -140,13 +140,13 @@ package struct KeyChoice {
         switch ChildProcess.run(["secret-tool", "lookup"] + attributes, input: [], seconds: 3) {
         case .ended(0, let found) where !found.isEmpty: return
         case .ended: break
-        case .tooLong, .notStarted: throw Self.unasked
+        case .tooLong, .tooMuch, .notStarted: throw Self.unasked
         }
         // a keyring that is closed, and whose person says no, gives nothing, too; but it tells what it has
         switch ChildProcess.run(["secret-tool", "search"] + attributes, input: [], seconds: 3) {
         case .ended(_, let found) where found.isEmpty: break
         case .ended: throw KeyRing.locked("the Secret Service has it and does not give it: is the keyring open?")
-        case .tooLong, .notStarted: throw Self.unasked
+        case .tooLong, .tooMuch, .notStarted: throw Self.unasked
         }
         let words = ["secret-tool", "store", "--label=Outrider: the key of the credentials"] + attributes
         let outcome = ChildProcess.run(words, input: Array(Self.fresh().utf8), seconds: 3)
