@@ -177,18 +177,46 @@ extension CredentialsCommand {
         @OptionGroup var store: StoreOptions
 
         @Argument(help: "Its name.")
-        var name: String
+        var name: String?
 
         @Flag(name: .long, help: "Do not ask the server to revoke its tokens.")
         var keepTokens = false
 
+        @Flag(name: .long, help: "In place of a name: all of them, where their key is lost, and nobody can open them.")
+        var lostKey = false
+
+        func validate() throws {
+            if (name == nil) != lostKey { throw ValidationError("name a credential, or say --lost-key") }
+        }
+
         func run() async throws {
+            guard let name else { return try await forgetAll() }
+            let vault = store.vault(
+                trustRoots: environmentVariable("SSL_CERT_FILE"), proxy: environmentVariable("OUTRIDER_PROXY"))
+            try await reporting { () async throws(OAuthFailure) in
+                if try await Self.isUnknown(name, to: vault) { throw .unknownCredential(name) }
+                try await vault.erase(name, spec: true, revoke: !keepTokens)
+            }
+        }
+
+        private static func isUnknown(_ name: String, to vault: KeeperVault) async throws(OAuthFailure) -> Bool {
+            do throws(OAuthFailure) {
+                return try await vault.read(name) == nil
+            } catch {
+                // there is something, and it can be put aside
+                if error.reason == "record_damaged" { return false }
+                throw error
+            }
+        }
+
+        private func forgetAll() async throws {
+            let root = try CredentialsCommand.root(store)
             try await reporting { () throws(OAuthFailure) in
-                try await store
-                    .vault(
-                        trustRoots: environmentVariable("SSL_CERT_FILE"), proxy: environmentVariable("OUTRIDER_PROXY")
-                    )
-                    .erase(name, spec: true, revoke: !keepTokens)
+                try KeyChoice(root).forgetLostKey(try store.vault().diskKey() ?? .none) { count in
+                    StandardError.write(
+                        "outrider: \(count) in \(root.directory) cannot be opened, and are removed; what servers gave for "
+                            + "them is not revoked\n")
+                }
             }
         }
     }

@@ -4,6 +4,7 @@
 
 import json
 import os
+import pathlib
 import subprocess
 
 import contract
@@ -131,3 +132,38 @@ def test_where_nothing_is_sealed_a_passphrase_is_chosen_anew(credentials):
         assert credentials("import", said=WORK).returncode == 0
     finally:
         credentials("lock")
+
+
+# Lost for good
+
+
+def test_what_is_sealed_with_a_lost_key_is_removed_and_said_before(credentials, store, tmp_path):
+    path = tmp_path / "made"
+    assert credentials("key", "file", str(path)).returncode == 0
+    assert credentials("import", said=WORK).returncode == 0
+    at_hand = credentials("forget", "--lost-key")
+    assert at_hand.returncode == 1 and "key_at_hand" in at_hand.stderr
+    assert credentials("list").stdout.startswith("work\tready")
+    for loss in (lambda: path.unlink(), lambda: (path.write_bytes(os.urandom(32)), path.chmod(0o600))):
+        loss()
+        for words in ([], ["forget", "work"], ["key", "file", str(tmp_path / "other")], ["key", "none"]):
+            failed = credentials(*words)
+            assert failed.returncode == 1 and "--lost-key" in failed.stderr, words
+    done = credentials("forget", "--lost-key")
+    assert done.returncode == 0 and "1 in " in done.stderr, done.stderr
+    assert not list(pathlib.Path(store.directory).rglob("record*"))
+    # it is as new
+    assert "nothing is kept on disk" in credentials("key").stdout
+    assert credentials("key", "file", str(tmp_path / "other")).returncode == 0
+    assert credentials("import", said=WORK).returncode == 0
+
+
+def test_what_is_not_there_is_not_forgotten(credentials, tmp_path):
+    assert credentials("key", "file", str(tmp_path / "made")).returncode == 0
+    assert credentials("import", said=WORK).returncode == 0
+    failed = credentials("forget", "wrok")
+    assert failed.returncode == 1 and "unknown_credential" in failed.stderr
+    assert credentials("forget", "work", "--keep-tokens").returncode == 0
+    assert credentials("forget", "work", "--keep-tokens").returncode == 1
+    for words in ([], ["work", "--lost-key"]):
+        assert credentials("forget", *words).returncode == 2

@@ -12,7 +12,7 @@ import time
 import contract
 import pytest
 from authorizing import served
-from keeping import LONG, Store
+from keeping import LONG, Snapshot, Store
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -38,6 +38,36 @@ def test_a_record_with_any_byte_changed_is_put_aside(server, store):
     assert server.outcomes() == ["ok"]
     (damaged,) = store.folder.glob("damaged-*")
     assert damaged.read_bytes() == whole[:-1] and previous
+
+
+def test_whoever_only_reads_sees_what_a_damaged_record_leaves(server, store):
+    """The one before it, which wants a login; and a login mends it."""
+    store.put(server, server.issue(), grant="device")
+    store.obtain(1)
+    (store.folder / "record").write_bytes(b"junk")
+    left = Snapshot("work", "needsLogin", 3, None, True, "record_damaged")
+    assert store.read() == left and store.list() == [left]
+    # nobody has written anything yet
+    assert (store.folder / "record").read_bytes() == b"junk"
+    server.devices["code"] = "read"
+    found = store.one(store.heard(store.start(store.obtaining(None, "deviceCode", "code"))))
+    assert (found.state, found.generation) == ("ready", 4) and server.is_good(found.access)
+    assert store.read() == found
+
+
+def test_a_damaged_record_without_one_before_it_says_how_it_is_put_aside(server, store):
+    store.put(server, server.issue())
+    (store.folder / "record").write_bytes(b"junk")
+    failed = store.read()
+    assert (failed.kind, failed.reason) == ("store", "record_damaged")
+    assert "outrider credentials forget work" in failed.message
+    done = subprocess.run(
+        [contract.binary(), "credentials", "forget", "work"], env=store.service_environment, capture_output=True,
+        text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert store.read() is None
+    (damaged,) = store.folder.glob("damaged-*")
+    assert damaged.read_bytes() == b"junk"
 
 
 def test_an_older_record_put_back_is_not_believed(server, store):

@@ -104,11 +104,14 @@ final class CredentialFiles {
         let waiting = try waiting().value
         let record = try sight(path(.record))
         if let waiting, waiting.generation > (record.value?.generation ?? 0) { return (waiting, false) }
-        if record.isDamaged {
-            throw OAuthFailure(
-                .store, "record_damaged", "the record of '\(name)' is damaged, or was sealed with another key")
-        }
-        return record.value.map { ($0, true) }
+        if let record = record.value { return (record, true) }
+        // as whoever comes next with the lock will write it
+        if let previous = try sight(path(.previous)).value { return (previous.succeedingDamaged(), true) }
+        guard record.isDamaged else { return nil }
+        throw OAuthFailure(
+            .store, "record_damaged",
+            "the record of '\(name)' is damaged, and there is none before it; outrider credentials forget \(name) puts it "
+                + "aside, then log in again")
     }
 
     private func sight(_ path: String) throws(OAuthFailure) -> RotationFiles.Sight<CredentialRecord> {

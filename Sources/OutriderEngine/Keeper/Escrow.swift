@@ -7,6 +7,9 @@ import OutriderHTTP
 /// cannot be written either, a key in the keyring that the kernel keeps for the user. Both are memory, and go when the machine
 /// stops.
 struct Escrow {
+    /// The name of the directory, in the runtime directory of the user.
+    static let place = "outrider-escrow"
+
     /// By default a user has 20,000 bytes for all his keys.
     private static let mostKeyBytes = 16 << 10
 

@@ -267,7 +267,7 @@ package struct Keeper {
     }
 
     /// Where tokens go that cannot be written: memory that lasts until the user logs out, or the machine stops.
-    private var escrow: String { StoreFile.runtime("outrider-escrow") }
+    private var escrow: String { StoreFile.runtime(Escrow.place) }
 
     private func snapshot(_ record: CredentialRecord, _ isSaved: Bool) -> CredentialSnapshot {
         record.snapshot(at: Clocks.now, boot: Clocks.boot, isSaved: isSaved)

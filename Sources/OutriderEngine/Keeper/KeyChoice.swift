@@ -40,8 +40,8 @@ package struct KeyChoice {
     static func inUse(_ root: StoreRoot) -> OAuthFailure {
         OAuthFailure(
             .config, "key_in_use",
-            "credentials in \(root.directory) are sealed, and cannot be kept without a key; forget them first, or name "
-                + "another directory with --credentials")
+            "credentials in \(root.directory) are sealed, and cannot be kept without a key; forget them first, with "
+                + "--lost-key if it is lost, or name another directory with --credentials")
     }
 
     /// A key of that source, made if there is none; of a passphrase with the salt that belongs to it. Changes nothing of the
@@ -77,6 +77,45 @@ package struct KeyChoice {
                 ? OAuthFailure(.store, "wrong_passphrase", "that is not the passphrase of \(root.directory)") : error
         }
         try keep(key)
+    }
+
+    /// Removes what is sealed with a key that is lost, and the choice of that key. Nobody can open it, and nothing of it can be
+    /// revoked.
+    ///
+    /// Throws if the key is at hand.
+    ///
+    /// - Parameters:
+    ///   - source: of the lost key.
+    ///   - announce: called with the number of credentials before they are removed.
+    package func forgetLostKey(_ source: KeySource, announce: (Int) -> Void) throws(OAuthFailure) {
+        let lock = try root.own()
+        defer { withExtendedLifetime(lock) {} }
+        let places = try root.allPlaces()
+        if try isAtHand(source) {
+            throw OAuthFailure(
+                .config, "key_at_hand",
+                "the key of \(root.directory) is not lost; forget its credentials by their names")
+        }
+        announce(try root.places().count)
+        for place in places {
+            let files = CredentialFiles(
+                place: place, in: root.directory, key: SymmetricKey(size: .bits256),
+                escrow: StoreFile.runtime(Escrow.place))
+            try files.lock()
+            try files.forget()
+        }
+        for name in ["key-check", "salt", "key"] { try StoreFile.remove("\(root.directory)/\(name)") }
+        self.lock()
+    }
+
+    private func isAtHand(_ source: KeySource) throws(OAuthFailure) -> Bool {
+        do throws(OAuthFailure) {
+            try root.check(KeyRing.key(from: source, for: root.directory))
+            return true
+        } catch {
+            if [OAuthFailure.lockedReason, OAuthFailure.wrongKeyReason].contains(error.reason) { return false }
+            throw error
+        }
     }
 
     package func lock() { KernelKeys.forget(KernelKeys.name(root.directory)) }

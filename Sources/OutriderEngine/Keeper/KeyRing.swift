@@ -75,7 +75,8 @@ enum KeyRing {
     static func locked(_ why: String) -> OAuthFailure {
         OAuthFailure(
             .store, OAuthFailure.lockedReason,
-            "the key of the credentials cannot be had: \(why); see outrider credentials key")
+            "the key of the credentials cannot be had: \(why); see outrider credentials key, and if it is lost for good "
+                + "outrider credentials forget --lost-key")
     }
 }
 

@@ -114,7 +114,8 @@ package struct StoreRoot {
             if seal.open(bytes, .record) != nil { return }
             throw OAuthFailure(
                 .store, OAuthFailure.wrongKeyReason,
-                "the credentials in \(directory) are sealed with another key than the one that is chosen now")
+                "the credentials in \(directory) are sealed with another key than the one that is chosen now; if the other "
+                    + "one is lost for good, see outrider credentials forget --lost-key")
         }
         try prepare()
         let bytes = try Self.keyCheck(key)

@@ -65,6 +65,18 @@ extension CredentialRecord {
         return next
     }
 
+    /// What is left where the record after this one is damaged: with that is lost what came in place of the refresh token.
+    package func succeedingDamaged() -> CredentialRecord {
+        var next = self
+        next.generation &+= 2
+        if secrets.refreshToken != nil {
+            next.failure = OAuthFailure(
+                .needsLogin, "record_damaged",
+                "the record of '\(spec.name)' was damaged, and is put aside; log in again")
+        }
+        return next
+    }
+
     /// SHA-256 of the refresh token; empty without one.
     var refreshTokenHash: [UInt8] {
         secrets.refreshToken.map { Array(SHA256.hash(data: Array($0.exposed.utf8))) } ?? []

@@ -157,7 +157,7 @@ package struct RotationMachine: ~Copyable {
         if files.previous.isDamaged { return [.quarantine(.previous), .look] }
         if files.intent.isDamaged { return [.quarantine(.intent), .look] }
         if files.escrow.isDamaged { return [.quarantineEscrow, .look] }
-        guard files.record.value == nil, files.escrow.value == nil, var previous = files.previous.value else {
+        guard files.record.value == nil, files.escrow.value == nil, let previous = files.previous.value else {
             if let record = files.record.value, let previous = files.previous.value,
                 previous.generation > record.generation
             {
@@ -166,14 +166,7 @@ package struct RotationMachine: ~Copyable {
             }
             return nil
         }
-        // its successor is lost, and with it what came in place of the refresh token
-        previous.generation += 2
-        if previous.secrets.refreshToken != nil {
-            previous.failure = OAuthFailure(
-                .needsLogin, "record_damaged",
-                "the record of '\(previous.spec.name)' was damaged and has been put aside; log in again")
-        }
-        return [.write(previous), .look]
+        return [.write(previous.succeedingDamaged()), .look]
     }
 
     /// Somebody stopped between the intent and the record.
