@@ -128,7 +128,7 @@ def test_events_are_kept_for_nobody_who_has_gone(client: Client, origin: str) ->
         for event in watch:
             assert event.topic == "request.created"
             break
-        for event in events:
+        for _ in events:
             break
         else:
             pytest.fail("no event came")

@@ -129,6 +129,10 @@ class ResponseData:
         self._released = False
         self._reading: Reading | None = None
 
+    def __reduce__(self) -> Any:
+        # a copy has no client: what the service keeps stays with the one it was made of
+        return _copied, (type(self), self._raw, self._content)
+
     def __repr__(self) -> str:
         return f"<Response [{self.status}] {self.method} {self.url}>"
 
@@ -365,3 +369,14 @@ class ResponseData:
                 raise
             text = self._text(content)
         return decode(text[1:] if text[:1] == BYTE_ORDER_MARK else text)
+
+
+def _copied(kind: Callable[..., ResponseData], raw: Any, content: bytes | None) -> ResponseData:
+    made = kind(raw, _elsewhere)
+    made._content = content
+    made._released = True
+    return made
+
+
+def _elsewhere(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("a copied response has no client: read its body before it is copied or pickled")

@@ -188,6 +188,10 @@ class AccessToken(str):
         made.missing_scope = answer.get("missingScope", [])
         return made
 
+    def __reduce__(self) -> Any:
+        known = {"tokenType": self.type, "expiresAt": self.expires_at, "scope": self.scope}
+        return AccessToken, ({"accessToken": str(self), "missingScope": self.missing_scope, **known},)
+
     def __repr__(self) -> str:
         return "<AccessToken>"
 

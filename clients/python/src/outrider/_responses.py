@@ -58,6 +58,7 @@ class Response(ResponseData):
     A body of up to 1 MiB came with the answer. A larger one is kept by the service, and read from there when
     :attr:`content`, :attr:`text` or :meth:`json` asks for it, or piece by piece with :meth:`iter_bytes`.
     ``with client.get(url) as r:`` gives a kept body back at the end; otherwise it goes ten minutes later.
+    A copy, also one that was pickled, has the body only if that came with the answer or had been read.
 
     With ``body_to="stream"`` there is only the head yet: the body comes while :meth:`iter_bytes` runs, or as a whole
     when it is asked for, and leaving the ``with`` cancels what is left of it.

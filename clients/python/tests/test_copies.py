@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""What a client gives can be copied, and sent to another process."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import multiprocessing
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import outrider
+import pytest
+from outrider import AsyncClient, Client
+from outrider._oauth import AccessToken
+from peers import Peer
+
+MakePeer = Callable[..., Peer]
+WAYS: list[Callable[[Any], Any]] = [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
+
+
+def fetch(socket: str, url: str) -> Any:
+    with Client(socket=socket) as client:
+        return client.get(url)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_response_can_be_copied(client: Client, origin: str, way: Callable[[Any], Any]) -> None:
+    r = way(client.get(f"{origin}/json"))
+    assert (r.status, r.content, r.json()) == (200, b'{"id":1,"x":0.1}', {"id": 1, "x": 0.1})
+    assert way(r.headers) == r.headers and r.headers.pairs == way(r.headers).pairs
+    large = client.get(f"{origin}/bytes/2000000")
+    unread = way(large)
+    for take in (lambda: unread.content, lambda: next(unread.iter_bytes()), lambda: unread.save("/nowhere/at/all")):
+        with pytest.raises(RuntimeError, match="read its body before"):
+            take()
+    unread.close()
+    assert len(large.content) == 2_000_000 and way(large).content == large.content
+    stream = client.get(f"{origin}/json", body_to="stream")
+    with pytest.raises(RuntimeError, match="read its body before"):
+        way(stream).content  # noqa: B018
+    assert stream.json() == {"id": 1, "x": 0.1}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_exception_can_be_copied(client: Client, origin: str, peer: MakePeer, way: Callable[[Any], Any]) -> None:
+    cut = peer(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf").url
+    asked: list[Callable[[], Any]] = [
+        lambda: client.get(cut),
+        lambda: client.get("http://127.0.0.1:1/"),
+        lambda: client.get(f"{origin}/status/404").raise_for_status(),
+        lambda: client.get("http://"),
+        lambda: client.get(f"{origin}/delay/20", timeout=0.1),
+        lambda: client.call("no.such"),
+        lambda: Client(socket="/nonexistent", spawn=False).info(),
+    ]
+    for ask in asked:
+        with pytest.raises(outrider.OutriderError) as caught:
+            ask()
+        one, other = caught.value, way(caught.value)
+        assert type(one) is type(other) and (str(one), one.code, one.data) == (str(other), other.code, other.data)
+        if isinstance(one, outrider.ExchangeError):
+            assert other.response.content == one.response.content and other.response.url == one.response.url
+
+
+def test_a_process_pool_loses_neither(service: str, origin: str) -> None:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(fetch, service, f"{origin}/json").result(60).json() == {"id": 1, "x": 0.1}
+        with pytest.raises(outrider.ConnectError) as caught:
+            pool.submit(fetch, service, "http://127.0.0.1:1/").result(60)
+        assert caught.value.response.url == "http://127.0.0.1:1/"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_awaited_response_can_be_copied(service: str, origin: str, way: Callable[[Any], Any]) -> None:
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client:
+            assert way(await client.get(f"{origin}/json")).json() == {"id": 1, "x": 0.1}
+            with pytest.raises(RuntimeError, match="read its body before"):
+                await way(await client.get(f"{origin}/json", body_to="stored")).read()
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_token_can_be_copied(way: Callable[[Any], Any]) -> None:
+    token = way(AccessToken({"accessToken": "t", "tokenType": "Bearer", "scope": ["a"], "missingScope": ["b"]}))
+    assert (token, type(token), token.header) == ("t", AccessToken, {"Authorization": "Bearer t"})
+    assert (token.expires_at, token.scope, token.missing_scope) == (None, ["a"], ["b"])
