@@ -93,6 +93,23 @@ def test_importing_loads_nothing_heavy(program: str) -> None:
     assert not loaded & set(HEAVY.split())
 
 
+def test_what_is_not_json_is_a_value_error_also_where_nobody_has_imported_json() -> None:
+    program = """
+from outrider import ProtocolError, Response, ServerSentEvent
+from outrider._rpc import messages
+line = b'{"jsonrpc":"2.0","id":1,"result":{"ok":true,"body":{"kind":"base64","base64":"eyJhIjoxLH0="}}}'
+for text in ('{"a":1,}', '{"a" 1}', '[1', '"a', "{a:1}", '["\\\\x"]', "[1,]", "[NaN]"):
+    for read in (ServerSentEvent(text).json, Response(line, print).json, lambda: messages(text.encode() + b"\\n")):
+        try:
+            read()
+        except (ValueError, ProtocolError):
+            continue
+        print("nothing raised for", text)
+print("json" in sys.modules)
+"""
+    assert _fresh(program) == "False\n"
+
+
 def test_everything_public_can_be_reached_and_nothing_else() -> None:
     import outrider
 

@@ -90,7 +90,8 @@ def decode(text: str) -> Any:
     text = text.strip(" \t\r\n")
     try:
         value, stop = scan(text, 0)
-    except StopIteration:
+    except (StopIteration, SystemError):
+        # CPython 3.10 and 3.11 have no exception to raise where nobody has imported json
         raise ValueError(f"not JSON: {text[:80]!r}") from None
     except RecursionError:
         raise ValueError("JSON nested too deeply") from None
@@ -163,7 +164,7 @@ def messages(lines: bytes) -> list[Any]:
             found, stop = scan("[" + text[:-1].replace("\n", ",") + "]", 0)
             if stop == len(text) + 1 and not [one for one in found if type(one) is not dict]:
                 return found  # type: ignore[no-any-return]
-    except (ValueError, StopIteration, RecursionError):
+    except (ValueError, StopIteration, RecursionError, SystemError):
         pass
     return _carefully(lines)
 
