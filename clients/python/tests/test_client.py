@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import json
+import pickle
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -273,6 +276,30 @@ def test_a_small_body_can_be_saved_and_read_in_pieces(client: Client, origin: st
         r.save(tmp_path / "small")
     with pytest.raises(ValueError, match="chunk_size"):
         list(r.iter_bytes(0))
+
+
+@pytest.mark.parametrize("size", [10, 2_000_000])
+def test_what_cannot_be_saved_raises_the_same_for_any_size(
+    client: Client, service: str, origin: str, tmp_path: Path, size: int
+) -> None:
+    there = tmp_path / "there"
+    there.write_bytes(b"")
+    r = client.get(f"{origin}/bytes/{size}")
+    with pytest.raises(FileExistsError) as exists:
+        r.save(there)
+    with pytest.raises(FileNotFoundError) as missing:
+        r.save(tmp_path / "none" / "file")
+    for problem, path in ((exists.value, there), (missing.value, tmp_path / "none" / "file")):
+        assert (problem.filename, type(pickle.loads(pickle.dumps(problem)))) == (str(path), type(problem))
+    assert (exists.value.errno, missing.value.errno) == (errno.EEXIST, errno.ENOENT)
+    assert str(exists.value) == f"[Errno {errno.EEXIST}] File exists: {str(there)!r}"
+
+    async def work() -> None:
+        async with outrider.AsyncClient(socket=service) as awaiting:
+            with pytest.raises(FileExistsError):
+                await (await awaiting.get(f"{origin}/bytes/{size}", body_to="stored")).save(there)
+
+    asyncio.run(work())
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 400_000, 1_048_576])

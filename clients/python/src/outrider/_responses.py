@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from binascii import a2b_base64
 
-from ._exceptions import HandleError, ServerGone
+from ._exceptions import HandleError, InvalidCall, ServerGone
 from ._models import ResponseData
 
 TYPE_CHECKING = False
@@ -45,6 +45,33 @@ def _absolute(path: str | os.PathLike[str]) -> str:
     from os.path import abspath
 
     return abspath(fspath(path))
+
+
+class FileExists(InvalidCall, FileExistsError):
+    """The service did not save a body, for the file exists already."""
+
+
+class FolderMissing(InvalidCall, FileNotFoundError):
+    """The service did not save a body, for there is no such folder."""
+
+
+def _unsaved(problem: InvalidCall, path: str) -> InvalidCall:
+    """Why the service did not save a body, as the exception that writing it here would have raised."""
+    from errno import EEXIST, ENOENT
+    from os import strerror
+    from os.path import dirname, lexists
+
+    made: InvalidCall
+    if (problem.data.get("failure") or {}).get("code") == 1801:
+        made = FileExists(str(problem), code=problem.code, data=problem.data)
+        made.errno = EEXIST
+    elif problem.pointer == "/path" and not lexists(dirname(path)):
+        made = FolderMissing(str(problem), code=problem.code, data=problem.data)
+        made.errno = ENOENT
+    else:
+        return problem
+    made.strerror, made.filename = strerror(made.errno), path
+    return made
 
 
 def _write(path: str, content: bytes, replace: bool) -> None:
@@ -119,7 +146,11 @@ class Response(ResponseData):
         """Writes the body to a file, which must not exist unless ``replace``. Gives its absolute path."""
         target = _absolute(path)
         if self.handle is not None and self._content is None:
-            self._call("response.save", {"response": self.handle, "path": target, "replace": replace})
+            asked = {"response": self.handle, "path": target, "replace": replace}
+            try:
+                self._call("response.save", asked)
+            except InvalidCall as problem:
+                raise _unsaved(problem, target) from None
         elif self._content is None and self._flow() is not None:
             with open(target, "wb" if replace else "xb") as file:
                 for piece in self.iter_bytes():
@@ -227,7 +258,11 @@ class AsyncResponse(ResponseData):
         """Writes the body to a file, which must not exist unless ``replace``. Gives its absolute path."""
         target = _absolute(path)
         if self.handle is not None and self._content is None:
-            await self._call("response.save", {"response": self.handle, "path": target, "replace": replace})
+            asked = {"response": self.handle, "path": target, "replace": replace}
+            try:
+                await self._call("response.save", asked)
+            except InvalidCall as problem:
+                raise _unsaved(problem, target) from None
         elif self._content is None and self._flow() is not None:
             with open(target, "wb" if replace else "xb") as file:
                 async for piece in self.iter_bytes():
