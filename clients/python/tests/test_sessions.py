@@ -25,6 +25,40 @@ def test_settings_of_a_session_are_those_of_its_requests(client, origin):
     session.close()
 
 
+def test_what_a_session_says_goes_before_what_its_client_says(service, origin):
+    fields = {"User-Agent": "client", "X-Client": "1", "X-Request": "client"}
+    settings = {"headers": {"user-agent": "session", "X-Session": "1", "X-Request": "session"}, "timeout": 0.2}
+
+    def check(response):
+        found = {name.lower(): value for name, value in response.json()["headers"]}
+        assert found["user-agent"] == "session" and found["x-request"] == "request"
+        assert found["x-client"] == found["x-session"] == "1"
+
+    with outrider.Client(socket=service, headers=fields, timeout=30) as client:
+        with client.session(**settings) as session:
+            check(session.get(origin + "/echo", headers={"X-Request": "request"}))
+            with pytest.raises(outrider.RequestTimeout):
+                session.get(origin + "/delay/20")
+            assert session.get(origin + "/echo", timeout=20).ok
+            handle = session.handle
+        with pytest.raises(outrider.HandleError):
+            client.call("session.close", session=handle)
+    with outrider.Client(socket=service, auth=("a", "b")) as client:
+        with client.session(headers={"Authorization": "mine"}) as session:
+            assert sent(session.get(origin + "/echo"))["Authorization"] == "mine"
+        with client.session() as session:
+            assert sent(session.get(origin + "/echo"))["Authorization"].startswith("Basic ")
+
+    async def work():
+        awaiting = outrider.AsyncClient(socket=service, headers=fields, timeout=30)
+        async with awaiting as client, client.session(**settings) as session:
+            check(await session.get(origin + "/echo", headers={"X-Request": "request"}))
+            with pytest.raises(outrider.RequestTimeout):
+                await session.get(origin + "/delay/20")
+
+    asyncio.run(work())
+
+
 def test_an_adapter_and_a_retrier(client, origin):
     session = client.session()
     asked = []

@@ -84,7 +84,8 @@ class AsyncSession:
 
     async def request(self, method: str, url: str, **options: Unpack[Options]) -> AsyncResponse:
         """Sends a request of this session; options as for :meth:`outrider.Client.get`."""
-        return await self._client.request(method, url, **self._plan.options(await self.handle(), options))
+        own = self._plan.options(await self.handle(), options, self._client._defaults)
+        return await self._client.request(method, url, **own)
 
     async def get(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
         """Sends a GET request of this session."""
@@ -120,3 +121,9 @@ class AsyncSession:
         if self._made is not None:
             made, self._made = self._made, None
             await self._client.invoke("session.close", {"session": made[1]})
+
+    async def __aenter__(self) -> AsyncSession:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

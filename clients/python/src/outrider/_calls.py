@@ -265,7 +265,7 @@ class Defaults:
         if auth is not None:
             _put_auth(spec, auth)
         if isinstance(spec.get("auth"), str):
-            self.headers = _replaced(self.headers, [("Authorization", spec.pop("auth"))])
+            self.headers = replaced(self.headers, [("Authorization", spec.pop("auth"))])
         self.auth: dict[str, Any] | None = spec.get("auth")
         if timeout is not None:
             _put_timeout(spec, timeout)
@@ -299,7 +299,7 @@ def _wire(fields: list[tuple[str, str]]) -> Any:
     return [{"name": name, "value": value} for name, value in fields]
 
 
-def _replaced(fields: list[tuple[str, str]], by: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def replaced(fields: list[tuple[str, str]], by: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """``fields`` without those whose names occur in ``by``, then ``by``."""
     names = {name.lower() for name, _ in by}
     return [field for field in fields if field[0].lower() not in names] + by
@@ -352,11 +352,11 @@ def _finish_headers(spec: dict[str, Any], defaults: Defaults) -> None:
     auth = spec.get("auth")
     inherited = defaults.headers
     if isinstance(auth, str):
-        fields = _replaced(fields, [("Authorization", spec.pop("auth"))])
+        fields = replaced(fields, [("Authorization", spec.pop("auth"))])
     elif auth is not None:
         inherited = [field for field in inherited if field[0].lower() != "authorization"]
     if inherited:
-        fields = _replaced(inherited, fields)
+        fields = replaced(inherited, fields)
     if defaults.auth is not None and auth is None and not any(name.lower() == "authorization" for name, _ in fields):
         spec["auth"] = defaults.auth
     if fields:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import count
 
 from ._auth import credential
+from ._calls import Defaults, header_list, replaced
 from ._models import Headers
 from ._verbs import Verbs
 
@@ -252,9 +253,16 @@ class Plan:
             params["interceptors"] = self.interceptors
         return params
 
-    def options(self, handle: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of one request."""
-        return {**self.asks, "session": handle, **options}
+    def options(self, handle: str, options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
+        """Those of one request. What the session says goes before what its client says, which the service takes for the
+        request's own."""
+        own = {**self.asks, "session": handle, **options}
+        if own.get("timeout") is None and defaults.timeout is not None:
+            own["timeout"] = self.settings.get("timeout")
+        headers = self.settings.get("headers")
+        if headers is not None and (defaults.headers or defaults.auth):
+            own["headers"] = replaced(header_list(headers), header_list(own.get("headers") or ()))
+        return own
 
 
 _WIRE = {"connections_per_host": "connectionsPerHost", "start_immediately": "startImmediately"}
@@ -341,7 +349,7 @@ class Session(Verbs):
         return made[1]
 
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
-        return self._client.request(method, url, **self._plan.options(self.handle, options))
+        return self._client.request(method, url, **self._plan.options(self.handle, options, self._client._defaults))
 
     def cancel_all(self) -> int:
         """Cancels all its requests, and waits until they are over; how many there were."""
@@ -352,3 +360,9 @@ class Session(Verbs):
         if self._made is not None:
             made, self._made = self._made, None
             self._client.invoke("session.close", {"session": made[1]})
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
