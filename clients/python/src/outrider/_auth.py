@@ -25,7 +25,7 @@ def basic(auth: object) -> str:
 
 def credential(given: Any) -> dict[str, Any]:
     """A user name and a password, as a tuple or as a mapping, in the words of the service."""
-    if not isinstance(given, tuple):
+    if hasattr(given, "items"):
         return dict(given)
     basic(given)
     return {"username": given[0], "password": given[1]}

@@ -85,6 +85,8 @@ class Client(Verbs, Later):
             raise TypeError("give only one of socket, stdio and command")
         if isinstance(command, str):
             raise TypeError("command must be a list of words, not one string")
+        if command is not None and not command:
+            raise ValueError("command must name a program")
         self._defaults = Defaults(headers, auth, timeout, check)
         self._socket = None if socket is None else os.fspath(socket)
         self._command = None if command is None else list(command)
