@@ -368,12 +368,11 @@ def from_error(error: Any) -> OutriderError:
     if not isinstance(error, dict) or not isinstance(error.get("code"), int):
         return ProtocolError("the service sent an error that is not one: " + repr(error)[:200])
     code: int = error["code"]
-    given = error.get("data")
-    data = given if isinstance(given, dict) else {}
-    kind = data.get("kind")
-    reason = data.get("reason")
+    data = error["data"] if isinstance(error.get("data"), dict) else {}
+    kind, reason = data.get("kind"), data.get("reason")
+    remedy = ": send a body of that length as file=, or as data= with an open file" if code == -32010 else ""
     return class_for(code)(
-        str(error.get("message", "")),
+        str(error.get("message", "")) + remedy,
         code=code,
         kind=kind if isinstance(kind, str) else None,
         reason=reason if isinstance(reason, str) else None,
