@@ -8,12 +8,16 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, Any, Literal, TypedDict, Union
 
+from ._models import Headers
 from ._oauth import Named
 from ._progress import Progress, Watcher
 
 Scalar = Union[str, int, float, bool, None]
-Pairs = Union[Mapping[str, Any], Iterable[tuple[str, Scalar]]]
-HeadersIn = Union[Mapping[str, Union[str, Sequence[str]]], Iterable[tuple[str, str]]]
+Pairs = Union[Mapping[str, Any], Iterable[tuple[str, Union[Scalar, Iterable[Scalar]]]]]
+HeadersIn = Union[
+    Headers, Mapping[str, str], Mapping[str, Sequence[str]], Mapping[str, Union[str, Sequence[str]]],
+    Iterable[tuple[str, str]],
+]  # fmt: skip
 Files = Union[Mapping[str, Any], Iterable[tuple[str, Any]]]
 Timeout = Union[float, Mapping[str, float]]
 Auth = Union[tuple[str, str], Mapping[str, Any], Named]
