@@ -78,6 +78,12 @@ def test_many_at_once_and_in_order(run: Callable[[Work], None], origin: str) -> 
         bad, good = await client.many(["http://127.0.0.1:1/", f"{origin}/json"])
         assert isinstance(bad, outrider.ConnectError) and isinstance(good, AsyncResponse)
         assert await client.many([]) == []
+        kept, inline = await client.many(
+            [{"url": f"{origin}/bytes/2000000", "body_to": "stored"}, f"{origin}/bytes/2000000"]
+        )
+        with pytest.raises(RuntimeError, match="has not been read"):
+            kept.content  # noqa: B018
+        assert len(inline.content) == len(await kept.read()) == 2_000_000
 
     run(work)
 

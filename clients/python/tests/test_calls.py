@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from outrider import InvalidCall
 from outrider._calls import GRACE, UNTIMED_GUARD, Defaults, build, build_item
+from outrider._streams import build_stream
 
 EXACT = {"as": "base64"}
 
@@ -38,7 +39,16 @@ def test_a_plain_get_is_a_url_and_the_wish_for_exact_bytes() -> None:
     ("given", "wanted"),
     [
         ({"params": {"q": "wolf", "t": ("a", "b"), "x": None}}, {"query": {"q": "wolf", "t": ["a", "b"], "x": None}}),
-        ({"params": [("a", 1), ("b", 2), ("a", 3)]}, {"query": {"a": [1, 3], "b": 2}}),
+        ({"params": [("a", 1), ("b", 2)]}, {"query": {"a": 1, "b": 2}}),
+        (
+            {"params": [("a", 1), ("b", (2, 3)), ("a", 3)]},
+            {"query": [{"name": "a", "value": 1}, {"name": "b", "value": [2, 3]}, {"name": "a", "value": 3}]},
+        ),
+        ({"data": zip("aba", "123")}, {"body": {"form": [{"name": n, "value": v} for n, v in zip("aba", "123")]}}),
+        (
+            {"files": {}, "data": [("a", "1"), ("b", "2"), ("a", "3")]},
+            {"body": {"multipart": [{"name": n, "text": t} for n, t in zip("aba", "123")]}},
+        ),
         ({"params": "a=1&b=2"}, {"url": "http://h/?a=1&b=2"}),
         ({"headers": {"A": ["1", "2"]}}, {"headers": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]}),
         ({"headers": [("X-A", "1")]}, {"headers": {"X-A": "1"}}),
@@ -116,6 +126,27 @@ def test_an_open_file_is_streamed_by_its_path_or_read(tmp_path: Path) -> None:
         assert spec(files={"f": text})["body"] == {"multipart": [part]}
     part = {"name": "f", "base64": "eA==", "filename": "f"}
     assert spec(files={"f": io.BytesIO(b"x")})["body"] == {"multipart": [part]}
+
+
+def test_a_method_is_written_in_capitals() -> None:
+    assert spec("get") == spec("GET") and spec("put")["method"] == "PUT"
+    built = build_stream("post", "http://h/", {}, Defaults())
+    assert json.loads(built.params)["method"] == "POST"
+
+
+def test_data_that_is_an_open_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"abc")
+    with path.open("rb") as file:
+        assert spec(data=file)["body"] == {"file": str(path)}
+        assert file.read(1) == b"a"
+        assert spec(data=file)["body"] == {"base64": "YmM="}
+    with path.open() as text:
+        assert spec(data=text)["body"] == {"text": "abc"}
+    with gzip.open(tmp_path / "a.gz", "wb") as packed:
+        packed.write(b"abc")
+    with gzip.open(tmp_path / "a.gz") as unpacked:
+        assert spec(data=unpacked)["body"] == {"base64": "YWJj"}
 
 
 def test_what_only_has_the_name_of_a_file_is_read(tmp_path: Path) -> None:
@@ -207,6 +238,8 @@ def test_params_as_text_go_before_the_fragment() -> None:
         ({"json": float("nan")}, InvalidCall, "the request cannot be written as JSON"),
         ({"json": 1, "data": "x"}, TypeError, "only one of json, data and file"),
         ({"data": 7}, TypeError, "data must be a mapping or pairs"),
+        ({"data": iter([b"a", b"b"])}, TypeError, "join the pieces"),
+        ({"auth": {"digest": "u"}}, TypeError, "a tuple of user name and password"),
         ({"file": 7}, TypeError, "file must be a string, not int"),
         ({"content_type": "text/plain"}, TypeError, "content_type needs one of"),
         ({"auth": "user:password"}, TypeError, "auth must be a tuple"),

@@ -63,6 +63,28 @@ def test_bodies_of_every_kind_arrive(client: Client, origin: str, tmp_path: Path
         assert client.post(url, data=opened).json()["body"] == "from a file"
 
 
+def test_pairs_keep_their_order(client: Client, origin: str) -> None:
+    pairs = [("a", "1"), ("b", "2"), ("a", "3")]
+    seen = client.post(f"{origin}/echo", params=pairs, data=pairs).json()
+    assert (seen["target"], seen["body"]) == ("/echo?a=1&b=2&a=3", "a=1&b=2&a=3")
+    assert client.request("get", f"{origin}/echo").json()["method"] == "GET"
+
+
+def test_a_body_that_is_too_long_for_a_message_can_be_a_file(client: Client, origin: str, tmp_path: Path) -> None:
+    body = b"x" * 13_000_000
+    with pytest.raises(outrider.LimitError, match="as file=, or as data= with an open file"):
+        client.post(f"{origin}/echo", data=body)
+    (tmp_path / "body").write_bytes(body)
+    with (tmp_path / "body").open("rb") as file:
+        assert len(client.post(f"{origin}/echo", data=file).content) > len(body)
+
+
+def test_a_command_must_name_a_program() -> None:
+    for kind in (Client, outrider.AsyncClient):
+        with pytest.raises(ValueError, match="command must name a program"):
+            kind(command=[])
+
+
 def test_files_and_fields_are_one_form(client: Client, origin: str, tmp_path: Path) -> None:
     file = tmp_path / "wolf.txt"
     file.write_bytes(b"from a file")

@@ -55,23 +55,26 @@ def header_list(headers: object, name: str = "headers") -> list[tuple[str, str]]
     return fields
 
 
-def grouped(pairs: object, name: str) -> dict[str, Any]:
-    """A mapping, or pairs in which a name may occur again, as the object that the protocol wants."""
+def pairs_of(pairs: object, name: str) -> list[tuple[str, Any]]:
+    """The names and values of a mapping, or of pairs in which a name may occur again, in their order."""
     items = getattr(pairs, "items", None)
-    found = items() if callable(items) else pairs
-    if isinstance(found, (str, bytes)) or not hasattr(found, "__iter__"):
+    given = items() if callable(items) else pairs
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
         raise TypeError(f"{name} must be a mapping or pairs, not {type(pairs).__name__}")
-    grouped: dict[str, Any] = {}
-    for pair in found:
+    found: list[tuple[str, Any]] = []
+    for pair in given:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(f"{name} must consist of pairs of name and value")
-        key = str(pair[0])
         value = list(pair[1]) if isinstance(pair[1], (tuple, set, frozenset)) else pair[1]
-        if key in grouped:
-            before = grouped[key] if isinstance(grouped[key], list) else [grouped[key]]
-            value = before + (value if isinstance(value, list) else [value])
-        grouped[key] = value
-    return grouped
+        found.append((str(pair[0]), value))
+    return found
+
+
+def named(pairs: object, name: str) -> Any:
+    """The same for the service: an object where no name occurs again, else a list."""
+    found = pairs_of(pairs, name)
+    as_object = dict(found)
+    return as_object if len(as_object) == len(found) else [{"name": key, "value": value} for key, value in found]
 
 
 def seconds_of(value: object, name: str) -> float:
@@ -88,7 +91,7 @@ def _put_params(spec: dict[str, Any], value: Any) -> None:
             url, mark, fragment = spec["url"].partition("#")
             spec["url"] = url + ("&" if "?" in url else "?") + value.lstrip("?") + mark + fragment
         return
-    query = grouped(value, "params")
+    query = named(value, "params")
     if query:
         spec["query"] = query
 
@@ -319,8 +322,8 @@ def spec_for(
 ) -> tuple[dict[str, Any], float, bool]:
     """What a request says of itself, how long to wait for its answer, and whether a failure raises."""
     spec: dict[str, Any] = {"url": text_of(url, "url")}
-    if method != "GET":
-        spec["method"] = text_of(method, "method")
+    if method != "GET" and text_of(method, "method").upper() != "GET":
+        spec["method"] = method.upper()
     if options.get("files") is not None:
         from ._forms import parts
 
@@ -377,13 +380,13 @@ def build_item(item: Item, options: Mapping[str, Any], defaults: Defaults) -> Bu
     if isinstance(item, str):
         return build("GET", item, options, defaults)
     if isinstance(item, tuple) and len(item) == 2:
-        return build(text_of(item[0], "method").upper(), item[1], options, defaults)
+        return build(item[0], item[1], options, defaults)
     if hasattr(item, "items"):
         own = {**options, **item}
         if "url" not in own:
             raise TypeError("a request given as a mapping needs url")
         url = own.pop("url")
-        return build(text_of(own.pop("method", "GET"), "method").upper(), url, own, defaults)
+        return build(own.pop("method", "GET"), url, own, defaults)
     raise TypeError(f"a request must be a URL, (method, URL) or a mapping, not {type(item).__name__}")
 
 

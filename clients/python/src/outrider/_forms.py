@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ._calls import grouped, header_list, text_of
+from ._calls import header_list, named, pairs_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 def body(value: Any) -> dict[str, Any]:
     """The body that ``data`` says, unless it is text: bytes, an open file, or the fields of a form."""
     if hasattr(value, "read"):
+        path = path_of(value)
+        if path is not None:
+            return {"file": path}
         value = value.read()
     if isinstance(value, str):
         return {"text": value}
@@ -21,14 +24,18 @@ def body(value: Any) -> dict[str, Any]:
         from binascii import b2a_base64
 
         return {"base64": b2a_base64(value, newline=False).decode("ascii")}
-    return {"form": grouped(value, "data")}
+    if hasattr(value, "__next__"):
+        value = list(value)
+        if any(not isinstance(one, (tuple, list)) for one in value):
+            raise TypeError("data cannot come piece by piece: join the pieces, or write them to a file and give file=")
+    return {"form": named(value, "data")}
 
 
 def parts(fields: object, files: object) -> list[dict[str, Any]]:
     """The fields of ``data``, then the files, each a part in the order in which it was given."""
     found: list[dict[str, Any]] = []
     if fields is not None:
-        for name, value in grouped(fields, "data beside files").items():
+        for name, value in pairs_of(fields, "data beside files"):
             for one in value if isinstance(value, list) else [value]:
                 if one is not None:
                     found.append({"name": name, **_content(one, f"data[{name!r}]")})
