@@ -11,17 +11,19 @@ lead. So a program with one thread pays for one ``send`` and one ``recv`` per ca
                                 └─────woken, nobody reads──▶ lead
 
 Two promises make that safe. A follower registers, then tries to lead, then sleeps; a leader stops reading, then
-looks for followers: so one of the two always notices the other. And whoever leaves sees to it that somebody leads.
+looks for followers: so one of the two always notices the other. And whoever leaves sees to it that somebody leads;
+an exception from a signal handler may keep it from that, so a follower looks by itself, too, if not often.
 """
 
 from __future__ import annotations
 
 import os
+from _socket import MSG_DONTWAIT, MSG_PEEK
 from _thread import allocate_lock
 from itertools import count
 from time import monotonic, sleep
 
-from ._exceptions import OutriderError, ProtocolError, RequestTimeout, ServerGone
+from ._exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone
 from ._rpc import METHOD_NOT_FOUND, arrivals, call_frame, cancel_frame, quote, refusal_frame
 from ._wire import IN_FLIGHT, Unsent, Wire
 
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
     from _socket import socket as Socket
     from collections.abc import Sequence
     from typing import Any
+
+
+VIGIL = 1.0
+"""Seconds after which who waits to be handed its answer looks whether anybody reads."""
 
 
 class Waiter:
@@ -57,8 +63,8 @@ class Waiter:
                 pass
 
     def sleep(self, deadline: float) -> None:
-        """Until woken, or until the deadline."""
-        self.lock.acquire(True, max(0.0, deadline - monotonic()))
+        """Until woken, or until the deadline, or until it is time to look."""
+        self.lock.acquire(True, min(VIGIL, max(0.0, deadline - monotonic())))
 
 
 class Batch(Waiter):
@@ -110,10 +116,12 @@ class Connection(Wire):
         """One call with its parameters as JSON text; its answer as :func:`arrivals` gives it, be it an error or not."""
         number = self._next()
         frame = call_frame(number, method, params)
-        if not self._reading.acquire(False):
-            return self._follow(number, method, frame, seconds)
+        mine = False
         try:
-            self._send(frame, True)
+            [mine] = map(self._reading.acquire, (False,))
+            if not mine:
+                return self._follow(number, method, frame, seconds)
+            self._send(frame, True, seconds)
             try:
                 return self._lead(number, method, monotonic() + seconds)
             except (ServerGone, ProtocolError):
@@ -122,9 +130,10 @@ class Connection(Wire):
                 self.cancel(number)
                 raise
         finally:
-            self._reading.release()
-            if self._waiting:
-                self._appoint()
+            if mine:
+                self._reading.release()
+                if self._waiting:
+                    self._appoint()
 
     def _follow(self, number: int, method: str, frame: bytes, seconds: float) -> Any:
         waiter = Waiter(method)
@@ -134,14 +143,17 @@ class Connection(Wire):
             sleep(0.002)
         self._waiting[number] = waiter
         try:
-            self._send(frame)
+            self._send(frame, False, seconds)
             while waiter.message is None:
-                if self._reading.acquire(False):
-                    try:
-                        if waiter.message is None:
-                            waiter.message = self._lead(number, method, deadline)
-                    finally:
+                mine = False
+                try:
+                    [mine] = map(self._reading.acquire, (False,))
+                    if mine and waiter.message is None:
+                        waiter.message = self._lead(number, method, deadline)
+                finally:
+                    if mine:
                         self._reading.release()
+                if mine:
                     break
                 if self.dead is not None:
                     raise self._gone(method)
@@ -164,10 +176,11 @@ class Connection(Wire):
         A call that was not answered has an exception in its place. ``seconds`` is how long nothing may arrive.
         """
         batch = Batch(method, len(params))
-        leading = self._reading.acquire(False)
+        leading = False
         sent = 0
         deadline = monotonic() + seconds
         try:
+            [leading] = map(self._reading.acquire, (False,))
             while batch.left:
                 free = window - (sent - len(params) + batch.left)
                 free = min(free, IN_FLIGHT - len(self._waiting))
@@ -175,9 +188,9 @@ class Connection(Wire):
                     sent = self._send_some(batch, params, sent, free, leading)
                 left = batch.left
                 if leading:
-                    self._dispatch(self._receive(method, deadline), -1)
+                    self._read(method, deadline, -1)
                 else:
-                    leading = self._reading.acquire(False)
+                    [leading] = map(self._reading.acquire, (False,))
                     if not leading:
                         batch.sleep(deadline if batch.places else min(deadline, monotonic() + 0.002))
                         self._expect_life(method, deadline)
@@ -187,7 +200,7 @@ class Connection(Wire):
             if sent == 0 and isinstance(gone, Unsent):
                 raise
             self._fill(batch, gone)
-        except ProtocolError as problem:
+        except (ProtocolError, LimitError) as problem:
             self._fill(batch, problem)
         except RequestTimeout as late:
             self._cancel_all(batch)
@@ -196,11 +209,13 @@ class Connection(Wire):
             self._cancel_all(batch)
             raise
         finally:
-            for number in list(batch.places):
-                self._waiting.pop(number, None)
-            if leading:
-                self._reading.release()
-            self._appoint()
+            try:
+                for number in list(batch.places):
+                    self._waiting.pop(number, None)
+            finally:
+                if leading:
+                    self._reading.release()
+                self._appoint()
         return batch.answers
 
     def _send_some(self, batch: Batch, params: Sequence[str], sent: int, free: int, leading: bool) -> int:
@@ -251,14 +266,17 @@ class Connection(Wire):
         before = self._handed
         self._waiting[number] = waiter
         try:
-            if self._reading.acquire(False):
-                try:
-                    if waiter.lock.locked() and self.dead is None:
-                        self._dispatch(self._receive(waiter.method, deadline), -1)
-                except (RequestTimeout, ServerGone, ProtocolError):
-                    pass
-                finally:
+            mine = False
+            try:
+                [mine] = map(self._reading.acquire, (False,))
+                if mine and waiter.lock.locked() and self.dead is None:
+                    self._read(waiter.method, deadline, -1)
+            except (RequestTimeout, ServerGone, ProtocolError, LimitError):
+                pass
+            finally:
+                if mine:
                     self._reading.release()
+            if mine:
                 return self._handed != before
             if self.dead is None:
                 waiter.sleep(deadline)
@@ -271,9 +289,22 @@ class Connection(Wire):
 
     def _lead(self, number: int, method: str, deadline: float) -> Any:
         while True:
-            message = self._dispatch(self._receive(method, deadline), number)
+            message = self._read(method, deadline, number)
             if message is not None:
                 return message
+
+    def _read(self, method: str, deadline: float, own: int) -> Any:
+        """Reads some, and hands it out. Who is interrupted in the midst of that leaves others without their answers."""
+        if self._fresh is not None:
+            raise self._torn("read")
+        try:
+            message = self._dispatch(self._receive(method, deadline), own)
+            self._fresh = None
+            return message
+        except BaseException:
+            if self._fresh is not None and self.dead is None:
+                self._torn("read")
+            raise
 
     def _dispatch(self, lines: bytes, own: int) -> Any:
         """Hands every message to whom it is for. Gives the one with the number ``own`` back, if it is there."""
@@ -292,10 +323,21 @@ class Connection(Wire):
                 if waiter is not None:
                     self._handed += 1
                     waiter.deliver(number, message)
+                elif number is None:
+                    self._refused(message.get("error"))
         if self._owed:
             owed, self._owed = self._owed, []
             self._send(b"".join(owed), True)
         return found
+
+    def _overhear(self) -> None:
+        try:
+            heard = self._stream.recv(1 << 16, MSG_DONTWAIT | MSG_PEEK)
+            for number, message in arrivals(heard[: heard.rfind(b"\n") + 1]):
+                if number is None and "error" in message:
+                    self._refused(message["error"])
+        except (OSError, ProtocolError):
+            pass
 
     def _incoming(self, message: Any) -> None:
         name, params = message["method"], message.get("params")

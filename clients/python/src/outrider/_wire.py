@@ -4,6 +4,10 @@
 
 Reading is done by the thread that holds ``_reading``, writing by the one that holds ``_writing``. Who must wait to
 write reads meanwhile, because the service takes nothing more from a client that does not read.
+
+A signal handler may raise between any two steps of the main thread, so also between a call and the note of what it
+gave. ``[mine] = map(lock.acquire, (False,))`` is one step: ``map`` calls only when the name takes the value. That is how
+locks are taken here, and how bytes are read and written. What was cut off nevertheless ends the connection.
 """
 
 from __future__ import annotations
@@ -14,11 +18,12 @@ from _thread import allocate_lock
 from struct import pack
 from time import monotonic
 
-from ._exceptions import ProtocolError, RequestTimeout, ServerGone
+from ._exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket as Socket
+    from typing import Any
 
 MESSAGE_LIMIT = 256 * 1024 * 1024
 """No message of the service is longer; a peer that sends a longer one is not the service."""
@@ -28,6 +33,8 @@ IN_FLIGHT = 240
 
 WRITE_PATIENCE = 60.0
 """Seconds in which a service that is alive takes at least one byte."""
+
+_FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL
 
 
 class Unsent(ServerGone):
@@ -47,13 +54,16 @@ class Wire:
         self._partial: list[bytes] = []
         self._partial_size = 0
         self._stashed = False
+        self._fresh: bytes | None = None
+        self._written = 0
+        self._refusal: Any = None
         self._patience = 0.0
         stream.settimeout(None)
 
     # Reading: only with the reading lock
 
     def _receive(self, method: str, deadline: float) -> bytes:
-        """Complete lines, at least one."""
+        """Complete lines, at least one. They are in ``_fresh`` until whoever asked says that they are handed out."""
         while True:
             if self._stashed:
                 data = self._unstashed()
@@ -62,23 +72,27 @@ class Wire:
             remaining = deadline - monotonic()
             patience = self._patience
             # A patience that is right within a tenth is left alone: setting it costs a system call.
-            if not 0.9 * patience <= remaining <= 1.1 * patience:
-                if remaining <= 0:
-                    raise self._late(method)
-                self._set_patience(remaining)
+            wrong = not 0.9 * patience <= remaining <= 1.1 * patience
+            if wrong and remaining <= 0:
+                raise self._late(method)
             try:
+                if wrong:
+                    self._set_patience(remaining)
                 # little is asked for where little is expected: the memory for it is made before anything is read
-                data = self._stream.recv(1 << 16 if self._partial_size < 1 << 17 else 1 << 20)
+                size = 1 << 16 if self._partial_size < 1 << 17 else 1 << 20
+                [self._fresh] = map(self._stream.recv, (size,))
             except BlockingIOError:
                 self._patience = 0.0
                 continue
             except OSError as problem:
                 raise self._fail(method, problem.strerror or "it cannot be read") from None
+            data = self._fresh
             if not data:
                 raise self._fail(method, "it closed the connection")
             if self._partial or data[-1] != 10:
                 data = self._joined(data)
                 if not data:
+                    self._fresh = None
                     continue
             return data
 
@@ -99,80 +113,109 @@ class Wire:
 
     def _unstashed(self) -> bytes:
         """The complete lines in what a writer took in."""
-        self._stashed = False
-        whole = b"".join(self._partial)
+        self._fresh = whole = b"".join(self._partial)
         self._partial = []
         self._partial_size = 0
-        return self._joined(whole) if whole else b""
+        self._stashed = False
+        lines = self._joined(whole) if whole else b""
+        if not lines:
+            self._fresh = None
+        return lines
 
     def _set_patience(self, seconds: float) -> None:
         """The kernel ends a ``recv`` by itself after that time, so that no second system call has to watch it."""
-        self._patience = seconds
+        self._patience = 0.0
         whole = int(seconds)
         micro = max(int((seconds - whole) * 1e6), 0 if whole else 1)
         self._stream.setsockopt(SOL_SOCKET, SO_RCVTIMEO, pack("ll", whole, micro))
+        self._patience = seconds
 
     # Writing
 
-    def _send(self, frame: bytes, reading: bool = False) -> None:
-        """Writes a frame, whole. ``reading`` says whether this thread holds the reading lock."""
-        if not self._writing.acquire(False):
-            self._await_turn(reading)
+    def _send(self, frame: bytes, reading: bool = False, seconds: float = 2 * WRITE_PATIENCE) -> None:
+        """Writes a frame, whole. ``reading`` says whether this thread holds the reading lock; ``seconds`` is how long
+        it waits for those who write before it."""
+        mine = False
         try:
+            [mine] = map(self._writing.acquire, (False,))
+            if not mine:
+                deadline = monotonic() + seconds
+                while not mine:
+                    self._bide(reading, deadline)
+                    [mine] = map(self._writing.acquire, (True,), (0.05,))
             if self.dead is not None:
-                raise Unsent(self._farewell())
-            try:
-                written = self._stream.send(frame, MSG_DONTWAIT | MSG_NOSIGNAL)
-            except BlockingIOError:
-                written = 0
-            except OSError as problem:
-                self._fail("", problem.strerror or "it cannot be written to")
-                raise Unsent(self._farewell()) from None
-            if written < len(frame):
-                self._send_rest(memoryview(frame)[written:], reading)
+                raise self._unsent()
+            self._write(frame, reading)
         finally:
-            self._writing.release()
+            if mine:
+                self._writing.release()
 
     def _try_send(self, frame: bytes) -> None:
         """Writes a frame if there is room for it now; for what is a courtesy only."""
-        if not self._writing.acquire(True, 1.0):
-            return
+        mine = False
         try:
-            if frame and self.dead is None:
-                written = self._stream.send(frame, MSG_DONTWAIT | MSG_NOSIGNAL)
-                if written < len(frame):
-                    self._send_rest(memoryview(frame)[written:], False)
-        except (OSError, ServerGone):
+            [mine] = map(self._writing.acquire, (True,), (1.0,))
+            if mine and frame and self.dead is None:
+                self._write(frame, False)
+        except OutriderError:
             pass
         finally:
-            self._writing.release()
+            if mine:
+                self._writing.release()
 
-    def _await_turn(self, reading: bool) -> None:
-        """Waits for the writing lock. A reader goes on reading, for the writer may wait for just that."""
-        while not self._writing.acquire(True, 0.05):
-            if reading:
-                try:
-                    self._take_in()
-                except BlockingIOError:
-                    pass
-                except OSError as problem:
-                    raise self._fail("", problem.strerror or "it cannot be read") from None
+    def _bide(self, reading: bool, deadline: float) -> None:
+        """What to do while others write. A reader goes on reading, for the writer may wait for just that."""
+        if monotonic() >= deadline:
+            raise self._late("")
+        if reading:
+            try:
+                self._take_in()
+            except BlockingIOError:
+                pass
+            except OSError as problem:
+                raise self._fail("", problem.strerror or "it cannot be read") from None
 
-    def _send_rest(self, rest: memoryview, reading: bool) -> None:
+    def _write(self, frame: bytes, reading: bool) -> None:
+        """Only with the writing lock."""
+        size = len(frame)
+        self._written = 0
+        try:
+            try:
+                [self._written] = map(self._stream.send, (frame,), (_FLAGS,))
+            except BlockingIOError:
+                pass
+            except OSError as problem:
+                self._overhear()
+                self._fail("", problem.strerror or "it cannot be written to")
+                raise self._unsent() from None
+            if self._written < size:
+                self._write_rest(frame, reading)
+        except BaseException:
+            if 0 < self._written < size:
+                self._torn("written")
+            raise
+
+    def _write_rest(self, frame: bytes, reading: bool) -> None:
         """Writes and reads: the service may not take more until we have taken what it has for us."""
         from select import POLLIN, POLLOUT, poll
 
         poller = poll()
-        number = self._stream.fileno()
+        view = memoryview(frame)
         deadline = monotonic() + WRITE_PATIENCE
-        while rest:
-            borrowed = not reading and self._reading.acquire(False)
+        while self._written < len(frame):
+            borrowed = False
             try:
+                if not reading:
+                    [borrowed] = map(self._reading.acquire, (False,))
+                number = self._stream.fileno()
+                if number < 0:
+                    raise BrokenPipeError(32, "it was closed")
                 poller.register(number, POLLOUT | (POLLIN if reading or borrowed else 0))
                 ready = poller.poll(50)
                 flags = ready[0][1] if ready else 0
                 if flags & ~POLLIN:
-                    rest = rest[self._stream.send(rest, MSG_DONTWAIT | MSG_NOSIGNAL) :]
+                    [size] = map(self._stream.send, (view[self._written :],), (_FLAGS,))
+                    self._written += size
                     deadline = monotonic() + WRITE_PATIENCE
                 elif flags:
                     self._take_in()
@@ -188,16 +231,15 @@ class Wire:
 
     def _take_in(self) -> None:
         """Reads what has arrived into memory, without looking at it: the next leader will."""
-        data = self._stream.recv(1 << 18, MSG_DONTWAIT)
-        if not data:
-            raise BrokenPipeError(32, "it closed the connection")
         self._stashed = True
-        self._partial.append(data)
-        self._partial_size += len(data)
+        self._partial.extend(map(self._stream.recv, (1 << 18,), (MSG_DONTWAIT,)))
+        if not self._partial[-1]:
+            raise BrokenPipeError(32, "it closed the connection")
+        self._partial_size += len(self._partial[-1])
 
     # Ends
 
-    def _fail(self, method: str, why: str) -> ServerGone:
+    def _fail(self, method: str, why: str) -> OutriderError:
         """The connection is over. Gives the exception for the caller."""
         gone = self._gone(method, why)
         try:
@@ -206,6 +248,20 @@ class Wire:
             pass
         self._ended()
         return gone
+
+    def _torn(self, how: str) -> OutriderError:
+        """An exception left the midst of a message: nobody knows any more where the next one begins."""
+        return self._fail("", f"a message was interrupted while it was {how}")
+
+    def _refused(self, error: Any) -> None:
+        """The service answers nothing in particular: it wants no more of this connection, and says why."""
+        problem = from_error(error)
+        if isinstance(problem, LimitError):
+            self._refusal = error
+        self._fail("", str(problem))
+
+    def _overhear(self) -> None:
+        """Called when the service takes nothing any more: it may have said why."""
 
     def _ended(self) -> None:
         """Called once the connection is over: whoever waits must be told."""
@@ -221,9 +277,14 @@ class Wire:
     def _farewell(self) -> str:
         return f"the service ({self.name}) has gone: {self.dead}"
 
-    def _gone(self, method: str, why: str | None = None) -> ServerGone:
+    def _unsent(self) -> OutriderError:
+        return Unsent(self._farewell()) if self._refusal is None else from_error(self._refusal)
+
+    def _gone(self, method: str, why: str | None = None) -> OutriderError:
         if self.dead is None:
             self.dead = why
+        if self._refusal is not None:
+            return from_error(self._refusal)
         others = self._in_flight()
         named = tuple(others) if method in others or not method else (method, *others)
         return ServerGone(self._farewell(), in_flight=named)
