@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -65,6 +67,55 @@ def test_a_service_that_breaks_the_protocol_is_an_error(
 ) -> None:
     with Client(socket=peer(answer, unix=True).path) as client, pytest.raises(problem):
         client.invoke("server.info", timeout=5)
+
+
+def test_a_service_with_too_many_clients_says_so(binary: str, directory: str) -> None:
+    path = f"{directory}/crowd.sock"
+    child = serve(binary, path)
+    crowd: list[socket.socket] = []
+    try:
+        with Client(socket=path) as client:
+            limit = client.info()["limits"]["connections"]
+        while len(crowd) <= limit:
+            crowd.append(socket.socket(socket.AF_UNIX))
+            crowd[-1].connect(path)
+        crowd[-1].settimeout(20)
+        assert b"-32011" in crowd[-1].recv(65536)
+
+        async def awaiting() -> None:
+            async with outrider.AsyncClient(socket=path) as client:
+                with pytest.raises(outrider.LimitError):
+                    await client.info()
+                (answer,) = await client.many(["http://127.0.0.1:1/"])
+                assert isinstance(answer, outrider.LimitError)
+
+        for _ in range(20):
+            with Client(socket=path) as client:
+                with pytest.raises(outrider.LimitError) as caught:
+                    client.info()
+                assert caught.value.code == -32011 and caught.value.retryable
+                (answer,) = client.many(["http://127.0.0.1:1/"])
+                assert isinstance(answer, outrider.LimitError)
+            asyncio.run(awaiting())
+    finally:
+        for each in crowd:
+            each.close()
+        stop(child)
+
+
+@pytest.mark.parametrize("code", [-32600, -32700, -32603])
+def test_an_error_for_nobody_in_particular_is_why_the_connection_ends(peer: MakePeer, code: int) -> None:
+    line = b'{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"it is full moon"}}\n' % code
+    with Client(socket=peer(line, b"", unix=True).path) as client:
+        with pytest.raises(outrider.ServerGone, match="full moon"):
+            client.info()
+
+    async def awaiting() -> None:
+        async with outrider.AsyncClient(socket=peer(line, b"", unix=True).path) as client:
+            with pytest.raises(outrider.ServerGone, match="full moon"):
+                await client.info()
+
+    asyncio.run(awaiting())
 
 
 def test_nothing_that_was_sent_is_sent_again(peer: MakePeer) -> None:

@@ -8,11 +8,12 @@ Frames written in one turn of the event loop leave in one ``send``.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
-from ._exceptions import OutriderError, ProtocolError, RequestTimeout, ServerGone
+from ._exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
 from ._rpc import (
     METHOD_NOT_FOUND,
     arrivals,
@@ -105,6 +106,7 @@ class AsyncConnection(asyncio.Protocol):
         self._partial: list[bytes] = []
         self._partial_size = 0
         self._outgoing: list[bytes] = []
+        self._refusal: Any = None
         self._turn = 1
         self._unsent = 1
         self._transport: asyncio.Transport | None = None
@@ -270,6 +272,8 @@ class AsyncConnection(asyncio.Protocol):
                 pending = self._waiting.pop(number, None)
                 if pending is not None:
                     pending.deliver(number, message)
+                elif number is None:
+                    self._refused(message.get("error"))
 
     def _keep(self, data: bytes) -> None:
         self._partial.append(data)
@@ -286,8 +290,21 @@ class AsyncConnection(asyncio.Protocol):
 
     # Ends
 
+    def _refused(self, error: Any) -> None:
+        """The service answers nothing in particular: it wants no more of this connection, and says why."""
+        problem = from_error(error)
+        if isinstance(problem, LimitError):
+            self._refusal = error
+        self._die(str(problem))
+
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is over."""
+        if exc is not None and self.dead is None and self._transport is not None:
+            # what could not be written to may have said why
+            try:
+                self.data_received(os.read(self._transport.get_extra_info("socket").fileno(), 65536))
+            except OSError:
+                pass
         self._die("it closed the connection" if exc is None else str(exc))
 
     def _die(self, why: str) -> None:
@@ -303,10 +320,12 @@ class AsyncConnection(asyncio.Protocol):
         waiting, gone = self._waiting, self.gone()
         self._waiting = {}
         for pending in list(waiting.values()):
-            pending.fail(Unsent(str(gone)) if pending.turn >= self._unsent else gone)
+            pending.fail(Unsent(str(gone)) if pending.turn >= self._unsent and self._refusal is None else gone)
 
-    def gone(self) -> ServerGone:
+    def gone(self) -> OutriderError:
         """The exception for who waits."""
+        if self._refusal is not None:
+            return from_error(self._refusal)
         named = tuple([pending.method for pending in self._waiting.values()])
         return ServerGone(f"the service ({self.name}) has gone: {self.dead}", in_flight=named)
 

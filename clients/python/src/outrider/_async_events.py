@@ -9,7 +9,7 @@ from _weakref import ref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from ._exceptions import ServerGone
+from ._exceptions import OutriderError
 from ._models import Event
 from ._rpc import CALLBACK_FAILED, answer_frame, refusal_frame
 
@@ -44,7 +44,7 @@ class AsyncInbox:
         self._start(self._answer(connection, number, name, params))
         return True
 
-    def closed(self, problem: ServerGone) -> None:
+    def closed(self, problem: OutriderError) -> None:
         """No more will arrive on that connection."""
         for stream in self._open():
             stream.end(problem)
@@ -103,7 +103,7 @@ class AsyncEventStream:
         self._events: deque[Event] = deque(maxlen=limit)
         self._arrived: asyncio.Future[None] | None = None
         self._open = True
-        self._problem: ServerGone | None = None
+        self._problem: OutriderError | None = None
         inbox.add(self)
 
     def __aiter__(self) -> AsyncIterator[Event]:
@@ -134,7 +134,7 @@ class AsyncEventStream:
         self._events.append(event)
         self._wake()
 
-    def end(self, problem: ServerGone) -> None:
+    def end(self, problem: OutriderError) -> None:
         """No more will come, and this is why."""
         self._problem = problem
         self.close()
