@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import os
+import signal
 import threading
 import warnings
 from typing import Any
@@ -11,6 +15,7 @@ from typing import Any
 import outrider
 import pytest
 from outrider import Client
+from peers import until
 
 
 def test_events_are_iterated_over(client: Client, origin: str) -> None:
@@ -80,3 +85,90 @@ def test_callbacks_are_answered_by_functions(client: Client) -> None:
         with pytest.raises(outrider.CallbackError) as failed:
             client.call("diagnostics.callback", method="callback.add", params={})
         assert "KeyError" in failed.value.data["error"]["message"]
+
+
+@pytest.mark.parametrize("failure", [ValueError("once"), SystemExit(1), KeyboardInterrupt(), GeneratorExit()])
+@pytest.mark.parametrize("action", ["always", "error"])
+def test_a_function_that_fails_in_whatever_way_is_answered_and_asked_again(
+    client: Client, failure: BaseException, action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures: list[BaseException] = [failure]
+    shown: list[Any] = []
+    ticks: list[int] = []
+    monkeypatch.setattr(threading, "excepthook", lambda told: shown.append(told.exc_value))
+
+    @client.on_callback("callback.add")
+    def add(params: dict[str, Any]) -> dict[str, Any]:
+        if failures:
+            raise failures.pop()
+        return {"sum": params["a"] + params["b"]}
+
+    @client.on("diagnostics.tick")
+    def tick(event: outrider.Event) -> None:
+        ticks.append(1)
+        if len(ticks) == 1:
+            raise failure
+
+    asked = {"method": "callback.add", "params": {"a": 2, "b": 3}}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter(action)  # type: ignore[arg-type]
+        with pytest.raises(outrider.CallbackError) as refused:
+            client.call("diagnostics.callback", **asked)
+        assert type(failure).__name__ in refused.value.data["error"]["message"]
+        client.call("diagnostics.notify", count=3)
+        assert client.call("diagnostics.callback", **asked)["answer"] == {"sum": 5}
+        until(lambda: len(ticks) == 3)
+        until(lambda: len(shown) + len(caught) == 2)
+        assert len(shown) == (2 if action == "error" else 0)
+
+
+def test_a_thread_of_functions_that_has_ended_is_followed_by_another(client: Client) -> None:
+    client.on_callback("callback.add", lambda params: {"sum": params["a"] + params["b"]})
+    asked = {"method": "callback.add", "params": {"a": 2, "b": 3}}
+    assert client.call("diagnostics.callback", **asked)["answer"] == {"sum": 5}
+    inbox = client._subscriptions
+    assert inbox is not None
+    inbox._served = None
+    inbox._waiter.wake()
+    assert client.call("diagnostics.callback", **asked)["answer"] == {"sum": 5}
+
+
+def test_functions_are_asked_in_a_child_made_by_fork(client: Client) -> None:
+    client.on_callback("callback.pid", lambda params: {"pid": os.getpid()})
+    for _ in range(20):
+        assert client.call("diagnostics.callback", method="callback.pid")["answer"] == {"pid": os.getpid()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            try:
+                answer = client.call("diagnostics.callback", method="callback.pid")["answer"]
+                os._exit(0 if answer == {"pid": os.getpid()} else 1)
+            except BaseException:
+                os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_coroutine_that_fails_is_answered_before_anybody_is_warned(service: str) -> None:
+    async def main() -> None:
+        failures = [ValueError("once")]
+
+        async def add(params: dict[str, Any]) -> dict[str, Any]:
+            if failures:
+                raise failures.pop()
+            return {"sum": params["a"] + params["b"]}
+
+        async with outrider.AsyncClient(socket=service) as client:
+            client.on_callback("callback.add", add)
+            asyncio.get_running_loop().set_exception_handler(lambda loop, told: None)
+            asked = {"method": "callback.add", "params": {"a": 2, "b": 3}}
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                with pytest.raises(outrider.CallbackError, match="once"):
+                    await client.invoke("diagnostics.callback", asked, timeout=10)
+                answer = await client.invoke("diagnostics.callback", asked, timeout=10)
+                assert answer["answer"] == {"sum": 5}
+                gc.collect()
+
+    asyncio.run(main())

@@ -79,10 +79,13 @@ class AsyncInbox:
             if asyncio.iscoroutine(given):
                 given = await given
             frame = answer_frame(number, {} if given is None else given)
-        except Exception as problem:
-            frame = refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}")
+        except BaseException as problem:
+            connection.write(refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}"))
+            if not isinstance(problem, Exception):
+                raise
             complain(f"the function for {name} failed", problem)
-        connection.write(frame)
+        else:
+            connection.write(frame)
 
 
 class AsyncEventStream:

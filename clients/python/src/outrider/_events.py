@@ -14,7 +14,7 @@ from itertools import count
 from time import monotonic, sleep
 
 from ._connection import Inbox, Waiter
-from ._exceptions import ServerGone
+from ._exceptions import OutriderError, ServerGone
 from ._models import Event
 from ._rpc import CALLBACK_FAILED, answer_frame, refusal_frame
 
@@ -135,6 +135,7 @@ class Subscriptions(Inbox):
         if name not in self.callbacks or len(self._questions) >= self._limit:
             return False
         self._questions.append((connection, number, name, params))
+        self.serve(connection)
         self._waiter.wake()
         return True
 
@@ -165,44 +166,63 @@ class Subscriptions(Inbox):
     def serve(self, connection: Connection) -> None:
         """Makes sure that a thread runs the functions for this connection."""
         if self._served is not connection and (self.handlers or self.callbacks):
+            # A waiter of its own: the one before may have been made in the process that forked this one.
+            self._waiter = waiter = Waiter("")
             self._served = connection
-            start_new_thread(self._run, (connection,))
+            start_new_thread(self._run, (connection, waiter))
 
-    def _run(self, connection: Connection) -> None:
+    def _run(self, connection: Connection, waiter: Waiter) -> None:
         number = _numbers()
-        while self._served is connection:
-            self._waiter.lock.acquire(False)
-            if self._questions:
-                self._answer(*self._questions.popleft())
-            elif self._events:
-                self._handle(self._events.popleft())
-            elif connection.dead is not None:
-                break
-            elif connection.listen(number, self._waiter, monotonic() + FOREVER) and not self._questions:
-                sleep(POLITENESS)
+        try:
+            while self._served is connection and self._waiter is waiter:
+                waiter.lock.acquire(False)
+                if self._questions:
+                    self._answer(*self._questions.popleft())
+                elif self._events:
+                    self._handle(self._events.popleft())
+                elif connection.dead is not None:
+                    break
+                elif connection.listen(number, waiter, monotonic() + FOREVER) and not self._questions:
+                    sleep(POLITENESS)
+        finally:
+            if self._waiter is waiter:
+                self._served = None
 
     def _handle(self, event: Event) -> None:
         for function in [*self.handlers.get(event.name, ()), *self.handlers.get("*", ())]:
             try:
                 function(event)
-            except Exception as problem:
+            except BaseException as problem:
                 complain(f"the function for {event.name} failed", problem)
 
     def _answer(self, connection: Connection, number: Any, name: str, params: Any) -> None:
+        failure = None
         try:
             given = self.callbacks[name](params if isinstance(params, dict) else {})
             frame = answer_frame(number, {} if given is None else given)
-        except Exception as problem:
+        except BaseException as problem:
             frame = refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}")
-            complain(f"the function for {name} failed", problem)
+            failure = problem
         try:
             connection.tell(frame)
-        except ServerGone:
+        except OutriderError:
             pass
+        if failure is not None:
+            complain(f"the function for {name} failed", failure)
 
 
-def complain(what: str, problem: Exception) -> None:
-    """A function of the program failed where nobody can catch it: a warning tells of it."""
+def complain(what: str, problem: BaseException) -> None:
+    """A function of the program failed where nobody can catch it: a warning tells of it, or, where warnings are errors,
+    what tells of exceptions in threads."""
     import warnings
 
-    warnings.warn(f"{what}: {type(problem).__name__}: {problem}", RuntimeWarning, stacklevel=2)
+    try:
+        warnings.warn(f"{what}: {type(problem).__name__}: {problem}", RuntimeWarning, stacklevel=2)
+    except Exception as raised:
+        import threading
+
+        raised.__cause__ = problem
+        try:
+            threading.excepthook(threading.ExceptHookArgs((type(raised), raised, raised.__traceback__, None)))
+        except Exception:
+            pass
