@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +194,93 @@ def test_one_client_serves_several_event_loops(service: str) -> None:
         assert asyncio.run(once()) == {"a": 1}
     asyncio.run(last())
     gc.collect()
+
+
+def descriptors() -> int:
+    """How many this process has open."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_event_loops_at_the_same_time_have_a_connection_each(service: str) -> None:
+    client = AsyncClient(socket=service)
+
+    async def work(number: int) -> None:
+        for _ in range(100):
+            assert await client.call("diagnostics.echo", a=number) == {"a": number}
+        client._connections[asyncio.get_running_loop()].close()
+        await asyncio.sleep(0)
+
+    before = descriptors()
+    peak = 0
+    with ThreadPoolExecutor(3) as pool:
+        busy = [pool.submit(asyncio.run, work(number)) for number in range(3)]
+        while not all(each.done() for each in busy):
+            peak = max(peak, descriptors())
+            threading.Event().wait(0.005)
+        for each in busy:
+            each.result()
+    # an event loop has three of its own, and starting a connection may take a few
+    assert peak - before <= 3 * (4 + 3), (before, peak)
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_one_event_loop_after_the_other_leaves_no_connections_behind(service: str) -> None:
+    client = AsyncClient(socket=service)
+
+    async def connections() -> int:
+        return int((await client.stats())["connections"])
+
+    gc.collect()
+    gc.disable()
+    try:
+        first = asyncio.run(connections())
+        assert max([asyncio.run(connections()) for _ in range(20)]) <= first + 2
+    finally:
+        gc.enable()
+        asyncio.run(client.close())
+        gc.collect()
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_service_of_ones_own_belongs_to_one_event_loop(binary: str) -> None:
+    client = AsyncClient(command=[binary, "serve", "--stdio"])
+    first = asyncio.new_event_loop()
+    assert first.run_until_complete(client.info())
+    child = client._child
+    assert child is not None
+
+    async def elsewhere() -> None:
+        with pytest.raises(outrider.ServerGone, match="another event loop"):
+            await client.info()
+        began = time.monotonic()
+        await client.close()
+        assert time.monotonic() - began < 1.5
+
+    asyncio.run(elsewhere())
+    assert child.returncode == 0
+    first.run_until_complete(asyncio.sleep(0))
+    first.close()
+    del client
+    gc.collect()
+
+
+def test_a_client_that_is_closed_while_it_connects_leaves_nothing_behind(binary: str, service: str) -> None:
+    async def main(**how: Any) -> None:
+        client = AsyncClient(**how)
+        call = asyncio.create_task(client.info())
+        while not client._opening:
+            await asyncio.sleep(0)
+        await client.close()
+        with pytest.raises(outrider.ServerGone, match="closed"):
+            await call
+        assert not client._connections and client._child is None
+
+    before = descriptors()
+    asyncio.run(main(socket=service))
+    asyncio.run(main(command=[binary, "serve", "--stdio"]))
+    assert descriptors() == before
 
 
 def test_a_service_that_goes_away_and_comes_back(binary: str, directory: str) -> None:

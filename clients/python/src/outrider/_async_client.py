@@ -80,8 +80,8 @@ class AsyncClient(Later):
         self._command = None if command is None else list(command)
         self._stdio = stdio
         self._spawn = spawn
-        self._connection: AsyncConnection | None = None
-        self._opening: asyncio.Task[AsyncConnection] | None = None
+        self._connections: dict[asyncio.AbstractEventLoop, AsyncConnection] = {}
+        self._opening: dict[asyncio.AbstractEventLoop, asyncio.Task[AsyncConnection]] = {}
         self._child: Popen[bytes] | None = None
         self._inbox = AsyncInbox()
         self._codes: Codes | None = None
@@ -222,7 +222,7 @@ class AsyncClient(Later):
 
         async def opening() -> tuple[dict[str, Any], bool, str | None]:
             result = await self._result("stream.open", built.params, built.guard)
-            connection = self._connection
+            connection = self._here()
             path = None if self._stdio or self._command or connection is None else connection.name
             return result, built.check, path
 
@@ -244,9 +244,7 @@ class AsyncClient(Later):
         return unpack(await self._message(method, params, seconds))
 
     async def _message(self, method: str, params: str, seconds: float) -> Any:
-        connection = self._connection
-        if connection is None or connection.dead is not None or self._stale(connection):
-            connection = await self._live()
+        connection = self._here() or await self._live()
         try:
             return await connection.call(method, params, seconds)
         except Unsent:
@@ -325,51 +323,83 @@ class AsyncClient(Later):
 
     # The connection
 
-    def _stale(self, connection: AsyncConnection) -> bool:
-        """Whether the connection belongs to another event loop, or to the process that forked this one."""
-        return connection.loop is not asyncio.get_running_loop() or self._pid != os.getpid()
+    def _here(self) -> AsyncConnection | None:
+        """The connection of this event loop and this process, if it lives."""
+        connection = self._connections.get(asyncio.get_running_loop())
+        return connection if connection is not None and connection.dead is None and self._pid == os.getpid() else None
 
     async def _live(self) -> AsyncConnection:
-        connection = self._connection
-        if connection is not None and connection.dead is None and not self._stale(connection):
+        connection = self._here()
+        if connection is not None:
             return connection
         loop = asyncio.get_running_loop()
-        if self._opening is None or self._opening.get_loop() is not loop:
-            self._opening = loop.create_task(self._open(loop))
-            self._opening.add_done_callback(self._opened)
-        return await asyncio.shield(self._opening)
+        opening = self._opening.get(loop)
+        if opening is None:
+            opening = self._opening[loop] = loop.create_task(self._open(loop))
+            opening.add_done_callback(self._opened)
+        return await asyncio.shield(opening)
 
     def _opened(self, task: asyncio.Task[AsyncConnection]) -> None:
-        if self._opening is task:
-            self._opening = None
+        self._opening.pop(task.get_loop(), None)
         if not task.cancelled():
             task.exception()
 
     async def _open(self, loop: asyncio.AbstractEventLoop) -> AsyncConnection:
-        if self._closed:
-            raise ServerGone("this client is closed")
+        self._expect_open()
         if self._pid != os.getpid():
-            self._pid, self._child = os.getpid(), None
-        if self._child is not None and self._connection is not None:
-            raise ServerGone(f"the service that this client started has ended: {self._connection.dead}")
-        stream, name, self._child = await loop.run_in_executor(
+            # those of the parent are left to it
+            self._pid, self._child, self._connections = os.getpid(), None, {}
+            self._opening = {each: task for each, task in self._opening.items() if each is loop}
+        for other in [other for other in list(self._connections) if other.is_closed()]:
+            self._connections.pop(other).drop()
+        if self._child is not None:
+            raise self._elsewhere(loop)
+        stream, name, child = await loop.run_in_executor(
             None, reach, self._socket, self._stdio, self._command, self._spawn
         )
         connection = AsyncConnection(loop, self._inbox, name)
-        await loop.create_unix_connection(lambda: connection, sock=sockets.socket(fileno=stream.detach()))
-        self._connection = connection
+        connection.socket = sockets.socket(fileno=stream.detach())
+        try:
+            self._expect_open()
+            await loop.create_unix_connection(lambda: connection, sock=connection.socket)
+            self._expect_open()
+            if child is not None and self._child is not None:
+                raise self._elsewhere(loop)
+        except BaseException:
+            connection.close()
+            connection.drop()
+            if child is not None:
+                loop.run_in_executor(None, end, child)
+            raise
+        self._connections[loop], self._child = connection, child
         return connection
 
+    def _elsewhere(self, loop: asyncio.AbstractEventLoop) -> ServerGone:
+        """Why there is no second connection to a service that this client started."""
+        for other, connection in self._connections.items():
+            if other is not loop and connection.dead is None:
+                return ServerGone("the service that this client started serves another event loop; make a client here")
+        here = self._connections.get(loop)
+        why = "its event loop is closed" if here is None else here.dead
+        return ServerGone(f"the service that this client started has ended: {why}")
+
+    def _expect_open(self) -> None:
+        if self._closed:
+            raise ServerGone("this client is closed")
+
     async def close(self) -> None:
-        """Ends the connection, and the service if this client started one of its own. Harmless when done twice."""
+        """Ends its connections, and the service if this client started one of its own. Harmless when done twice."""
         self._closed = True
-        connection, child = self._connection, self._child
-        self._connection = self._child = None
-        if connection is not None and not self._stale(connection):
-            connection.close()
-            await asyncio.sleep(0)
-        if child is not None and self._pid == os.getpid():
-            await asyncio.get_running_loop().run_in_executor(None, end, child)
+        connections, child = self._connections, self._child
+        self._connections, self._child = {}, None
+        if self._pid != os.getpid():
+            return
+        here = asyncio.get_running_loop()
+        for loop, connection in connections.items():
+            connection.close() if loop is here else connection.drop()
+        await asyncio.sleep(0)
+        if child is not None:
+            await here.run_in_executor(None, end, child)
 
     async def __aenter__(self) -> AsyncClient:
         return self

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from _socket import SHUT_RDWR
 from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
@@ -26,6 +27,7 @@ from ._wire import IN_FLIGHT, MESSAGE_LIMIT, Unsent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from socket import socket as Socket
 
     from ._async_events import AsyncInbox
 
@@ -100,6 +102,7 @@ class AsyncConnection(asyncio.Protocol):
         self.loop = loop
         self.dead: str | None = None
         self.name = name
+        self.socket: Socket | None = None
         self._inbox = inbox
         self._next = count(1).__next__
         self._waiting: dict[int, Pending] = {}
@@ -332,6 +335,16 @@ class AsyncConnection(asyncio.Protocol):
     def close(self) -> None:
         """Ends the connection; calls in flight end with :class:`~outrider.ServerGone`."""
         self._die("this client closed the connection")
+
+    def drop(self) -> None:
+        """The same from another event loop, or when that of the connection is over and nothing can be done in it."""
+        if self.socket is not None:
+            try:
+                self.socket.shutdown(SHUT_RDWR)
+            except OSError:
+                pass
+            if self.loop.is_closed():
+                self.socket.close()
 
 
 def _late(method: str) -> RequestTimeout:
