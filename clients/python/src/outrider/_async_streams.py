@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._exceptions import HandleError, ServerGone
 from ._responses import PATIENCE, AsyncResponse
-from ._streams import PIECE, Head, Reading, attached, closing
+from ._streams import PIECE, Head, Reading, attached, closing, cut
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -67,28 +67,40 @@ class AsyncStream(Head):
         if not reading.kind:
             reading.begin("raw")
             piece = await self._attach(loop, self._path, reading)
-        while piece or (piece := await loop.sock_recv(self._pipe(), PIECE)):
+        while piece or (piece := await self._more(loop)):
             yield piece
             piece = b""
         reading.over = True
-        ended = await self._invoke("request.wait", {"request": reading.request})
+        try:
+            ended = await self._invoke("request.wait", {"request": reading.request})
+        except HandleError:
+            raise cut() from None
         AsyncResponse(ended, self._invoke).raise_for_error()
 
     async def _attach(self, loop: asyncio.AbstractEventLoop, path: str, reading: Reading) -> Bytes:
         """A second connection that carries the bytes; those that came with its answer."""
         self._socket = sockets.socket(sockets.AF_UNIX)
         self._socket.setblocking(False)
-        await loop.sock_connect(self._socket, path)
-        await loop.sock_sendall(self._socket, reading.attach())
+        try:
+            await loop.sock_connect(self._socket, path)
+            await loop.sock_sendall(self._socket, reading.attach())
+        except OSError as problem:
+            raise cut(problem) from None
         rest = b""
         while b"\n" not in rest:
-            piece = await loop.sock_recv(self._socket, PIECE)
+            piece = await self._more(loop)
             if not piece:
-                raise ServerGone("the service ended the connection that was to carry a stream")
+                raise cut()
             rest += piece
         line, rest = rest.split(b"\n", 1)
         attached(line)
         return rest
+
+    async def _more(self, loop: asyncio.AbstractEventLoop) -> Bytes:
+        try:
+            return await loop.sock_recv(self._pipe(), PIECE)
+        except ConnectionError as problem:
+            raise cut(problem) from None
 
     def text(self, charset: str | None = None) -> AsyncIterator[str]:
         """Text as it comes, never cut within a character."""

@@ -21,29 +21,37 @@ if TYPE_CHECKING:
 def leave(client: Any, calls: list[tuple[str, dict[str, Any]]]) -> None:
     """Makes calls for a client that wants no answers."""
     try:
-        connection = client._connection
-        if connection is None or connection.dead is not None:
-            return
-        frame = b"".join([call_frame(connection._next(), method, encode(params)) for method, params in calls])
-        if not hasattr(connection, "loop"):
-            _post(connection, frame)
+        connections = getattr(client, "_connections", None)
+        if connections is None:
+            _post(client._connection, calls)
         elif client._pid == os.getpid():
-            connection.loop.call_soon_threadsafe(connection.write, frame)
+            # a handle is of one of them; the others do not know it
+            for loop, connection in list(connections.items()):
+                if connection.dead is None and not loop.is_closed():
+                    loop.call_soon_threadsafe(connection.write, _frame(connection, calls))
     except Exception:
         pass
 
 
-def _post(connection: Any, frame: bytes) -> None:
+def _frame(connection: Any, calls: list[tuple[str, dict[str, Any]]]) -> bytes:
+    return b"".join([call_frame(connection._next(), method, encode(params)) for method, params in calls])
+
+
+def _post(connection: Any, calls: list[tuple[str, dict[str, Any]]]) -> None:
     """Writes at once if nobody else does; else the thread that reads next writes it."""
-    if connection.pid != os.getpid():
+    if connection is None or connection.dead is not None or connection.pid != os.getpid():
         return
-    if not connection._writing.acquire(False):
-        connection._owed.append(frame)
-        return
+    frame = _frame(connection, calls)
+    mine = False
     try:
-        # the kernel takes so little as a whole, or not at all
-        connection._stream.send(frame, MSG_DONTWAIT | MSG_NOSIGNAL)
+        [mine] = map(connection._writing.acquire, (False,))
+        if mine:
+            # the kernel takes so little as a whole, or not at all
+            connection._stream.send(frame, MSG_DONTWAIT | MSG_NOSIGNAL)
+        else:
+            connection._owed.append(frame)
     except BlockingIOError:
         connection._owed.append(frame)
     finally:
-        connection._writing.release()
+        if mine:
+            connection._writing.release()

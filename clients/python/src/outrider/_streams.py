@@ -150,6 +150,12 @@ def attached(line: bytes) -> None:
         raise from_error(message["error"])
 
 
+def cut(problem: OSError | None = None) -> ServerGone:
+    """The service that had the body is not there any more."""
+    why = "" if problem is None or not problem.strerror else f": {problem.strerror}"
+    return ServerGone(f"the service has gone, and with it the rest of the stream{why}")
+
+
 class Head:
     """What the streams of both clients say of the head."""
 
@@ -259,7 +265,11 @@ class Stream(Head):
                 """Raises why the body ended early, if it did."""
                 # knows no Stream, or that and the file would keep each other
                 reading.over = True
-                Response(invoke("request.wait", {"request": reading.request}), invoke).raise_for_error()
+                try:
+                    result = invoke("request.wait", {"request": reading.request})
+                except HandleError:
+                    raise cut() from None
+                Response(result, invoke).raise_for_error()
 
             reading.begin("raw")
             self._pipe = Pipe(self._path, reading.attach(), ended)
@@ -321,17 +331,23 @@ class Pipe(RawIOBase):
 
     def __init__(self, path: str, frame: bytes, ended: Callable[[], None]) -> None:
         self._ended: Callable[[], None] | None = ended
-        self._socket: Socket = connect(path)
         self._rest = b""
+        try:
+            self._socket: Socket = connect(path)
+        except OSError as problem:
+            raise cut(problem) from None
         try:
             self._socket.sendall(frame)
             while b"\n" not in self._rest:
                 piece = self._socket.recv(PIECE)
                 if not piece:
-                    raise ServerGone("the service ended the connection that was to carry a stream")
+                    raise cut()
                 self._rest += piece
             line, self._rest = self._rest.split(b"\n", 1)
             attached(line)
+        except OSError as problem:
+            self._socket.close()
+            raise problem if isinstance(problem, OutriderError) else cut(problem) from None
         except BaseException:
             self._socket.close()
             raise
@@ -353,7 +369,10 @@ class Pipe(RawIOBase):
             return size
         if self._ended is None:
             return 0
-        size = self._socket.recv_into(view)
+        try:
+            size = self._socket.recv_into(view)
+        except ConnectionError as problem:
+            raise cut(problem) from None
         if size == 0 and len(view):
             ended, self._ended = self._ended, None
             ended()
