@@ -262,7 +262,6 @@ def test_a_service_of_ones_own_belongs_to_one_event_loop(binary: str) -> None:
     assert child.returncode == 0
     first.run_until_complete(asyncio.sleep(0))
     first.close()
-    del client
     gc.collect()
 
 

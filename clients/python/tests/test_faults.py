@@ -106,9 +106,9 @@ def test_a_service_with_too_many_clients_says_so(binary: str, directory: str) ->
 @pytest.mark.parametrize("code", [-32600, -32700, -32603])
 def test_an_error_for_nobody_in_particular_is_why_the_connection_ends(peer: MakePeer, code: int) -> None:
     line = b'{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"it is full moon"}}\n' % code
-    with Client(socket=peer(line, b"", unix=True).path) as client:
-        with pytest.raises(outrider.ServerGone, match="full moon"):
-            client.info()
+    path = peer(line, b"", unix=True).path
+    with Client(socket=path) as client, pytest.raises(outrider.ServerGone, match="full moon"):
+        client.info()
 
     async def awaiting() -> None:
         async with outrider.AsyncClient(socket=peer(line, b"", unix=True).path) as client:

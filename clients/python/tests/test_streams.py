@@ -15,7 +15,7 @@ from typing import Any
 import outrider
 import pytest
 from outrider import AsyncClient, Client
-from peers import PATTERN, Peer, serve, stop
+from peers import PATTERN, Peer, stop
 
 MakePeer = Callable[..., Peer]
 
@@ -376,71 +376,3 @@ def test_the_awaiting_client_can_have_it_too(service: str, origin: str, tmp_path
             assert (await client.call("request.list"))["requests"] == []
 
     asyncio.run(run())
-
-
-@pytest.mark.parametrize("restarted", [False, True])
-def test_a_service_that_is_killed_while_it_is_read_has_gone(
-    binary: str, directory: str, peer: MakePeer, restarted: bool
-) -> None:
-    path = f"{directory}/killed.sock"
-    half = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"
-    child = serve(binary, path)
-
-    def kill() -> None:
-        nonlocal child
-        child.kill()
-        child.wait()
-        if restarted:
-            child = serve(binary, path)
-
-    async def awaiting() -> None:
-        async with AsyncClient(socket=path) as client, client.stream(peer(half, b"").url) as s:
-            pieces = s.bytes()
-            assert await pieces.__anext__() == b"abc"
-            kill()
-            with pytest.raises(outrider.ServerGone):
-                await pieces.__anext__()
-
-    try:
-        with Client(socket=path) as client, client.stream(peer(half, b"").url) as s:
-            pipe = s.raw()
-            assert pipe.read(3) == b"abc"
-            kill()
-            with pytest.raises(outrider.ServerGone):
-                pipe.read(1)
-        stop(child)
-        child = serve(binary, path)
-        asyncio.run(awaiting())
-    finally:
-        stop(child)
-
-
-def test_a_service_that_is_killed_before_it_is_read_has_gone(binary: str, directory: str, peer: MakePeer) -> None:
-    path = f"{directory}/unread.sock"
-    half = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"
-    child = serve(binary, path)
-
-    def kill() -> None:
-        child.kill()
-        child.wait()
-
-    async def awaiting() -> None:
-        async with AsyncClient(socket=path) as client, client.stream(peer(half, b"").url) as s:
-            kill()
-            with pytest.raises(outrider.ServerGone):
-                await s.read()
-
-    try:
-        with Client(socket=path) as client:
-            streams = [client.stream(peer(half, b"").url) for _ in range(2)]
-            kill()
-            with pytest.raises(outrider.ServerGone):
-                streams[0].raw()
-            with pytest.raises(outrider.ServerGone):
-                streams[1].read()
-            child = serve(binary, path)
-            for each in streams:
-                each.close()
-        asyncio.run(awaiting())
-    finally:
-        stop(child)

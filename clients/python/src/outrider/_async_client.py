@@ -4,23 +4,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import socket as sockets
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
-from ._async_connection import AsyncConnection
-from ._async_events import AsyncEventStream, AsyncInbox
+from ._async_events import AsyncEventStream
+from ._async_loops import Connected
 from ._calls import FOREVER, UNTIMED_GUARD, Defaults, Later, build, build_item, guard_for, own_timeout
-from ._exceptions import ExchangeError, OutriderError, ServerGone
+from ._exceptions import ExchangeError, OutriderError
 from ._responses import AsyncResponse
 from ._rpc import encode, result_of, unpack
-from ._transports import end, reach
 from ._wire import Unsent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from subprocess import Popen
     from types import TracebackType
 
     from typing_extensions import Unpack
@@ -40,7 +36,7 @@ Handler = TypeVar("Handler", bound=Callable[..., object])
 Answerer = TypeVar("Answerer", bound=Callable[[dict[str, Any]], Any])
 
 
-class AsyncClient(Later):
+class AsyncClient(Connected, Later):
     """Makes HTTP requests through the outrider service from asyncio.
 
     ::
@@ -76,17 +72,8 @@ class AsyncClient(Later):
         if command is not None and not command:
             raise ValueError("command must name a program")
         self._defaults = Defaults(headers, auth, timeout, check)
-        self._socket = None if socket is None else os.fspath(socket)
-        self._command = None if command is None else list(command)
-        self._stdio = stdio
-        self._spawn = spawn
-        self._connections: dict[asyncio.AbstractEventLoop, AsyncConnection] = {}
-        self._opening: dict[asyncio.AbstractEventLoop, asyncio.Task[AsyncConnection]] = {}
-        self._child: Popen[bytes] | None = None
-        self._inbox = AsyncInbox()
+        super().__init__(socket, stdio, command, spawn)
         self._codes: Codes | None = None
-        self._pid = os.getpid()
-        self._closed = False
 
     # Requests
 
@@ -320,86 +307,6 @@ class AsyncClient(Later):
             return lambda given: self.on_callback(name, given)
         self._inbox.callbacks[name] = function
         return function
-
-    # The connection
-
-    def _here(self) -> AsyncConnection | None:
-        """The connection of this event loop and this process, if it lives."""
-        connection = self._connections.get(asyncio.get_running_loop())
-        return connection if connection is not None and connection.dead is None and self._pid == os.getpid() else None
-
-    async def _live(self) -> AsyncConnection:
-        connection = self._here()
-        if connection is not None:
-            return connection
-        loop = asyncio.get_running_loop()
-        opening = self._opening.get(loop)
-        if opening is None:
-            opening = self._opening[loop] = loop.create_task(self._open(loop))
-            opening.add_done_callback(self._opened)
-        return await asyncio.shield(opening)
-
-    def _opened(self, task: asyncio.Task[AsyncConnection]) -> None:
-        self._opening.pop(task.get_loop(), None)
-        if not task.cancelled():
-            task.exception()
-
-    async def _open(self, loop: asyncio.AbstractEventLoop) -> AsyncConnection:
-        self._expect_open()
-        if self._pid != os.getpid():
-            # those of the parent are left to it
-            self._pid, self._child, self._connections = os.getpid(), None, {}
-            self._opening = {each: task for each, task in self._opening.items() if each is loop}
-        for other in [other for other in list(self._connections) if other.is_closed()]:
-            self._connections.pop(other).drop()
-        if self._child is not None:
-            raise self._elsewhere(loop)
-        stream, name, child = await loop.run_in_executor(
-            None, reach, self._socket, self._stdio, self._command, self._spawn
-        )
-        connection = AsyncConnection(loop, self._inbox, name)
-        connection.socket = sockets.socket(fileno=stream.detach())
-        try:
-            self._expect_open()
-            await loop.create_unix_connection(lambda: connection, sock=connection.socket)
-            self._expect_open()
-            if child is not None and self._child is not None:
-                raise self._elsewhere(loop)
-        except BaseException:
-            connection.close()
-            connection.drop()
-            if child is not None:
-                loop.run_in_executor(None, end, child)
-            raise
-        self._connections[loop], self._child = connection, child
-        return connection
-
-    def _elsewhere(self, loop: asyncio.AbstractEventLoop) -> ServerGone:
-        """Why there is no second connection to a service that this client started."""
-        for other, connection in self._connections.items():
-            if other is not loop and connection.dead is None:
-                return ServerGone("the service that this client started serves another event loop; make a client here")
-        here = self._connections.get(loop)
-        why = "its event loop is closed" if here is None else here.dead
-        return ServerGone(f"the service that this client started has ended: {why}")
-
-    def _expect_open(self) -> None:
-        if self._closed:
-            raise ServerGone("this client is closed")
-
-    async def close(self) -> None:
-        """Ends its connections, and the service if this client started one of its own. Harmless when done twice."""
-        self._closed = True
-        connections, child = self._connections, self._child
-        self._connections, self._child = {}, None
-        if self._pid != os.getpid():
-            return
-        here = asyncio.get_running_loop()
-        for loop, connection in connections.items():
-            connection.close() if loop is here else connection.drop()
-        await asyncio.sleep(0)
-        if child is not None:
-            await here.run_in_executor(None, end, child)
 
     async def __aenter__(self) -> AsyncClient:
         return self

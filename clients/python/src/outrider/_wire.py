@@ -6,8 +6,8 @@ Reading is done by the thread that holds ``_reading``, writing by the one that h
 write reads meanwhile, because the service takes nothing more from a client that does not read.
 
 A signal handler may raise between any two steps of the main thread, so also between a call and the note of what it
-gave. ``[mine] = map(lock.acquire, (False,))`` is one step: ``map`` calls only when the name takes the value. That is how
-locks are taken here, and how bytes are read and written. What was cut off nevertheless ends the connection.
+gave. ``[mine] = map(lock.acquire, (False,))`` is one step: ``map`` calls only when the name takes the value. So locks
+are taken here, and bytes read and written. What was cut off nevertheless ends the connection.
 """
 
 from __future__ import annotations
