@@ -275,7 +275,7 @@ class AsyncConnection(asyncio.Protocol):
                 pending = self._waiting.pop(number, None)
                 if pending is not None:
                     pending.deliver(number, message)
-                elif number is None and type(message) is not bytes:
+                elif number is None and isinstance(message, dict):
                     self._refused(message.get("error"))
 
     def _keep(self, data: bytes) -> None:

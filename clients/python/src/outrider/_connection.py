@@ -323,7 +323,7 @@ class Connection(Wire):
                 if waiter is not None:
                     self._handed += 1
                     waiter.deliver(number, message)
-                elif number is None and type(message) is not bytes:
+                elif number is None and isinstance(message, dict):
                     self._refused(message.get("error"))
         if self._owed:
             owed, self._owed = self._owed, []
