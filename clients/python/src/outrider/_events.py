@@ -196,33 +196,31 @@ class Subscriptions(Inbox):
                 complain(f"the function for {event.name} failed", problem)
 
     def _answer(self, connection: Connection, number: Any, name: str, params: Any) -> None:
-        failure = None
         try:
             given = self.callbacks[name](params if isinstance(params, dict) else {})
             frame = answer_frame(number, {} if given is None else given)
         except BaseException as problem:
             frame = refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}")
-            failure = problem
+            complain(f"the function for {name} failed", problem)
         try:
             connection.tell(frame)
         except OutriderError:
             pass
-        if failure is not None:
-            complain(f"the function for {name} failed", failure)
 
 
 def complain(what: str, problem: BaseException) -> None:
     """A function of the program failed where nobody can catch it: a warning tells of it, or, where warnings are errors,
-    what tells of exceptions in threads."""
+    what tells of exceptions in threads. Raises nothing, so that the answer can wait for it: who is answered has been
+    warned."""
     import warnings
 
     try:
         warnings.warn(f"{what}: {type(problem).__name__}: {problem}", RuntimeWarning, stacklevel=2)
-    except Exception as raised:
+    except BaseException as raised:
         import threading
 
         raised.__cause__ = problem
         try:
             threading.excepthook(threading.ExceptHookArgs((type(raised), raised, raised.__traceback__, None)))
-        except Exception:
+        except BaseException:
             pass
