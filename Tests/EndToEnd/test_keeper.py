@@ -6,7 +6,7 @@ import pathlib
 
 import contract
 import pytest
-from authorizing import Authorizing, served
+from authorizing import Authorizing, Refused, served
 from keeping import Snapshot
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -195,3 +195,21 @@ def test_grants_without_a_refresh_token(server, store):
 def test_a_credential_that_nobody_has(server, store):
     assert store.read() is None
     assert store.obtain(0).reason == "unknown_credential"
+
+
+@pytest.mark.parametrize("refresh", [True, False])
+def test_a_server_that_revokes_no_access_tokens_has_revoked_the_login_by_the_other(server, store, refresh):
+    original = server.at_revoke
+
+    def revoke(request):
+        if request.form["token_type_hint"] == "access_token" or not refresh:
+            raise Refused("unsupported_token_type")
+        return original(request)
+
+    server.at_revoke = revoke
+    store.put(server, server.issue())
+    store.obtain(1)
+    erased = store.erase(spec=True)
+    assert erased == [] if refresh else erased.reason == "unsupported_token_type"
+    assert server.families[0].is_dead is refresh
+    assert [one.form["token_type_hint"] for one in server.audit[1:]] == ["refresh_token", "access_token"]

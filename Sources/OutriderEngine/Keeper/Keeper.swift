@@ -178,13 +178,17 @@ package struct Keeper {
             (record.secrets.refreshToken, .refresh), (record.access?.token, .access),
         ]
         var failure: OAuthFailure?
+        var isRefreshRevoked = false
         for (token, kind) in tokens {
             guard let token else { continue }
             do throws(OAuthFailure) {
                 let form = try OAuthForm.about(
                     token, kind, record.spec, record.secrets, proof: try proofs.proof(for: record.spec))
                 _ = try await ask(form, url, record.spec.name, "revocation endpoint")
+                if kind == .refresh { isRefreshRevoked = true }
             } catch {
+                // a server that revokes no access tokens has done all that it does (RFC 7009 section 2.2.1)
+                if kind == .access, isRefreshRevoked, error.reason == "unsupported_token_type" { continue }
                 failure = failure ?? error
             }
         }
