@@ -211,6 +211,11 @@ extension CredentialsCommand {
 
         private func forgetAll() async throws {
             let root = try CredentialsCommand.root(store)
+            if isatty(STDIN_FILENO) == 1 {
+                // before anybody waits for the store
+                StandardError.write("All that is kept in \(root.directory) will be gone. Type yes: ")
+                guard readLine() == "yes" else { throw CommandFailure(.usage, "nothing was removed") }
+            }
             try await reporting { () throws(OAuthFailure) in
                 try KeyChoice(root).forgetLostKey(try store.vault().diskKey() ?? .none) { count in
                     StandardError.write(

@@ -158,6 +158,26 @@ def test_what_is_sealed_with_a_lost_key_is_removed_and_said_before(credentials, 
     assert credentials("import", said=WORK).returncode == 0
 
 
+@pytest.mark.parametrize(("said", "status"), [("no\n", 2), ("\n", 2), ("yes\n", 0)])
+def test_a_person_is_asked_whether_the_key_is_lost(credentials, store, tmp_path, said, status):
+    """It may only be away."""
+    path, away = tmp_path / "made", tmp_path / "away"
+    assert credentials("key", "file", str(path)).returncode == 0
+    assert credentials("import", said=WORK).returncode == 0
+    path.rename(away)
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+            [contract.binary(), "credentials", "forget", "--lost-key"], stdin=theirs, stderr=subprocess.PIPE,
+            env={**store.environment, "OUTRIDER_CREDENTIALS": store.directory}) as process:
+        os.write(ours, said.encode())
+        _, asked = process.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert b"Type yes" in asked and process.returncode == status
+    away.rename(path)
+    assert credentials("list").stdout.startswith("work\tready") == (status != 0)
+
+
 def test_what_is_not_there_is_not_forgotten(credentials, tmp_path):
     assert credentials("key", "file", str(tmp_path / "made")).returncode == 0
     assert credentials("import", said=WORK).returncode == 0
