@@ -194,7 +194,11 @@ extension CredentialsCommand {
             let vault = store.vault(
                 trustRoots: environmentVariable("SSL_CERT_FILE"), proxy: environmentVariable("OUTRIDER_PROXY"))
             try await reporting { () async throws(OAuthFailure) in
-                if try await Self.isUnknown(name, to: vault) { throw .unknownCredential(name) }
+                if try await Self.isUnknown(name, to: vault) {
+                    throw OAuthFailure(
+                        .config, "unknown_credential",
+                        "there is no credential '\(name)'; outrider credentials lists those that there are")
+                }
                 try await vault.erase(name, spec: true, revoke: !keepTokens)
             }
         }
