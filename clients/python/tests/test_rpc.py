@@ -98,6 +98,7 @@ def test_what_is_not_json_is_a_value_error_also_where_nobody_has_imported_json()
 from outrider import ProtocolError, Response, ServerSentEvent
 from outrider._rpc import messages
 line = b'{"jsonrpc":"2.0","id":1,"result":{"ok":true,"body":{"kind":"base64","base64":"eyJhIjoxLH0="}}}'
+print("json" in sys.modules)
 for text in ('{"a":1,}', '{"a" 1}', '[1', '"a', "{a:1}", '["\\\\x"]', "[1,]", "[NaN]"):
     for read in (ServerSentEvent(text).json, Response(line, print).json, lambda: messages(text.encode() + b"\\n")):
         try:
@@ -105,7 +106,6 @@ for text in ('{"a":1,}', '{"a" 1}', '[1', '"a', "{a:1}", '["\\\\x"]', "[1,]", "[
         except (ValueError, ProtocolError):
             continue
         print("nothing raised for", text)
-print("json" in sys.modules)
 """
     assert _fresh(program) == "False\n"
 
