@@ -34,6 +34,7 @@ final class Outbox {
     func next() -> OutgoingFrame? { machine.next() }
     func resumes() -> Bool { machine.resumes() }
     func takeDropped() -> Int? { machine.takeDropped() }
+    func check(unwritten: Int) -> OutboxMachine.Check { machine.check(unwritten: unwritten) }
     func lastWord(_ frame: OutgoingFrame) { machine.lastWord(frame) }
     var hasRoom: Bool { machine.hasRoom }
     var isEmpty: Bool { machine.isEmpty }
@@ -103,13 +104,39 @@ struct OutboxMachineTests {
 
     @Test func `a client that does not read at all is given up, with a last word`() {
         let outbox = Outbox(pause: 1000, close: 2000)
+        #expect(outbox.check(unwritten: 0) == .over)
         #expect(outbox.push("a", bytes: 1500) == .pause)
-        #expect(outbox.push("b", bytes: 600) == .overflow)
-        #expect(outbox.isEmpty)
+        for _ in 0..<OutboxLimits.checks { #expect(outbox.check(unwritten: 0) == .again) }
+        #expect(outbox.check(unwritten: 0) == .giveUp)
         outbox.lastWord(Outbox.frame("last"))
+        #expect(outbox.check(unwritten: 0) == .over)
         #expect(outbox.push("c") == .refused)
         #expect(!outbox.offer("d", key: "d"))
         #expect(outbox.drain() == ["last"])
+    }
+
+    @Test func `beyond the highest mark a client that takes nothing is given up soon`() {
+        let outbox = Outbox(pause: 1000, close: 2000)
+        _ = outbox.push("a", bytes: 1500)
+        #expect(outbox.check(unwritten: 0) == .again)
+        #expect(outbox.push("b", bytes: 600) == .queued)
+        #expect(outbox.check(unwritten: 0) == .giveUp)
+    }
+
+    @Test func `a client that takes anything is not given up, whatever waits for it`() {
+        let outbox = Outbox(pause: 1000, close: 2000)
+        _ = outbox.push("a", bytes: 5000)
+        for _ in 0..<9 { _ = outbox.push("b", bytes: 600) }
+        _ = outbox.next()
+        // a long message leaves the queue at once, and arrives bit by bit
+        for left in (0..<50).reversed() { #expect(outbox.check(unwritten: left * 100) == .again) }
+        #expect(outbox.check(unwritten: 0) == .giveUp)
+        while outbox.next() != nil {}
+        #expect(outbox.resumes())
+        #expect(outbox.check(unwritten: 0) == .over)
+        // once more: what was delivered before does not count
+        _ = outbox.push("c", bytes: 5000)
+        #expect(outbox.check(unwritten: 0) == .again)
     }
 
     @Test func `bytes are those on the wire`() {

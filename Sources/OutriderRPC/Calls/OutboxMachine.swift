@@ -6,8 +6,15 @@ package struct OutboxLimits: Sendable {
     package var eventBytes = 1 << 20
     /// Nothing more is read from the client from here on, until half of it is gone. Default 8 MiB.
     package var pauseBytes = 8 << 20
-    /// The client is given up. Default 64 MiB.
+    /// From here on a client that takes nothing is given up after a sixth of the patience. Default 64 MiB.
     package var closeBytes = 64 << 20
+    /// It is written in between, while calls that have come together are still being started. Default 256 KiB.
+    package var flushBytes = 256 << 10
+    /// How long a client may take nothing, while more than `pauseBytes` wait for it. Default 60 s.
+    package var patience = Duration.seconds(60)
+
+    /// So often in the patience it is looked at whether the client takes anything.
+    package static let checks = 6
 
     package init() {}
 }
@@ -18,7 +25,10 @@ package struct OutboxLimits: Sendable {
 /// replies before the events of what they name. Events that may be lost are replaced by newer ones of the same key, and
 /// dropped when the client is slow; so they never stand in the way of replies for long.
 ///
-/// Responsible for: order, bounds, what is dropped. Not responsible for: writing.
+/// A client that reads has its answers, however many they are; one that takes nothing for a while is given up. While much
+/// waits for it none of its calls is started, so that no more is queued than the calls in progress come to.
+///
+/// Responsible for: order, bounds, what is dropped, who is given up. Not responsible for: writing, time.
 package struct OutboxMachine: ~Copyable {
     private struct Entry {
         var frame: OutgoingFrame
@@ -35,30 +45,36 @@ package struct OutboxMachine: ~Copyable {
     /// Unsent bytes.
     package private(set) var bytes = 0
     private var paused = false
-    private var overflowed = false
+    private var isGivenUp = false
     private var dropped = 0
+    /// Bytes that have left the queue, and what of them had been delivered when it was last looked at.
+    private var taken = 0
+    private var delivered: Int?
+    /// How often in a row nothing had been.
+    private var idleChecks = 0
 
     package init(limits: OutboxLimits = OutboxLimits()) { self.limits = limits }
 
     package enum Push: Equatable {
         case queued
-        /// Stop reading from this client.
+        /// Stop reading from this client, and look from time to time whether it takes anything.
         case pause
-        /// The client is too slow: close it. What waited is gone. Said once.
-        case overflow
-        /// After an overflow: nothing is queued any more.
+        /// The client has been given up: nothing is queued any more.
         case refused
+    }
+
+    package enum Check: Equatable {
+        /// There is nothing to look at any more.
+        case over
+        case again
+        /// It takes nothing: close it.
+        case giveUp
     }
 
     /// A reply, a question, or an event that must arrive.
     package mutating func push(_ frame: OutgoingFrame) -> Push {
-        if overflowed { return .refused }
+        if isGivenUp { return .refused }
         append(Entry(frame: frame, key: nil))
-        if bytes > limits.closeBytes {
-            overflowed = true
-            clear()
-            return .overflow
-        }
         if bytes >= limits.pauseBytes && !paused {
             paused = true
             return .pause
@@ -66,9 +82,23 @@ package struct OutboxMachine: ~Copyable {
         return .queued
     }
 
+    /// Whether the client still takes what is sent. To be asked when reading is paused, and `OutboxLimits.checks` times in
+    /// each patience from then on; `unwritten` is how much of what left the queue has not been delivered.
+    package mutating func check(unwritten: Int) -> Check {
+        guard paused, !isGivenUp else {
+            delivered = nil
+            idleChecks = 0
+            return .over
+        }
+        let now = taken &- unwritten
+        idleChecks = delivered == now ? idleChecks + 1 : 0
+        delivered = now
+        return idleChecks >= (bytes > limits.closeBytes ? 1 : OutboxLimits.checks) ? .giveUp : .again
+    }
+
     /// An event that may be lost. False if it was.
     package mutating func offer(_ frame: OutgoingFrame, key: String) -> Bool {
-        if overflowed { return false }
+        if isGivenUp { return false }
         if let index = keys.removeValue(forKey: key) {
             bytes -= entries[index - removed]?.frame.count ?? 0
             entries[index - removed] = nil
@@ -84,7 +114,7 @@ package struct OutboxMachine: ~Copyable {
 
     /// The last word to a client that is given up.
     package mutating func lastWord(_ frame: OutgoingFrame) {
-        overflowed = true
+        isGivenUp = true
         clear()
         append(Entry(frame: frame, key: nil))
     }
@@ -93,6 +123,9 @@ package struct OutboxMachine: ~Copyable {
     package var hasRoom: Bool { bytes < limits.eventBytes }
 
     package var isEmpty: Bool { bytes == 0 }
+
+    /// Whether so much waits that it is written before anything else is done.
+    package var isLong: Bool { bytes >= limits.flushBytes }
 
     /// The next message to write.
     package mutating func next() -> OutgoingFrame? {
@@ -104,6 +137,7 @@ package struct OutboxMachine: ~Copyable {
             guard let entry else { continue }
             if let key = entry.key { keys[key] = nil }
             bytes -= entry.frame.count
+            taken &+= entry.frame.count
             return entry.frame
         }
         return nil

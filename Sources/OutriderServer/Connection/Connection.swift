@@ -67,10 +67,13 @@ final class Connection: Peer, Sendable {
     /// Does what was decided.
     func perform(_ effects: Effects) {
         for waiter in effects.admitted { waiter.resume() }
-        if effects.flush {
+        if effects.isLong, loop.inEventLoop {
+            flush()
+        } else if effects.flush {
             // a client that waits for one answer at a time has it before we clean up behind the call
             if effects.isLast, loop.inEventLoop { flush() } else { loop.execute { self.flush() } }
         }
+        if effects.watches { onLoop { self.watch() } }
         if effects.changesReading { onLoop { self.updateReading() } }
         if effects.finish { onLoop { self.wire.finish() } }
         effects.moved?.moved()
@@ -78,7 +81,25 @@ final class Connection: Peer, Sendable {
 
     /// What a push decided may be undone by a flush before it is done: so it is looked at when it is done.
     private func updateReading() {
-        if let reads = state.withLock({ $0.reads }) { wire.setReading(reads) }
+        let (reads, isFull) = state.withLock { ($0.reads, $0.outboxFull) }
+        if let reads { wire.setReading(reads) }
+        // not from within what made the room
+        if !isFull { loop.execute { self.feed?.goOn() } }
+    }
+
+    /// Looks from time to time whether the client takes anything; one that does not for too long is given up. On the loop.
+    private func watch() {
+        let patience = setting.limits.outbox.patience
+        switch state.withLock({ $0.check(unwritten: wire.unwritten) }) {
+        case .over: return
+        case .again: _ = loop.scheduleTask(in: .clamped(patience / OutboxLimits.checks)) { self.watch() }
+        case .giveUp:
+            cancelAll()
+            feed?.stop()
+            flush()
+            // it may yet take its last word
+            _ = loop.scheduleTask(in: .seconds(10)) { self.wire.abort() }
+        }
     }
 
     func onLoop(_ work: @escaping @Sendable () -> Void) {

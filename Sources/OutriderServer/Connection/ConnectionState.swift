@@ -11,6 +11,10 @@ struct Effects {
     var flush = false
     /// Nothing else will follow in a while: it is written now.
     var isLast = false
+    /// Much waits: what the client takes of it is written now, if this is the loop.
+    var isLong = false
+    /// The client takes little: somebody has to look whether it takes anything.
+    var watches = false
     /// Reading is to be stopped, or may go on: what holds by then is to be done.
     var changesReading = false
     /// Deliver what is queued, then close.
@@ -68,7 +72,10 @@ struct ConnectionState: ~Copyable {
     var raw: RawConnection?
     /// The frame feed has stopped reading while it parses elsewhere.
     var feedBusy = false
-    private var outboxFull = false
+    /// Too much waits to be written: no more calls are read, or started.
+    private(set) var outboxFull = false
+    /// Somebody looks whether the client takes anything.
+    private var isWatched = false
     /// A flush is on its way.
     private var flushing = false
     /// What was last written, whose memory is used again once the wire has let go of it.
@@ -91,13 +98,23 @@ struct ConnectionState: ~Copyable {
         case .pause:
             outboxFull = true
             effects.changesReading = true
-        case .overflow:
-            let error = RPCError(.clientTooSlow, "the client does not read; the connection is closed")
-            outbox.lastWord(Outgoing.error(nil, error).frame(framing))
-            phase = .finishing
+            effects.watches = !isWatched
+            isWatched = true
         }
         effects.flush = wantsFlush()
+        effects.isLong = outbox.isLong
         return effects
+    }
+
+    /// Looks whether the client takes anything of what waits for it.
+    mutating func check(unwritten: Int) -> OutboxMachine.Check {
+        let check = phase == .closed ? .over : outbox.check(unwritten: unwritten)
+        isWatched = check == .again
+        guard check == .giveUp else { return check }
+        let error = RPCError(.clientTooSlow, "the client does not read; the connection is closed")
+        outbox.lastWord(Outgoing.error(nil, error).frame(framing))
+        phase = .finishing
+        return check
     }
 
     /// True if the caller has to see to it that a flush comes.

@@ -24,6 +24,8 @@ final class FrameFeed {
     private var framingKnown = false
     /// The connection is seized: what comes is kept until that is settled.
     private var isHeld = false
+    /// Too much waits for the client: what it asks for is looked at when it has taken some.
+    private var isFull = false
     private var isPaused = false
     /// Who gets what comes, instead of messages being found in it.
     private var raw: RawConnection?
@@ -86,6 +88,20 @@ final class FrameFeed {
         connection.wire.setReading(on)
     }
 
+    private func receive(_ incoming: Incoming) {
+        connection.receive(incoming)
+        (isHeld, isFull) = connection.obstacles
+    }
+
+    /// The client has taken some of what waited.
+    func goOn() {
+        guard isFull else { return }
+        isFull = false
+        connection.expectFlush()
+        work()
+        connection.flush()
+    }
+
     /// What one step came to.
     private enum Found {
         case nothing
@@ -99,14 +115,13 @@ final class FrameFeed {
 
     private func work() {
         if isHeld, buffer.readableBytes >= 256 << 10 { read(false) }
-        while !busy && !over && !isHeld {
+        while !busy && !over && !isHeld && !isFull {
             let (found, consumed) = step()
             buffer.moveReaderIndex(forwardBy: min(consumed, buffer.readableBytes))
             if !framingKnown { learnFraming() }
             switch found {
             case .messages(let incoming):
-                connection.receive(incoming)
-                isHeld = !connection.carriesMessages
+                receive(incoming)
             case .misspelt(let incoming):
                 connection.receive(incoming)
                 connection.endMessages()
@@ -187,18 +202,14 @@ final class FrameFeed {
         }
         parsed.assumeIsolated().whenComplete { result in
             self.busy = false
-            let mayRead = self.connection.state.withLock { state in
-                state.feedBusy = false
-                return state.mayRead
-            }
+            self.connection.state.withLock { $0.feedBusy = false }
             self.connection.expectFlush()
             if case .success(let incoming) = result {
-                self.connection.receive(incoming)
-                self.isHeld = !self.connection.carriesMessages
+                self.receive(incoming)
             }
             self.work()
             self.connection.flush()
-            if mayRead && !self.busy { self.connection.wire.setReading(true) }
+            if !self.busy, self.connection.state.withLock({ $0.mayRead }) { self.connection.wire.setReading(true) }
         }
     }
 

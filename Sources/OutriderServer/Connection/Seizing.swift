@@ -36,8 +36,8 @@ extension Connection {
         return raw
     }
 
-    /// Whether messages may be looked for in what comes.
-    var carriesMessages: Bool { state.withLock { $0.raw == nil } }
+    /// Why no further message may be looked for in what comes: it is seized, or too much waits to be written.
+    var obstacles: (isSeized: Bool, isFull: Bool) { state.withLock { ($0.raw != nil, $0.outboxFull) } }
 
     /// Whether bytes may come behind a call of that name. Stdio carries none, and is all that its client has.
     func takesBytes(_ method: String) -> Bool {

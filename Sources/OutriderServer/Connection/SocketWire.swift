@@ -15,6 +15,8 @@ final class SocketWire: Wire {
     var isSocket: Bool { true }
     var isWritable: Bool { channel.isWritable }
 
+    var unwritten: Int { (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
+
     func write(_ buffer: ByteBuffer) { channel.write(buffer, promise: nil) }
 
     func flush() { channel.flush() }

@@ -11,6 +11,9 @@ protocol Wire: AnyObject, Sendable {
     /// Whether more may be written now. When that changes to true the connection is told.
     var isWritable: Bool { get }
 
+    /// How much of what was written has not been delivered.
+    var unwritten: Int { get }
+
     func write(_ buffer: ByteBuffer)
     func flush()
     func setReading(_ on: Bool)

@@ -64,6 +64,8 @@ final class StdioWire: Wire {
         return !full || queue.change { $0.bytes < Self.outputMost }
     }
 
+    var unwritten: Int { queue.change { $0.bytes } }
+
     func write(_ buffer: ByteBuffer) {
         queue.change { queue in
             guard !queue.closed else { return }
@@ -162,7 +164,6 @@ final class StdioWire: Wire {
             }
             for job in jobs {
                 guard case .bytes(let buffer) = job, writeAll(buffer) else { return end() }
-                queue.change { $0.bytes = max(0, $0.bytes - buffer.readableBytes) }
                 if wasFull.exchange(false, ordering: .sequentiallyConsistent) {
                     loop.execute { self.connection.withLock { $0 }?.flush() }
                 }
@@ -174,9 +175,12 @@ final class StdioWire: Wire {
         buffer.withUnsafeReadableBytes { bytes in
             var start = 0
             while start < bytes.count {
-                let count = Glibc.write(output, bytes.baseAddress.map { $0 + start }, bytes.count - start)
+                // a pipe takes all or waits: in pieces it can be seen that it takes anything
+                let piece = min(bytes.count - start, Self.outputMost)
+                let count = Glibc.write(output, bytes.baseAddress.map { $0 + start }, piece)
                 if count > 0 {
                     start += count
+                    queue.change { $0.bytes = max(0, $0.bytes - count) }
                 } else if errno == EAGAIN {
                     var wanted = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
                     poll(&wanted, 1, 60_000)
