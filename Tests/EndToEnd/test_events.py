@@ -114,3 +114,56 @@ def test_metrics_are_told_when_asked_for(wire, server):
 def test_detaching_needs_a_socket(wire, server):
     error = wire.call("data.start", {"url": server.url("/fine"), "detach": True})["error"]
     assert error["code"] == -32014 and error["data"]["pointer"] == "/detach"
+
+
+# Nothing behind the end
+
+
+class Listener:
+    """Keeps all that comes, in order."""
+
+    def __init__(self, wire):
+        self.wire, self.seen = wire, []
+
+    def wait(self, number):
+        while not self.seen or self.seen[-1].get("id") != number:
+            self.seen.append(self.wire.receive())
+        return self.seen[-1]
+
+    def late(self, ends):
+        """The events of something behind the message that ends it; `ends` has what it is called by the id of that."""
+        self.wait(self.wire.start("diagnostics.sleep", {"seconds": 0.2}))
+        over, late = set(), []
+        for one in self.seen:
+            if "method" not in one:
+                over.add(ends.get(one["id"]))
+            elif {one["params"].get("call"), one["params"].get("request")} & over - {None}:
+                late.append(one["method"])
+        assert set(ends.values()) <= over
+        return late
+
+
+def test_nothing_follows_the_answer_of_a_call_that_was_cancelled(wire, server):
+    """Whenever the cancelling comes: the events are told by another thread than the answer."""
+    late = []
+    for round_ in range(30):
+        listener, numbers = Listener(wire), []
+        for at in range(20):
+            numbers.append(wire.start("data.send", {"url": server.url("/drip/20"), "events": True}))
+            for _ in range((round_ + at) % 4):
+                listener.wait(wire.start("diagnostics.echo", {"at": at}))
+            wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": numbers[-1]}})
+        late += listener.late({number: number for number in numbers})
+    assert late == []
+
+
+def test_nothing_follows_the_answer_that_forgets_a_request(wire, server):
+    late = []
+    for _ in range(10):
+        listener, ends = Listener(wire), {}
+        for _ in range(10):
+            number = wire.start("data.start", {"url": server.url("/drip/20"), "events": True, "workDoneToken": "bar"})
+            handle = listener.wait(number)["result"]["request"]
+            ends[wire.start("request.forget", {"request": handle})] = handle
+        late += listener.late(ends)
+    assert late == []

@@ -36,12 +36,12 @@ final class ScriptedPeer: Peer {
 
     func agree(to terms: PeerTerms) { agreed.withLock { $0 = terms } }
 
-    func notify(_ event: Event) async throws(RPCError) {
+    func notify(_ event: Event, unless isOver: (@Sendable () -> Bool)?) async throws(RPCError) {
         if isGone { throw RPCError(.clientGone, "gone") }
         told.withLock { $0.append(event) }
     }
 
-    func offer(_ event: Event, key: String) -> Bool {
+    func offer(_ event: Event, key: String, unless isOver: (@Sendable () -> Bool)?) -> Bool {
         told.withLock { $0.append(event) }
         return true
     }

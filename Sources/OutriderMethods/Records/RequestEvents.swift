@@ -49,6 +49,11 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     /// The call has been answered: nothing may follow.
     func silence() { isSilent.store(true, ordering: .relaxed) }
 
+    @Sendable private func isOver() -> Bool { isSilent.load(ordering: .relaxed) }
+
+    /// Whether that is the client who hears of it.
+    func tells(_ peer: any Peer) -> Bool { self.peer === peer }
+
     /// The call is about to be answered without an outcome: no bar stays behind, and nothing follows.
     func cutShort() async {
         for one in aliases.withLock({ $0?.end("cancelled") }) ?? [] { await tell(one.event) }
@@ -72,12 +77,11 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
 
     private func tell(_ message: Event) async {
         guard Task.isCancelled else {
-            try? await peer.notify(message)
+            try? await peer.notify(message, unless: isOver)
             return
         }
         // a cancelled request still tells its end; a cancelled task cannot wait, so another one does
-        let peer = peer
-        await Task { try? await peer.notify(message) }.value
+        await Task { try? await peer.notify(message, unless: isOver) }.value
     }
 
     /// What could not wait for room when it was news.
@@ -110,7 +114,7 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
         let isStale: @Sendable () -> Bool = { !isOpen() || taken.isGone }
         queue.push(event, mayBeLost: false, claim: claim, isStale: isStale)
         inbox.push(event, mayBeLost: false, claim: claim, isStale: isStale)
-        if kinds.contains(.decision), !kinds.contains(.pulled) { try? await peer.notify(event) }
+        if kinds.contains(.decision), !kinds.contains(.pulled) { try? await peer.notify(event, unless: isOver) }
     }
 
     func glimpsed(_ event: ExchangeEvent) {
@@ -125,7 +129,7 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
 
     private func glimpsed(_ report: ProgressReport) {
         for one in aliases.withLock({ $0?.moved(report) }) ?? [] where !isSilent.load(ordering: .relaxed) {
-            peer.offer(one.event, key: "\(names.request)/\(one.key)")
+            peer.offer(one.event, key: "\(names.request)/\(one.key)", unless: isOver)
         }
         guard kinds.contains(.progress), let event = make("event.progress", .progress(report)) else { return }
         let isTaken = offer(event, key: report.direction.rawValue)
@@ -135,7 +139,7 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     @discardableResult
     private func offer(_ event: Event, key: String) -> Bool {
         if keeps { queue.push(event, mayBeLost: true) }
-        return kinds.contains(.pulled) || peer.offer(event, key: "\(names.request)/\(key)")
+        return kinds.contains(.pulled) || peer.offer(event, key: "\(names.request)/\(key)", unless: isOver)
     }
 
     private func message(_ event: ExchangeEvent) async -> Event? {

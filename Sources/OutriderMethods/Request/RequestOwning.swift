@@ -39,6 +39,7 @@ struct RequestForget: Method {
 
     static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> JSONNothing {
         let record = try call.scope.handles.find(params.request, "request")
+        if let events = record.events, events.tells(call.peer) { await events.cutShort() }
         record.forget()
         return JSONNothing()
     }

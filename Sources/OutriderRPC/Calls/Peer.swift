@@ -15,12 +15,15 @@ package protocol Peer: AnyObject, Sendable {
 
     /// Queues an event that must arrive. Waits while the queue to this client is full; throws `clientGone` when the
     /// client is, and on cancellation.
-    func notify(_ event: Event) async throws(RPCError)
+    ///
+    /// `isOver` is asked when it is queued, after all waiting: if it says so the event is left out. Whoever makes it true
+    /// before an answer is given may rely on that nothing follows the answer.
+    func notify(_ event: Event, unless isOver: (@Sendable () -> Bool)?) async throws(RPCError)
 
     /// Queues an event that may be lost: a newer one with the same key replaces an older one still waiting, and a full
     /// queue drops it (counted, and told later by `event.dropped`). Whether it was queued.
     @discardableResult
-    func offer(_ event: Event, key: String) -> Bool
+    func offer(_ event: Event, key: String, unless isOver: (@Sendable () -> Bool)?) -> Bool
 
     /// Asks the client and waits for the answer (protocol section 9). Throws callbackTimedOut, callbackFailed (the
     /// client's error in `data.error`) or clientGone. Cancelling the task sends `$/cancelRequest` and does not wait.
@@ -31,6 +34,13 @@ package protocol Peer: AnyObject, Sendable {
     ///
     /// Throws `notPermitted` on stdio, and `wrongState` beside other calls.
     func seize() throws(RPCError) -> any RawPipe
+}
+
+extension Peer {
+    package func notify(_ event: Event) async throws(RPCError) { try await notify(event, unless: nil) }
+
+    @discardableResult
+    package func offer(_ event: Event, key: String) -> Bool { offer(event, key: key, unless: nil) }
 }
 
 /// What a client said to a question.

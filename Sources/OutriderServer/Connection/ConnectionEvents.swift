@@ -9,21 +9,23 @@ import Synchronization
 
 /// What goes to the client beside replies: events and questions.
 extension Connection {
-    private enum Room { case queued(Effects), full, gone }
+    private enum Room { case queued(Effects), full, gone, over }
 
     private static var goneError: RPCError { RPCError(.clientGone, "the client is gone") }
     private static var cancelledError: RPCError { RPCError(.cancelled, "the call was cancelled") }
 
-    func notify(_ event: Event) async throws(RPCError) {
+    func notify(_ event: Event, unless isOver: (@Sendable () -> Bool)?) async throws(RPCError) {
         while true {
             if Task.isCancelled { throw Self.cancelledError }
             let room: Room = state.withLock { state in
                 if state.isBeyondMessages { return .gone }
+                if let isOver, isOver() { return .over }
                 guard state.outbox.hasRoom else { return .full }
                 return .queued(state.push(.event(event)))
             }
             switch room {
             case .gone: throw Self.goneError
+            case .over: return
             case .full: try await waitForRoom()
             case .queued(let effects):
                 service.tally.eventsSent.count()
@@ -33,8 +35,10 @@ extension Connection {
     }
 
     @discardableResult
-    func offer(_ event: Event, key: String) -> Bool {
+    func offer(_ event: Event, key: String, unless isOver: (@Sendable () -> Bool)?) -> Bool {
         let (sent, flush) = state.withLock { state in
+            // nothing is lost that nobody wants any more
+            if let isOver, isOver() { return (true, false) }
             guard !state.isBeyondMessages else { return (false, false) }
             let sent = state.outbox.offer(Outgoing.event(event).frame(state.framing), key: key)
             return (sent, sent && state.wantsFlush())
