@@ -35,9 +35,18 @@ def shared() -> Client:
                 import atexit
 
                 _client = Client()
-                atexit.register(_client.close)
+                atexit.register(_leave)
             client = _client
     return client
+
+
+def _leave() -> None:
+    """At exit. What runs after this gets a client of its own; threads that are in a call end with the process."""
+    global _client
+    client, _client = _client, None
+    connection = None if client is None else client._connection
+    if client is not None and (connection is None or not connection._reading.locked()):
+        client.close()
 
 
 def get(url: str, **options: Unpack[Options]) -> Response:
