@@ -33,12 +33,14 @@ atexit.register(lambda: print(outrider.get(sys.argv[1] + "/json").status))
 
 def test_a_thread_that_waits_at_exit_says_nothing(service: str, origin: str) -> None:
     program = """
-import threading, outrider
+import atexit, threading, outrider
 from outrider import _api
+# runs last, and gives the thread the time to say something
+atexit.register(lambda: waiting.join(0.5))
 outrider.get("http://127.0.0.1:1/", check=False)
 client = _api.shared()
-work = lambda: client.call("diagnostics.sleep", seconds=30)
-threading.Thread(target=work, daemon=True).start()
+waiting = threading.Thread(target=lambda: client.call("diagnostics.sleep", seconds=30), daemon=True)
+waiting.start()
 while not client._connection._reading.locked():
     pass
 """
