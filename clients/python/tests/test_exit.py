@@ -12,7 +12,7 @@ from pathlib import Path
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 
 
-def run(program: str, service: str, origin: str) -> "subprocess.CompletedProcess[str]":
+def run(program: str, service: str, origin: str) -> subprocess.CompletedProcess[str]:
     """A program of its own, with the URL as its argument."""
     environment = {**os.environ, "OUTRIDER_SOCKET": service, "PYTHONPATH": str(SOURCES)}
     words = [sys.executable, "-X", "dev", "-c", program, origin]

@@ -7,6 +7,7 @@ import http.server
 import pathlib
 import re
 import threading
+import warnings
 
 import outrider
 import pytest
@@ -257,3 +258,34 @@ def test_a_coroutine_says_who_asks(service, origin):
             assert (await session.get(asking(origin))).status == 200
 
     asyncio.run(main())
+
+
+def test_a_function_may_use_its_own_session(client, origin):
+    session = client.session()
+    asked = []
+
+    @session.adapter(timeout=10)
+    def sign(attempt):
+        asked.append(attempt.url)
+        if "token" not in attempt.url:
+            attempt.headers["X-Token"] = sent(session.get(origin + "/echo?token"))["X-Mark"]
+        else:
+            attempt.headers["X-Mark"] = "made"
+
+    for _ in range(3):
+        assert sent(session.get(origin + "/echo"))["X-Token"] == "made"
+    assert asked == [origin + "/echo", origin + "/echo?token"] * 3
+
+
+def test_functions_that_use_their_session_without_end_are_refused(client, origin):
+    session = client.session()
+
+    @session.adapter(timeout=20)
+    def again(attempt):
+        session.get(origin + "/echo")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        with pytest.raises(outrider.InterceptionError):
+            session.get(origin + "/echo", timeout=5)
+    assert client.call("diagnostics.echo", a=1) == {"a": 1}

@@ -218,6 +218,11 @@ class Client(Verbs, Later):
         return unpack(self._message(method, params, seconds))
 
     def _message(self, method: str, params: str, seconds: float) -> Any:
+        if self._subscriptions is not None:
+            return self._subscriptions.beside(self._say, method, params, seconds)
+        return self._say(method, params, seconds)
+
+    def _say(self, method: str, params: str, seconds: float) -> Any:
         connection = self._connection
         if connection is None or connection.dead is not None or connection.pid != os.getpid():
             connection = self._open()

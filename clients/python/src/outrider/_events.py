@@ -7,7 +7,7 @@ This file is loaded when the first of them is asked for; a program that only mak
 
 from __future__ import annotations
 
-from _thread import start_new_thread
+from _thread import get_ident, start_new_thread
 from _weakref import ref
 from collections import deque
 from itertools import count
@@ -31,6 +31,9 @@ FOREVER = 1e6
 POLITENESS = 0.002
 """Seconds for which the thread of the functions leaves the reading to threads that make calls: a thread that reads
 for itself is three times as fast as one that is handed its answers."""
+
+MOST_INSIDE = 64
+"""How many functions may wait for calls of their own at a time."""
 
 _numbers = count(-1000, -1).__next__
 
@@ -117,6 +120,8 @@ class Subscriptions(Inbox):
         self._limit = limit
         self._waiter = Waiter("")
         self._served: Connection | None = None
+        self._inside: set[int] = set()
+        self._absent: list[int] = []
 
     # What the connection tells; must not block.
 
@@ -134,6 +139,13 @@ class Subscriptions(Inbox):
     def callback(self, connection: Connection, number: Any, name: str, params: Any) -> bool:
         if name not in self.callbacks or len(self._questions) >= self._limit:
             return False
+        if self._absent and len(self._inside) < MOST_INSIDE:
+            # What the thread of the functions waits for may be the answer to just this.
+            try:
+                start_new_thread(self._aside, (connection, number, name, params))
+                return True
+            except RuntimeError:
+                pass
         self._questions.append((connection, number, name, params))
         self.serve(connection)
         self._waiter.wake()
@@ -171,8 +183,28 @@ class Subscriptions(Inbox):
             self._served = connection
             start_new_thread(self._run, (connection, waiter))
 
+    def beside(self, call: Callable[..., Any], method: str, params: str, seconds: float) -> Any:
+        """Makes a call of the client. While a function waits for it, others answer in threads of their own."""
+        me = get_ident()
+        if me not in self._inside:
+            return call(method, params, seconds)
+        self._absent.append(me)
+        try:
+            return call(method, params, seconds)
+        finally:
+            self._absent.remove(me)
+
+    def _aside(self, *question: Any) -> None:
+        me = get_ident()
+        self._inside.add(me)
+        try:
+            self._answer(*question)
+        finally:
+            self._inside.discard(me)
+
     def _run(self, connection: Connection, waiter: Waiter) -> None:
-        number = _numbers()
+        number, me = _numbers(), get_ident()
+        self._inside.add(me)
         try:
             while self._served is connection and self._waiter is waiter:
                 waiter.lock.acquire(False)
@@ -185,6 +217,7 @@ class Subscriptions(Inbox):
                 elif connection.listen(number, waiter, monotonic() + FOREVER) and not self._questions:
                     sleep(POLITENESS)
         finally:
+            self._inside.discard(me)
             if self._waiter is waiter:
                 self._served = None
 
