@@ -172,3 +172,15 @@ def test_a_coroutine_that_fails_is_answered_before_anybody_is_warned(service: st
                 gc.collect()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("answer", [{"a": [1, "\ud800"]}, {"\udc00": 1}, {"a": [1, 2**63]}])
+def test_an_answer_that_the_service_cannot_read_is_refused_and_costs_no_connection(
+    client: Client, answer: dict[str, Any]
+) -> None:
+    client.on_callback("callback.add", lambda params: answer)
+    connection = client._connection
+    with pytest.warns(RuntimeWarning, match="the answer"), pytest.raises(outrider.CallbackError, match="the answer"):
+        client.call("diagnostics.callback", method="callback.add")
+    assert client.call("diagnostics.echo", a=1) == {"a": 1}
+    assert client._connection is connection
