@@ -68,6 +68,8 @@ package struct TokenMachine: Sendable {
     package private(set) var barrier: OAuthFailure?
     /// Whether a token can be had where there is none.
     private var isObtainable = false
+    /// Whether a refresh has brought the token.
+    private var isFresh = false
     private var state = State.idle
     private var waiting: [Int: Waiter] = [:]
     /// When the refreshes of the window began, by the clock that counts sleep.
@@ -103,6 +105,9 @@ package struct TokenMachine: Sendable {
         self.isObtainable = isObtainable
         self.barrier = barrier
         spread = 0.9 + 0.2 * min(max(chance, 0), 1)
+        // what a refresh has just brought is the best there is, however short it lasts
+        isFresh = isRefreshing && access != nil
+        let serves = isFresh && access.map { isUsable($0, at: now) } == true
         state = .idle
         failures = 0
         pause = nil
@@ -112,7 +117,7 @@ package struct TokenMachine: Sendable {
         for (id, waiter) in waited.sorted(by: { $0.key < $1.key }) {
             let step: Step =
                 switch waiter {
-                case .adapt(let purpose): adapt(id, for: purpose, at: now)
+                case .adapt(let purpose): served(purpose, serves) ?? adapt(id, for: purpose, at: now)
                 case .retry: barrier == nil ? .retry : park(id, waiter) ?? .fail(fault)
                 case .demand: access.map { .apply($0, generation) } ?? .fail(fault)
                 }
@@ -215,8 +220,13 @@ package struct TokenMachine: Sendable {
     private func requiresRefresh(_ access: AccessToken, _ purpose: Purpose, at now: ClockPair) -> Bool {
         guard let left = access.validity(at: now) else { return false }
         if left <= rules.margin(lifetime: access.lifetime, spread: spread) { return true }
-        if case .broker(let minimum) = purpose { return left < minimum }
-        return false
+        guard case .broker(let minimum) = purpose, left < minimum else { return false }
+        // where a refresh brought one that never lasted as long as that, the next one would be no better
+        return !(isFresh && (access.lifetime ?? .infinity) <= minimum)
+    }
+
+    private mutating func served(_ purpose: Purpose, _ serves: Bool) -> Step? {
+        serves ? access.map { apply($0, for: purpose) } : nil
     }
 
     private mutating func apply(_ access: AccessToken, for purpose: Purpose) -> Step {

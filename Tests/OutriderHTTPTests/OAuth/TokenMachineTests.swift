@@ -271,6 +271,39 @@ struct TokenMachineTests {
         #expect(machine.adapt(1, at: now) == .refresh && machine.makeDo(at: now) == nil)
     }
 
+    @Test func `what a refresh brings is given to those who waited, however short it lasts`() throws {
+        let endpoints = OAuthEndpoints(token: try HTTPURL(parsing: "http://127.0.0.1/"))
+        var machine = TokenMachine(
+            TokenRules(CredentialSpec(name: "test", clientID: "test", endpoints: endpoints, grant: .refresh)))
+        let now = ClockPair(wall: 1e9, boot: 1000)
+        func token(_ text: String, asked ago: Double, lasting left: Double) -> AccessToken {
+            AccessToken(
+                Secret(text), obtained: ClockPair(wall: now.wall - ago, boot: now.boot - ago),
+                expires: ClockPair(wall: now.wall + left, boot: now.boot + left))
+        }
+        _ = machine.took(nil, generation: 1, isObtainable: true, at: now, chance: 0.5)
+        #expect(machine.adapt(1, at: now) == .refresh)
+        #expect(machine.adapt(2, for: .broker(minValidity: 60), at: now) == .wait)
+        // the server took two of its three seconds
+        let short = token("a1", asked: 2, lasting: 1)
+        let release = machine.took(short, generation: 2, isObtainable: true, at: now, chance: 0.5)
+        #expect(release.steps == [1: .apply(short, 2), 2: .apply(short, 2)] && !release.refreshes)
+        // the next one asks whether it gets a better one, as it is due
+        #expect(machine.adapt(3, at: now) == .refresh)
+        let half = token("a2", asked: 0, lasting: 30)
+        _ = machine.took(half, generation: 3, isObtainable: true, at: now, chance: 0.5)
+        #expect(machine.adapt(4, for: .broker(minValidity: 60), at: now) == .apply(half, 3))
+        // one that has ended when it comes is of no use
+        let late = ClockPair(wall: now.wall + 20, boot: now.boot + 20)
+        #expect(machine.adapt(5, at: late) == .refresh)
+        let ended = machine.took(short, generation: 4, isObtainable: true, at: late, chance: 0.5)
+        #expect(ended.refreshes && ended.steps.isEmpty)
+        // of one that somebody else has brought, nobody knows that there is no better one
+        _ = machine.took(half, generation: 5, isObtainable: true, at: now, chance: 0.5)
+        _ = machine.took(half, generation: 6, isObtainable: true, at: now, chance: 0.5)
+        #expect(machine.adapt(6, for: .broker(minValidity: 60), at: now) == .refresh)
+    }
+
     @Test func `what all processes wait for is waited for as long as it lasts, and is no failure of its own`() throws {
         let endpoints = OAuthEndpoints(token: try HTTPURL(parsing: "http://127.0.0.1/"))
         var machine = TokenMachine(
