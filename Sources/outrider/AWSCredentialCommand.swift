@@ -64,9 +64,7 @@ struct AWSCredentialCommand: ParsableCommand {
 
     func run() throws {
         var service = try service.connect(orPrivate: true)
-        guard try service.client.mayHave(name, url) else {
-            throw CommandFailure(code: ServiceClient.unauthorized, nil)
-        }
+        try check(&service.client)
         let first = try service.client.token(of: name, minValidity: nil).token
         let keys: WebIdentity.Keys
         switch try ask(first, &service.client) {
@@ -89,6 +87,10 @@ struct AWSCredentialCommand: ParsableCommand {
         try StandardOutput.line(JSONWriter.bytes(of: answer))
     }
 
+    private func check(_ client: inout ServiceClient) throws(CommandFailure) {
+        guard try client.mayHave(name, url) else { throw CommandFailure(code: ServiceClient.unauthorized, nil) }
+    }
+
     private static func isRegionByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
@@ -109,6 +111,8 @@ struct AWSCredentialCommand: ParsableCommand {
     }
 
     private func ask(_ token: String, _ client: inout ServiceClient) throws(CommandFailure) -> WebIdentity.Answer {
+        // the credential may have come to be another one since its token was asked for
+        try check(&client)
         let form = WebIdentity.form(role: role, session: session, seconds: duration, token: Secret(token))
         let values: [JSONValue] = form.map { field in
             .object(["name": .string(field.name), "value": .string(field.value.exposed)])

@@ -44,15 +44,19 @@ struct DockerCredentialCommand: ParsableCommand {
         let server = String(decoding: bytes, as: UTF8.self)
         var service = try service.connect(orPrivate: true)
         let url = server.contains("://") ? server : "https://\(server)"
-        guard try service.client.mayHave(credential, url) else {
-            // the words that Docker knows, on standard output
-            try StandardOutput.line("credentials not found in native keychain".utf8)
-            throw CommandFailure(.error, nil)
-        }
+        guard try service.client.mayHave(credential, url) else { throw try Self.none() }
         let found = try service.client.token(of: credential, minValidity: nil)
+        // it may have come to be another one meanwhile
+        guard try service.client.mayHave(credential, url) else { throw try Self.none() }
         let answer: JSONObject = [
             "ServerURL": .string(server), "Username": .string(username), "Secret": .string(found.token),
         ]
         try StandardOutput.line(JSONWriter.bytes(of: answer))
+    }
+
+    /// Says so in the words that Docker knows, on standard output.
+    private static func none() throws(CommandFailure) -> CommandFailure {
+        try StandardOutput.line("credentials not found in native keychain".utf8)
+        return CommandFailure(.error, nil)
     }
 }

@@ -39,6 +39,8 @@ struct GitCredentialCommand: ParsableCommand {
         guard try service.client.mayHave(credential, "\(scheme)://\(host)") else { return }
         if action == "erase" { return try erase(asked["password"] ?? asked["credential"], &service.client) }
         let found = try service.client.token(of: credential, minValidity: nil)
+        // it may have come to be another one meanwhile
+        guard try service.client.mayHave(credential, "\(scheme)://\(host)") else { return }
         var lines = ["username=\(username)", "password=\(found.token)"]
         if let end = found.expires.flatMap({ Moment($0) })?.seconds { lines.append("password_expiry_utc=\(end)") }
         try StandardOutput.line(lines.joined(separator: "\n").utf8)
@@ -53,7 +55,8 @@ struct GitCredentialCommand: ParsableCommand {
     /// `name=value` lines up to an empty one.
     static func pairs(_ bytes: [UInt8]) throws(CommandFailure) -> [String: String] {
         var pairs: [String: String] = [:]
-        for line in bytes.split(separator: 0x0A) {
+        for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+            if line.isEmpty { break }
             let name = line.prefix { $0 != UInt8(ascii: "=") }
             guard name.count < line.count, !line.contains(0), !line.contains(0x0D) else {
                 throw CommandFailure(.usage, "standard input is not what Git sends")
