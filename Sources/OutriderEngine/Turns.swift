@@ -12,6 +12,9 @@ final class Turns: Sendable {
 
     private let state = Mutex(State())
 
+    /// Whether somebody works, or is about to.
+    var areTaken: Bool { state.withLock { $0.isTaken } }
+
     /// Not to be called by the work itself.
     func take<Value: Sendable, Failure>(
         _ work: () async throws(Failure) -> Value

@@ -15,7 +15,7 @@ import providers
 import pytest
 import securing
 from hostile import Hostile
-from keeping import Store
+from keeping import Service, Store
 from leading import Server
 from shell import LONG, outrider
 
@@ -145,6 +145,14 @@ def clock_library(tmp_path_factory):
 def clocks(clock_library, tmp_path):
     """The calendar and the clock of the boot of those that are given its environment."""
     return setting.Clocks(clock_library, tmp_path)
+
+
+@pytest.fixture
+def services(store, tmp_path, clocks):
+    """Two of one user."""
+    store.environment.update(clocks.environment)
+    with Service(store, tmp_path / "a", tmp_path) as one, Service(store, tmp_path / "b", tmp_path) as other:
+        yield one, other
 
 
 @pytest.fixture

@@ -21,22 +21,30 @@ extension ExchangeRunner {
         of name: String, isRequired: Bool, to attempt: inout Attempt, home: HTTPURL
     ) async throws(HTTPFailure) {
         let shared = try await exchange.surroundings.shared(name)
-        let spec = shared.snapshot.spec
-        guard Credential.mayKnow(attempt.url, home: home, origins: spec.origins) else {
-            guard isRequired else { return }
-            let origins = spec.origins.map(\.origin).joined(separator: ", ")
-            throw HTTPFailure(
-                .requestAdaptationFailed,
-                "the credential \(name) must not go to \(attempt.url.origin): its origins are "
-                    + (origins.isEmpty ? "none, name some with oauth.set" : origins), pointer: "/auth/oauth")
-        }
+        guard try mayKnow(shared.snapshot.spec, attempt, home, isRequired) else { return }
         exchange.hold()
         defer { exchange.release() }
         let (token, _) = try await shared.token(for: .request, within: patience(of: attempt))
+        // as they are now: they may have been changed while this waited for the token
+        let spec = shared.snapshot.spec
+        guard try mayKnow(spec, attempt, home, isRequired) else { return }
         let credential = try Credential.token(token, origins: spec.origins)
         credential.apply(to: &attempt, home: home)
         given[name] = GivenToken(
             shared: shared, token: token, credential: credential, statuses: spec.refreshStatuses)
+    }
+
+    /// Whether the attempt goes where that token may be known; where it must have it, that it may not is thrown.
+    private func mayKnow(
+        _ spec: CredentialSpec, _ attempt: Attempt, _ home: HTTPURL, _ isRequired: Bool
+    ) throws(HTTPFailure) -> Bool {
+        if Credential.mayKnow(attempt.url, home: home, origins: spec.origins) { return true }
+        guard isRequired else { return false }
+        let origins = spec.origins.map(\.origin).joined(separator: ", ")
+        throw HTTPFailure(
+            .requestAdaptationFailed,
+            "the credential \(spec.name) must not go to \(attempt.url.origin): its origins are "
+                + (origins.isEmpty ? "none, name some with oauth.set" : origins), pointer: "/auth/oauth")
     }
 
     /// Takes tokens out of an attempt that goes where they must not be known.

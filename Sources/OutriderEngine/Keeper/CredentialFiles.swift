@@ -79,6 +79,20 @@ final class CredentialFiles {
 
     // MARK: reading
 
+    /// Of its record as it stands.
+    var mark: RecordMark? { Self.mark(of: directory) }
+
+    /// Of the record in the directory of a credential; nil if there is no such directory: the store is elsewhere, or gone.
+    static func mark(of directory: String) -> RecordMark? {
+        var info = stat()
+        if stat("\(directory)/record", &info) != 0 {
+            return errno == ENOENT && access(directory, F_OK) == 0 ? .absent : nil
+        }
+        let time = info.st_mtim
+        let nanoseconds = UInt64(bitPattern: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+        return .written(inode: UInt64(info.st_ino), nanoseconds: nanoseconds)
+    }
+
     func look() throws(OAuthFailure) -> RotationFiles {
         var files = RotationFiles()
         files.record = try sight(path(.record))

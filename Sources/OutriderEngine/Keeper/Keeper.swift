@@ -10,12 +10,15 @@ package import OutriderTransport
 /// the open, in a process that does nothing else and ends at once.
 package struct Keeper {
     let place: CredentialPlace
+    /// Of the only record that is meant.
+    private let birth: UInt64?
     let root: StoreRoot
     private let post: TokenPost
     private let proofs = ProofSource()
 
     package init(_ order: KeeperOrder, transport: any Transport) {
         place = order.place
+        birth = order.birth
         root = StoreRoot(order.place.directory)
         post = TokenPost(
             transport: transport, trust: order.trustRoots.map { .roots(file: $0) } ?? .system,
@@ -47,13 +50,15 @@ package struct Keeper {
         case .read(let name): return .snapshots(try read(name))
         case .list: return .snapshots(try list())
         case .store(let spec, let secrets, let access): return .snapshots([try await store(spec, secrets, access)])
+        case .change(let spec, let settings, let secrets, let access):
+            return .snapshots([try await change(spec, settings, secrets, access)])
         case .obtain(let request, let name, let generation):
             return .snapshots([try await obtain(request, name, newerThan: generation)])
         case .authorizeDevice(let name, let scope): return .bytes(try await authorizeDevice(name, scope))
         case .introspect(let name): return .bytes(try await introspect(name))
-        case .erase(let name, let spec, let revoke):
-            try await erase(name, spec: spec, revoke: revoke)
-            return .snapshots([])
+        case .erase(let name, let spec, let revoke, let generation):
+            let refusal = try await erase(name, spec: spec, revoke: revoke, upTo: generation)
+            return refusal.map { .unrevoked($0) } ?? .snapshots([])
         case .unlock(let passphrase):
             try KeyChoice(root).unlock(with: passphrase)
             return .snapshots([])
@@ -67,8 +72,11 @@ package struct Keeper {
 
     private func read(_ name: String) throws(OAuthFailure) -> [CredentialSnapshot] {
         guard try files(name).exists else { return [] }
-        guard let (record, isSaved) = try files(name, key: try key()).read() else { return [] }
-        return [snapshot(record, isSaved)]
+        let files = try files(name, key: try key())
+        // before it is read: what is written meanwhile has another one
+        let mark = files.mark
+        guard let (record, isSaved) = try files.read() else { return [] }
+        return [snapshot(record, isSaved, mark)]
     }
 
     private func list() throws(OAuthFailure) -> [CredentialSnapshot] {
@@ -79,7 +87,8 @@ package struct Keeper {
         for one in places {
             let files = CredentialFiles(place: one, in: place.directory, key: key, escrow: escrow)
             // one that is damaged says so when it is used, and does not hide the others
-            if let (record, isSaved) = try? files.read() { found.append(snapshot(record, isSaved)) }
+            let mark = files.mark
+            if let (record, isSaved) = try? files.read() { found.append(snapshot(record, isSaved, mark)) }
         }
         return found.sorted { $0.spec.name < $1.spec.name }
     }
@@ -90,14 +99,35 @@ package struct Keeper {
         _ spec: CredentialSpec, _ secrets: CredentialSecrets, _ access: AccessToken?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
         let (files, known) = try await open(spec.name)
-        guard known == nil || known?.spec.identity == spec.identity else {
+        guard known?.maySuit(spec, secrets, access) ?? true else {
             throw OAuthFailure(
                 .config, "identity_mismatch",
-                "there is a credential '\(spec.name)' for another issuer, client or resource; choose another name, or "
+                "there is a credential '\(spec.name)' for another issuer, client, token endpoint or resource; choose another name, or "
                     + "delete that one")
         }
         var record = known ?? CredentialRecord(spec, secrets, access: nil, generation: 0, boot: Clocks.boot)
+        // a login that began at another endpoint does not end here
+        if known?.spec.endpoints.token != spec.endpoints.token { record.birth = .random(in: 1...UInt64.max) }
         record.spec = spec
+        return try keep(record, secrets, access, files)
+    }
+
+    /// What the store has by now is what is changed.
+    private func change(
+        _ spec: CredentialSpec, _ settings: [CredentialSpec.Setting], _ secrets: CredentialSecrets,
+        _ access: AccessToken?
+    ) async throws(OAuthFailure) -> CredentialSnapshot {
+        guard try files(spec.name).exists else { throw .unknownCredential(spec.name) }
+        let (files, known) = try await open(spec.name)
+        guard var record = known else { throw .unknownCredential(spec.name) }
+        record.spec.take(settings, of: spec)
+        return try keep(record, secrets, access, files)
+    }
+
+    private func keep(
+        _ known: CredentialRecord, _ secrets: CredentialSecrets, _ access: AccessToken?, _ files: CredentialFiles
+    ) throws(OAuthFailure) -> CredentialSnapshot {
+        var record = known
         record.secrets.clientSecret = secrets.clientSecret ?? record.secrets.clientSecret
         record.secrets.assertion = secrets.assertion ?? record.secrets.assertion
         if secrets.refreshToken != nil || access != nil {
@@ -106,11 +136,11 @@ package struct Keeper {
             record.boot = Clocks.boot
             record.failure = nil
             record.rotates = nil
-            record.generation = (known?.generation ?? 0) &+ 1
+            record.generation &+= 1
         }
         try files.prepare(record)
         try files.write(record)
-        return snapshot(record, true)
+        return snapshot(record, true, files.mark)
     }
 
     private func obtain(
@@ -118,9 +148,10 @@ package struct Keeper {
     ) async throws(OAuthFailure) -> CredentialSnapshot {
         guard try files(name).exists else { throw .unknownCredential(name) }
         let files = try lockedFiles(name)
+        if birth != nil, let (record, _) = try? files.read() { try check(record) }
         let runner = RotationRunner(files: files, post: post, proofs: proofs)
         switch try await runner.run(.obtain(request, newerThan: generation)) {
-        case .tokens(let record, let isSaved): return snapshot(record, isSaved)
+        case .tokens(let record, let isSaved): return snapshot(record, isSaved, files.mark)
         case .failed(let failure): throw failure
         case .mended: throw .unknownCredential(name)
         }
@@ -148,10 +179,15 @@ package struct Keeper {
         return try await ask(form, url, name, "introspection endpoint")
     }
 
-    private func erase(_ name: String, spec forgets: Bool, revoke: Bool) async throws(OAuthFailure) {
-        guard try files(name).exists else { return }
+    /// Why the server did not revoke them; what is thrown, is why they are not forgotten.
+    private func erase(
+        _ name: String, spec forgets: Bool, revoke: Bool, upTo generation: UInt64?
+    ) async throws(OAuthFailure) -> OAuthFailure? {
+        guard try files(name).exists else { return nil }
         let (files, record) = try await open(name)
-        guard var record else { return }
+        guard var record else { return nil }
+        // somebody has logged in since
+        if let generation, record.generation > generation { return nil }
         var failure: OAuthFailure?
         if revoke {
             do throws(OAuthFailure) { try await self.revoke(record) } catch { failure = error }
@@ -168,7 +204,7 @@ package struct Keeper {
             try files.clear()
             try files.forgetPrevious()
         }
-        if let failure { throw failure }
+        return failure
     }
 
     /// The refresh token first: with it the server forgets all that came of it (RFC 7009 section 2.1).
@@ -218,8 +254,12 @@ package struct Keeper {
         let files = try lockedFiles(name)
         let runner = RotationRunner(files: files, post: post, proofs: proofs)
         switch try await runner.run(.mend) {
-        case .mended(let record, _): return (files, record)
-        case .tokens(let record, _): return (files, record)
+        case .mended(let record, _):
+            if let record { try check(record) }
+            return (files, record)
+        case .tokens(let record, _):
+            try check(record)
+            return (files, record)
         case .failed(let failure): throw failure
         }
     }
@@ -243,7 +283,13 @@ package struct Keeper {
         guard try files(name).exists, let (record, _) = try files(name, key: try key()).read() else {
             throw .unknownCredential(name)
         }
+        try check(record)
         return record
+    }
+
+    /// Another one of that name is none of our business: neither its secrets nor its files.
+    private func check(_ record: CredentialRecord) throws(OAuthFailure) {
+        if let birth, birth != record.birth { throw .replaced(record.spec.name) }
     }
 
     /// Without a key it can only say whether there is anything.
@@ -273,7 +319,9 @@ package struct Keeper {
     /// Where tokens go that cannot be written: memory that lasts until the user logs out, or the machine stops.
     private var escrow: String { StoreFile.runtime(Escrow.place) }
 
-    private func snapshot(_ record: CredentialRecord, _ isSaved: Bool) -> CredentialSnapshot {
-        record.snapshot(at: Clocks.now, boot: Clocks.boot, isSaved: isSaved)
+    private func snapshot(_ record: CredentialRecord, _ isSaved: Bool, _ mark: RecordMark?) -> CredentialSnapshot {
+        var snapshot = record.snapshot(at: Clocks.now, boot: Clocks.boot, isSaved: isSaved)
+        snapshot.mark = mark
+        return snapshot
     }
 }

@@ -7,11 +7,14 @@ package import OutriderHTTP
 package struct KeeperOrder: Sendable, Equatable {
     package enum Work: Sendable, Equatable {
         case store(CredentialSpec, CredentialSecrets, AccessToken?)
+        /// These settings as the spec has them, and other tokens if there are any; all else stays as the store has it.
+        case change(CredentialSpec, [CredentialSpec.Setting], CredentialSecrets, AccessToken?)
         case read(String)
         case list
         case obtain(TokenRequest, name: String, newerThan: UInt64?)
         case authorizeDevice(String, scope: [String]?)
-        case erase(String, spec: Bool, revoke: Bool)
+        /// Only if the tokens are of that generation or of an earlier one; of any, if there is none.
+        case erase(String, spec: Bool, revoke: Bool, upTo: UInt64?)
         case introspect(String)
         /// With the passphrase of the store, until the machine stops.
         case unlock(Secret)
@@ -21,12 +24,18 @@ package struct KeeperOrder: Sendable, Equatable {
 
     package var work: Work
     package var place: CredentialPlace
+    /// Of the only record that is meant; nil for whichever has that name.
+    package var birth: UInt64?
     /// Trust roots in PEM, in place of the system's.
     package var trustRoots: String?
     /// Which proxy leads to servers, as the setting of the service says it; nil for none.
     package var proxy: String?
 
-    package init(_ work: Work, in place: CredentialPlace, trustRoots: String? = nil, proxy: String? = nil) {
+    package init(
+        _ work: Work, of birth: UInt64? = nil, in place: CredentialPlace, trustRoots: String? = nil,
+        proxy: String? = nil
+    ) {
+        self.birth = birth
         self.proxy = proxy
         self.work = work
         self.place = place
@@ -52,6 +61,8 @@ package enum KeeperAnswer: Sendable, Equatable {
     case snapshots([CredentialSnapshot])
     case bytes([UInt8])
     case failure(OAuthFailure)
+    /// They are forgotten, and the server did not revoke them.
+    case unrevoked(OAuthFailure)
 }
 
 extension KeeperOrder: Packed {
@@ -60,12 +71,19 @@ extension KeeperOrder: Packed {
         writer.put(2, place.key)
         writer.put(3, trustRoots)
         writer.put(17, proxy)
+        writer.put(18, birth)
         switch work {
         case .store(let spec, let secrets, let access):
             writer.put(4, "store")
             writer.put(6, spec)
             writer.put(7, secrets)
             writer.put(8, access)
+        case .change(let spec, let settings, let secrets, let access):
+            writer.put(4, "change")
+            writer.put(6, spec)
+            writer.put(7, secrets)
+            writer.put(8, access)
+            for setting in settings { writer.put(19, setting.rawValue) }
         case .read(let name): put(&writer, "read", name)
         case .list: writer.put(4, "list")
         case .obtain(let request, let name, let generation):
@@ -76,10 +94,11 @@ extension KeeperOrder: Packed {
             put(&writer, "device", name)
             writer.put(11, scope != nil)
             for word in scope ?? [] { writer.put(12, word) }
-        case .erase(let name, let spec, let revoke):
+        case .erase(let name, let spec, let revoke, let generation):
             put(&writer, "erase", name)
             writer.put(13, spec)
             writer.put(14, revoke)
+            writer.put(20, generation)
         case .introspect(let name): put(&writer, "introspect", name)
         case .unlock(let passphrase):
             writer.put(4, "unlock")
@@ -101,11 +120,17 @@ extension KeeperOrder: Packed {
             directory: try scanner.text(1).orFault(), key: try scanner.value(2).orFault())
         trustRoots = try scanner.text(3)
         proxy = try scanner.text(17)
+        birth = try scanner.number(18)
         let name = try scanner.text(5)
         switch try scanner.text(4) {
         case "store":
             work = .store(
                 try scanner.value(6).orFault(), try scanner.value(7).orFault(), try scanner.value(8))
+        case "change":
+            var settings: [CredentialSpec.Setting] = []
+            for text in try scanner.texts(19) { settings.append(try CredentialSpec.Setting(rawValue: text).orFault()) }
+            work = .change(
+                try scanner.value(6).orFault(), settings, try scanner.value(7).orFault(), try scanner.value(8))
         case "read": work = .read(try name.orFault())
         case "list": work = .list
         case "obtain":
@@ -116,7 +141,8 @@ extension KeeperOrder: Packed {
                 try name.orFault(), scope: try scanner.flag(11).orFault() ? try scanner.texts(12) : nil)
         case "erase":
             work = .erase(
-                try name.orFault(), spec: try scanner.flag(13).orFault(), revoke: try scanner.flag(14).orFault())
+                try name.orFault(), spec: try scanner.flag(13).orFault(), revoke: try scanner.flag(14).orFault(),
+                upTo: try scanner.number(20))
         case "introspect": work = .introspect(try name.orFault())
         case "rekey": work = .rekey(try scanner.value(16).orFault(), passphrase: try scanner.secret(15))
         case "unlock": work = .unlock(try scanner.secret(15).orFault())
@@ -131,6 +157,9 @@ extension KeeperAnswer: Packed {
         case .snapshots(let snapshots): for snapshot in snapshots { writer.put(1, snapshot) }
         case .bytes(let bytes): writer.put(2, bytes: bytes)
         case .failure(let failure): writer.put(3, failure)
+        case .unrevoked(let failure):
+            writer.put(3, failure)
+            writer.put(5, true)
         }
         // the last one: without it the keeper was stopped while it spoke
         writer.put(4, true)
@@ -139,7 +168,7 @@ extension KeeperAnswer: Packed {
     package init(packed scanner: PackedScanner) throws(PackedFault) {
         guard try scanner.flag(4) == true else { throw PackedFault() }
         if let failure = try scanner.value(3, OAuthFailure.self) {
-            self = .failure(failure)
+            self = try scanner.flag(5) == true ? .unrevoked(failure) : .failure(failure)
         } else if let bytes = scanner.bytes(2) {
             self = .bytes(bytes)
         } else {

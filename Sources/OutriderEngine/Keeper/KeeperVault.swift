@@ -35,12 +35,32 @@ package final class KeeperVault: CredentialVault {
     ) async throws(OAuthFailure) -> CredentialSnapshot {
         let place = spec.persistence == .memory ? try memory.place() : try diskPlace()
         let answer = await carryOut(order(.store(spec, secrets, access), in: place))
-        await background { DeadMemory.scrub([secrets.clientSecret, secrets.refreshToken, secrets.assertion]) }
+        await scrub(secrets)
         let snapshot = try Self.one(answer).orFail(.unknownCredential(spec.name))
         remembered.withLock { names in
             if spec.persistence == .memory { names.insert(spec.name) } else { names.remove(spec.name) }
         }
         return snapshot
+    }
+
+    package func change(
+        _ id: CredentialID, _ settings: [CredentialSpec.Setting], of spec: CredentialSpec,
+        _ secrets: CredentialSecrets, access: AccessToken?
+    ) async throws(OAuthFailure) -> CredentialSnapshot {
+        let answer: KeeperAnswer
+        do throws(OAuthFailure) {
+            answer = try await run(.change(spec, settings, secrets, access), for: id)
+        } catch {
+            await scrub(secrets)
+            throw error
+        }
+        await scrub(secrets)
+        return try Self.one(answer).orFail(.unknownCredential(id.name))
+    }
+
+    package func mark(of name: String) -> RecordMark? {
+        guard let disk, !remembered.withLock({ $0.contains(name) }) else { return nil }
+        return CredentialFiles.mark(of: "\(disk.directory)/\(CredentialFiles.place(of: name))")
     }
 
     package func read(_ name: String) async throws(OAuthFailure) -> CredentialSnapshot? {
@@ -58,25 +78,35 @@ package final class KeeperVault: CredentialVault {
     }
 
     package func obtain(
-        _ request: TokenRequest, for name: String, newerThan generation: UInt64?
+        _ request: TokenRequest, for id: CredentialID, newerThan generation: UInt64?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
-        let work = KeeperOrder.Work.obtain(request, name: name, newerThan: generation)
-        return try Self.one(await run(work, for: name)).orFail(.unknownCredential(name))
+        let work = KeeperOrder.Work.obtain(request, name: id.name, newerThan: generation)
+        return try Self.one(await run(work, for: id)).orFail(.unknownCredential(id.name))
     }
 
-    package func authorizeDevice(_ name: String, scope: [String]?) async throws(OAuthFailure) -> [UInt8] {
-        try Self.bytes(await run(.authorizeDevice(name, scope: scope), for: name))
+    package func authorizeDevice(_ id: CredentialID, scope: [String]?) async throws(OAuthFailure) -> [UInt8] {
+        try Self.bytes(await run(.authorizeDevice(id.name, scope: scope), for: id))
     }
 
-    package func introspect(_ name: String) async throws(OAuthFailure) -> [UInt8] {
-        try Self.bytes(await run(.introspect(name), for: name))
+    package func introspect(_ id: CredentialID) async throws(OAuthFailure) -> [UInt8] {
+        try Self.bytes(await run(.introspect(id.name), for: id))
     }
 
-    package func erase(_ name: String, spec: Bool, revoke: Bool) async throws(OAuthFailure) {
-        guard let place = try place(of: name) else { return }
-        let answer = await carryOut(order(.erase(name, spec: spec, revoke: revoke), in: place))
-        if spec { remembered.withLock { _ = $0.remove(name) } }
+    package func erase(
+        _ id: CredentialID, spec: Bool, revoke: Bool, upTo generation: UInt64?
+    ) async throws(OAuthFailure) -> OAuthFailure? {
+        guard let place = try place(of: id.name) else { return nil }
+        let work = KeeperOrder.Work.erase(id.name, spec: spec, revoke: revoke, upTo: generation)
+        let answer = await carryOut(order(work, of: id.birth, in: place))
         if case .failure(let failure) = answer { throw failure }
+        if spec { remembered.withLock { _ = $0.remove(id.name) } }
+        if case .unrevoked(let failure) = answer { return failure }
+        return nil
+    }
+
+    /// The same for whichever has that name; what the server said is thrown, too.
+    package func erase(_ name: String, spec: Bool, revoke: Bool) async throws(OAuthFailure) {
+        if let refusal = try await erase(CredentialID(name), spec: spec, revoke: revoke, upTo: nil) { throw refusal }
     }
 
     /// Seals all that is on disk with another key. The old one must be at hand.
@@ -111,19 +141,21 @@ package final class KeeperVault: CredentialVault {
 
     // MARK: places
 
-    private func order(_ work: KeeperOrder.Work, in place: CredentialPlace) -> KeeperOrder {
-        KeeperOrder(work, in: place, trustRoots: trustRoots, proxy: proxy)
+    private func order(
+        _ work: KeeperOrder.Work, of birth: UInt64? = nil, in place: CredentialPlace
+    ) -> KeeperOrder {
+        KeeperOrder(work, of: birth, in: place, trustRoots: trustRoots, proxy: proxy)
     }
 
-    private func run(_ work: KeeperOrder.Work, for name: String) async throws(OAuthFailure) -> KeeperAnswer {
-        guard let place = try place(of: name) else { throw .unknownCredential(name) }
-        return await carryOut(order(work, in: place))
+    private func run(_ work: KeeperOrder.Work, for id: CredentialID) async throws(OAuthFailure) -> KeeperAnswer {
+        guard let place = try place(of: id.name) else { throw .unknownCredential(id.name) }
+        return await carryOut(order(work, of: id.birth, in: place))
     }
 
     private func list(_ place: CredentialPlace) async throws(OAuthFailure) -> [CredentialSnapshot] {
         switch await carryOut(order(.list, in: place)) {
         case .snapshots(let snapshots): return snapshots
-        case .failure(let failure): throw failure
+        case .failure(let failure), .unrevoked(let failure): throw failure
         case .bytes: return []
         }
     }
@@ -150,12 +182,16 @@ package final class KeeperVault: CredentialVault {
         return source == .none ? nil : source
     }
 
+    package func scrub(_ secrets: CredentialSecrets) async {
+        await background { DeadMemory.scrub([secrets.clientSecret, secrets.refreshToken, secrets.assertion]) }
+    }
+
     // MARK: answers
 
     private static func one(_ answer: KeeperAnswer) throws(OAuthFailure) -> CredentialSnapshot? {
         switch answer {
         case .snapshots(let snapshots): return snapshots.first
-        case .failure(let failure): throw failure
+        case .failure(let failure), .unrevoked(let failure): throw failure
         case .bytes: return nil
         }
     }
@@ -163,7 +199,7 @@ package final class KeeperVault: CredentialVault {
     private static func bytes(_ answer: KeeperAnswer) throws(OAuthFailure) -> [UInt8] {
         switch answer {
         case .bytes(let bytes): return bytes
-        case .failure(let failure): throw failure
+        case .failure(let failure), .unrevoked(let failure): throw failure
         case .snapshots: return []
         }
     }

@@ -10,6 +10,8 @@ final class LoginAttempts: Sendable {
     /// One that waits for its answer.
     struct Waiting: Sendable {
         var attempt: LoginAttempt
+        /// Whose answer it is, whatever has its name when that comes.
+        var credential: SharedCredential
         var keys: String?
         var listener: LoopbackListener?
         var alarm: Postponed
@@ -90,7 +92,7 @@ final class LoginAttempts: Sendable {
     ///   - number: only for this one.
     func judge(
         _ name: String, _ answer: String, isGuess: Bool, _ number: Int? = nil
-    ) throws(OAuthFailure) -> (number: Int, request: Result<TokenRequest, OAuthFailure>) {
+    ) throws(OAuthFailure) -> (number: Int, owner: SharedCredential, request: Result<TokenRequest, OAuthFailure>) {
         let (found, waiting) = state.withLock { state -> (Int, Waiting?) in
             guard let entry = state.entries[name], number == nil || entry.number == number else { return (0, nil) }
             return (entry.number, entry.waiting)
@@ -109,7 +111,7 @@ final class LoginAttempts: Sendable {
         }
         guard isFirst else { throw Self.nobody(name) }
         Self.stop(waiting)
-        return (found, request)
+        return (found, waiting.credential, request)
     }
 
     /// Ends it once. Whoever waits for its end hears of it after `tell` has returned: events come before replies.

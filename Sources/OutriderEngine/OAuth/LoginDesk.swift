@@ -69,7 +69,9 @@ package final class LoginDesk: Sendable {
             let alarm = engine.later(seconds: Self.patience) { [weak self] in
                 self?.end(credential, number, .failure(Self.late))
             }
-            attempts.wait(spec.name, number, .init(attempt: attempt, keys: keys, listener: listener, alarm: alarm))
+            attempts.wait(
+                spec.name, number,
+                .init(attempt: attempt, credential: credential, keys: keys, listener: listener, alarm: alarm))
             return Begun(
                 url: attempt.url, redirect: attempt.redirect, state: attempt.state.exposed, seconds: Self.patience)
         } catch {
@@ -84,10 +86,11 @@ package final class LoginDesk: Sendable {
     package func callback(_ credential: SharedCredential, _ answer: String) async throws(OAuthFailure)
         -> CredentialSnapshot
     {
-        let (number, request) = try attempts.judge(credential.name, answer, isGuess: true)
+        let (number, owner, request) = try attempts.judge(credential.name, answer, isGuess: true)
         switch request {
-        case .success(let request): redeem(request, credential, number)
-        case .failure(let failure): end(credential, number, .failure(failure))
+        // what has the name by now may be another one
+        case .success(let request): redeem(request, owner, number)
+        case .failure(let failure): end(owner, number, .failure(failure))
         }
         guard let ending = await attempts.ending(of: credential.name, number) else { throw Self.left }
         return try ending.get()
@@ -95,7 +98,7 @@ package final class LoginDesk: Sendable {
 
     /// A browser came back to the listener.
     private func arrived(_ query: String, _ credential: SharedCredential, _ number: Int) {
-        guard let (_, request) = try? attempts.judge(credential.name, query, isGuess: false, number) else { return }
+        guard let (_, _, request) = try? attempts.judge(credential.name, query, isGuess: false, number) else { return }
         switch request {
         case .success(let request): redeem(request, credential, number)
         case .failure(let failure): end(credential, number, .failure(failure))
@@ -126,7 +129,8 @@ package final class LoginDesk: Sendable {
                 .config, "no_device_endpoint",
                 "\(spec.name) has no deviceUrl: create it with one, or with an issuer that has one")
         }
-        let answer = try DeviceAuthorization(answer: try await vault().authorizeDevice(spec.name, scope: scope))
+        let id = credential.snapshot.id
+        let answer = try DeviceAuthorization(answer: try await vault().authorizeDevice(id, scope: scope))
         let number = attempts.begin(spec.name)
         let request = TokenRequest.deviceCode(answer.deviceCode, scope: scope ?? spec.scope)
         let task = Task.detached { [self] in await poll(answer, request, credential, number) }
@@ -180,23 +184,27 @@ package final class LoginDesk: Sendable {
 
     // MARK: tokens
 
-    /// Revokes the tokens where the server can, and forgets them in any case; throws what the server said.
-    package func logout(_ credential: SharedCredential) async throws(OAuthFailure) {
-        cancel(credential)
+    /// Revokes the tokens where the server can, and forgets them whether or not it did.
+    ///
+    /// - Returns: why it did not; nil if it did.
+    /// - Throws: why they are not forgotten. Nothing has changed then.
+    package func logout(_ credential: SharedCredential) async throws(OAuthFailure) -> OAuthFailure? {
+        cancel(credential, because: Self.loggedOut)
         let vault = try vault()
-        try await credential.changes.take { () async throws(OAuthFailure) in
-            do throws(OAuthFailure) {
-                try await vault.erase(credential.name, spec: false, revoke: true)
-            } catch {
-                credential.loggedOut(leaving: nil)
-                throw error
-            }
+        let refusal = try await credential.changes.take { () async throws(OAuthFailure) in
+            let refusal = try await vault.erase(credential.snapshot.id, spec: false, revoke: true, upTo: nil)
             credential.loggedOut(leaving: try? await vault.read(credential.name))
+            return refusal
         }
-        guard credential.snapshot.spec.endpoints.revocation != nil else {
-            throw OAuthFailure(
-                .config, "no_revocation_endpoint", "the server has no place to revoke them: they end when they expire")
-        }
+        if refusal != nil || credential.snapshot.spec.endpoints.revocation != nil { return refusal }
+        return OAuthFailure(
+            .config, "no_revocation_endpoint", "the server has no place to revoke them: they end when they expire")
+    }
+
+    /// Deletes it, and with it the login that is under way; what the server said to the revocation is thrown.
+    package func delete(_ credential: SharedCredential, revoking: Bool) async throws(OAuthFailure) {
+        cancel(credential, because: Self.deleted)
+        try await engine.credentials.delete(credential, revoking: revoking)
     }
 
     /// What the server says of the access token.
@@ -206,7 +214,7 @@ package final class LoginDesk: Sendable {
                 .config, "no_introspection_endpoint",
                 "\(credential.name) has no introspectionUrl: create it with one, or with an issuer that has one")
         }
-        return try IntrospectionAnswer(try await vault().introspect(credential.name))
+        return try IntrospectionAnswer(try await vault().introspect(credential.snapshot.id))
     }
 
     // MARK: ends
@@ -223,10 +231,10 @@ package final class LoginDesk: Sendable {
     /// Whether somebody is about to log in.
     package func isUnderWay(_ name: String) -> Bool { attempts.isUnderWay(name) }
 
-    /// Gives an attempt up, as when its credential is deleted.
-    package func cancel(_ credential: SharedCredential) {
+    /// Gives up the attempt that is under way.
+    private func cancel(_ credential: SharedCredential, because failure: OAuthFailure) {
         guard let number = attempts.number(of: credential.name) else { return }
-        end(credential, number, .failure(Self.superseded))
+        end(credential, number, .failure(failure))
     }
 
     private func end(_ credential: SharedCredential, _ number: Int, _ ending: Ending) {
@@ -241,7 +249,7 @@ package final class LoginDesk: Sendable {
     ) async throws(OAuthFailure) -> CredentialSnapshot {
         let vault = try vault()
         return try await credential.changes.take { () async throws(OAuthFailure) in
-            let snapshot = try await vault.obtain(request, for: credential.name, newerThan: nil)
+            let snapshot = try await vault.obtain(request, for: credential.snapshot.id, newerThan: nil)
             credential.take(snapshot)
             return snapshot
         }
@@ -280,5 +288,9 @@ package final class LoginDesk: Sendable {
     private static let late = OAuthFailure(
         .needsLogin, "login_timed_out", "nobody came back from the login within \(Int(patience)) s: log in again")
     private static let left = OAuthFailure(.temporary, "cancelled", "the call was cancelled; the login goes on")
+    private static let loggedOut = OAuthFailure(
+        .needsLogin, "logged_out", "somebody logged out while this login was under way: log in again")
+    private static let deleted = OAuthFailure(
+        .needsLogin, "credential_deleted", "the credential was deleted while this login was under way")
     static let superseded = OAuthFailure(.needsLogin, "login_superseded", "another login took the place of this one")
 }

@@ -37,9 +37,14 @@ package final class CredentialBroker: Sendable {
     package var vault: (any CredentialVault)? { state.withLock { $0.vault } }
 
     /// The credential of that name, looked for in the store, too; nil if nobody has it.
-    package func find(_ name: String) async throws(OAuthFailure) -> SharedCredential? {
+    ///
+    /// - Parameter atOnce: what another process has done by now is seen; else what it had done two seconds ago.
+    package func find(_ name: String, atOnce: Bool = false) async throws(OAuthFailure) -> SharedCredential? {
         let (known, vault) = state.withLock { ($0.credentials[name], $0.vault) }
-        if let known { return known }
+        if let known {
+            if await known.isCurrent(at: clock().boot, atOnce: atOnce) { return known }
+            drop(known)
+        }
         guard let vault, let found = try await vault.read(name) else { return nil }
         return keep(found, nil)
     }
@@ -49,7 +54,7 @@ package final class CredentialBroker: Sendable {
     package func create(
         _ spec: CredentialSpec, _ secrets: CredentialSecrets, access: AccessToken?, refresher: (any TokenRefresher)?
     ) async throws(OAuthFailure) -> SharedCredential {
-        let known = try await find(spec.name)
+        let known = try await find(spec.name, atOnce: true)
         if let known, !known.snapshot.spec.isSame(as: spec) {
             throw OAuthFailure(
                 .config, "name_taken",
@@ -63,12 +68,17 @@ package final class CredentialBroker: Sendable {
             tell(.created, snapshot)
             return credential
         }
-        try await known.changes.take { () async throws(OAuthFailure) in
+        let snapshot = try await known.changes.take { () async throws(OAuthFailure) in
             let snapshot = try await stored(spec, secrets, access, before: known)
+            guard snapshot.birth == known.snapshot.birth else { return snapshot }
             if let refresher { known.use(refresher) }
             known.take(snapshot)
+            return snapshot
         }
-        return known
+        if snapshot.birth == known.snapshot.birth { return known }
+        // somebody was faster, and deleted the one that was known
+        drop(known)
+        return keep(snapshot, refresher)
     }
 
     private func stored(
@@ -79,18 +89,28 @@ package final class CredentialBroker: Sendable {
         return try await vault.store(spec, secrets, access: access)
     }
 
-    /// Other settings, other tokens, or none.
+    /// Leaves no copy of them in the memory of this process.
+    package func scrub(_ secrets: CredentialSecrets) async { await vault?.scrub(secrets) }
+
+    /// Other settings, those of `spec`; other tokens, or none.
     package func change(
-        _ credential: SharedCredential, to spec: CredentialSpec, _ secrets: CredentialSecrets, access: AccessToken?,
-        clearing: Bool
+        _ credential: SharedCredential, _ settings: [CredentialSpec.Setting], of spec: CredentialSpec,
+        _ secrets: CredentialSecrets, access: AccessToken?, clearing: Bool
     ) async throws(OAuthFailure) {
         try await credential.changes.take { () async throws(OAuthFailure) in
+            let id = credential.snapshot.id
             if clearing {
-                if !spec.isKeptByService { try await vault?.erase(spec.name, spec: false, revoke: false) }
+                if !spec.isKeptByService {
+                    _ = try await vault?.erase(id, spec: false, revoke: false, upTo: nil)
+                }
                 credential.clear(because: nil)
             }
-            if spec.isKeptByService || vault != nil {
-                credential.take(try await stored(spec, secrets, access, before: credential))
+            if spec.isKeptByService {
+                var changed = credential.snapshot.spec
+                changed.take(settings, of: spec)
+                credential.take(Self.changed(credential.snapshot, to: changed, access))
+            } else if let vault {
+                credential.take(try await vault.change(id, settings, of: spec, secrets, access: access))
             }
         }
     }
@@ -101,7 +121,8 @@ package final class CredentialBroker: Sendable {
         var unsaved: [String] = []
         for (name, credential) in known where credential.snapshot.state == .unsaved {
             await credential.changes.take {
-                let saved = try? await vault?.store(credential.snapshot.spec, CredentialSecrets(), access: nil)
+                let known = credential.snapshot
+                let saved = try? await vault?.change(known.id, [], of: known.spec, CredentialSecrets(), access: nil)
                 if let saved, saved.state != .unsaved { credential.take(saved) } else { unsaved.append(name) }
             }
         }
@@ -118,12 +139,42 @@ package final class CredentialBroker: Sendable {
 
     /// Forgets it, and revokes its tokens where that is wanted; what the server said to that is thrown.
     package func delete(_ credential: SharedCredential, revoking: Bool) async throws(OAuthFailure) {
+        let refusal = try await credential.changes.take { () async throws(OAuthFailure) -> OAuthFailure? in
+            let snapshot = credential.snapshot
+            // nobody gets a token that is about to be revoked
+            credential.clear(because: nil)
+            var refusal: OAuthFailure?
+            if !snapshot.spec.isKeptByService, let vault {
+                do throws(OAuthFailure) {
+                    refusal = try await vault.erase(snapshot.id, spec: true, revoke: revoking, upTo: nil)
+                } catch {
+                    credential.restore(snapshot)
+                    throw error
+                }
+            }
+            forget(credential)
+            tell(.deleted, snapshot)
+            return refusal
+        }
+        if let refusal { throw refusal }
+    }
+
+    /// Another process has deleted it.
+    private func drop(_ credential: SharedCredential) {
+        guard forget(credential) else { return }
         let snapshot = credential.snapshot
-        state.withLock { $0.credentials[credential.name] = nil }
         credential.clear(because: nil)
         tell(.deleted, snapshot)
-        guard !snapshot.spec.isKeptByService, let vault else { return }
-        try await vault.erase(credential.name, spec: true, revoke: revoking)
+    }
+
+    /// False if it was forgotten already.
+    @discardableResult
+    private func forget(_ credential: SharedCredential) -> Bool {
+        state.withLock { state in
+            guard state.credentials[credential.name] === credential else { return false }
+            state.credentials[credential.name] = nil
+            return true
+        }
     }
 
     private func keep(_ snapshot: CredentialSnapshot, _ refresher: (any TokenRefresher)?) -> SharedCredential {

@@ -37,9 +37,10 @@ package final class SharedCredential: Sendable {
     private static let patience = 5.0
 
     package let name: String
-    private let source: TokenSource
+    let source: TokenSource
     private let state: Mutex<State>
     private let looking = SharedFlight<Void>()
+    let sight = StoreSight()
     /// Of those who change it: what the store did last is what holds here, too.
     let changes = Turns()
 
@@ -53,6 +54,11 @@ package final class SharedCredential: Sendable {
 
     package var snapshot: CredentialSnapshot { state.withLock { $0.snapshot } }
     package var counts: TokenMachine.Counts { state.withLock { $0.machine.counts } }
+    /// Whether anybody waits.
+    var isAwaited: Bool { state.withLock { $0.machine.waiters > 0 } }
+    private var waitsForLogins: Bool {
+        state.withLock { $0.machine.rules.onFailure == .reauthorize && $0.snapshot.spec.persistence == .disk }
+    }
     package var isRefreshing: Bool { state.withLock { $0.machine.isRefreshing } }
 
     // MARK: those who want a token
@@ -131,6 +137,7 @@ package final class SharedCredential: Sendable {
         guard step == .wait || step == .refresh else { return step }
         defer { leave(id) }
         if step == .refresh { fly(because: reason) }
+        if waitsForLogins { watch() }
         let alarm = source.later(seconds) { [weak self] in self?.end(id, .late) }
         defer { alarm.cancel() }
         switch await wait(id) {
@@ -181,21 +188,27 @@ package final class SharedCredential: Sendable {
     /// There are other tokens, or another spec, from outside.
     package func take(_ snapshot: CredentialSnapshot) { take(snapshot, because: .changed) }
 
+    /// The record was written anew, and says the same.
+    func note(_ mark: RecordMark?) { state.withLock { $0.snapshot.mark = mark } }
+
     /// Somebody has logged out, and that is what the store has now: nothing, or what somebody else has logged in to since.
     func loggedOut(leaving stored: CredentialSnapshot?) {
-        if let stored, stored.access != nil || stored.hasRefreshToken { return take(stored) }
-        clear(because: .changed, generation: stored?.generation)
+        guard let stored else { return clear(because: .changed) }
+        // another one's are of no use here
+        guard stored.birth == snapshot.birth else { return clear(because: .changed) }
+        if stored.access != nil || stored.hasRefreshToken { return take(stored) }
+        clear(because: .changed, leaving: stored)
     }
 
     /// Nobody who is not told otherwise gets its tokens any more.
     ///
-    /// - Parameter generation: of the store, where that is known.
-    func clear(because event: CredentialEvent?, generation: UInt64? = nil) {
-        var snapshot = snapshot
+    /// - Parameter stored: what the store has, where that is known.
+    func clear(because event: CredentialEvent?, leaving stored: CredentialSnapshot? = nil) {
+        var snapshot = stored ?? snapshot
         snapshot.access = nil
         snapshot.hasRefreshToken = false
         snapshot.state = .empty
-        snapshot.generation = generation ?? snapshot.generation &+ 1
+        if stored == nil { snapshot.generation &+= 1 }
         state.withLock { $0.isCleared = true }
         take(snapshot, because: event)
     }
@@ -203,7 +216,7 @@ package final class SharedCredential: Sendable {
     /// The client's code that gets its tokens.
     package func use(_ refresher: any TokenRefresher) { state.withLock { $0.refresher = refresher } }
 
-    private func take(_ snapshot: CredentialSnapshot, because event: CredentialEvent?) {
+    func take(_ snapshot: CredentialSnapshot, because event: CredentialEvent?) {
         let release = state.withLock { state in
             state.snapshot = snapshot
             state.machine.rules = TokenRules(snapshot.spec)
@@ -272,6 +285,7 @@ package final class SharedCredential: Sendable {
             let wasAway = state.withLock {
                 $0.machine.barrier?.reason == OAuthFailure.unknownCredential(name).reason
             }
+            guard found.birth == snapshot.birth else { return }
             if wasAway || found.generation > snapshot.generation { take(found, because: .changed) }
         }
     }
@@ -292,9 +306,12 @@ package final class SharedCredential: Sendable {
     }
 
     private func landed(_ fresh: CredentialSnapshot, since generation: UInt64) {
-        let isNews = state.withLock { state in
+        var fresh = fresh
+        let isNews = state.withLock { state -> Bool in
+            // the client's code may have been asked with other settings
+            if fresh.spec.isKeptByService { fresh.spec = state.snapshot.spec }
             // somebody was faster, from outside: what they say holds
-            state.snapshot.generation == generation || fresh.generation > state.snapshot.generation
+            return state.snapshot.generation == generation || fresh.generation > state.snapshot.generation
         }
         if isNews { take(fresh, because: .refreshed) } else { take(snapshot, because: nil) }
     }
@@ -311,6 +328,8 @@ package final class SharedCredential: Sendable {
             }
             return (release, state.snapshot, clears)
         }
+        // it is another one, or gone: the next one sees that
+        if failure.kind == .config { sight.expire() }
         source.tell(.failed(failure), snapshot)
         go(release, because: .expired)
         if clears { await source.forgetTokens(snapshot) }

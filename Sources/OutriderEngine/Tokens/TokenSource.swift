@@ -15,6 +15,8 @@ struct TokenSource: Sendable {
     /// For jitter.
     var chance: Double { Double.random(in: 0...1) }
 
+    func mark(_ name: String) -> RecordMark? { vault?.mark(of: name) }
+
     /// What the store knows; nil if it cannot say.
     func stored(_ name: String) async -> CredentialSnapshot? {
         guard let vault else { return nil }
@@ -39,7 +41,7 @@ struct TokenSource: Sendable {
             }
             request = .refresh
         }
-        return try await vault.obtain(request, for: snapshot.spec.name, newerThan: snapshot.generation)
+        return try await vault.obtain(request, for: snapshot.id, newerThan: snapshot.generation)
     }
 
     private func asked(
@@ -60,16 +62,18 @@ struct TokenSource: Sendable {
             return fresh
         }
         guard let vault else { throw Self.noVault }
-        var fresh = try await vault.store(snapshot.spec, CredentialSecrets(), access: access)
+        // its settings may be others by now
+        var fresh = try await vault.change(
+            snapshot.id, [], of: snapshot.spec, CredentialSecrets(), access: access)
         fresh.lastRefresh = fresh.lastRefresh ?? now
         return fresh
     }
 
-    /// The tokens are worth nothing any more, and are not kept.
+    /// These tokens are worth nothing any more, and are not kept; those of a login since are.
     func forgetTokens(_ snapshot: CredentialSnapshot) async {
         guard !snapshot.spec.isKeptByService, let vault else { return }
         do throws(OAuthFailure) {
-            try await vault.erase(snapshot.spec.name, spec: false, revoke: false)
+            _ = try await vault.erase(snapshot.id, spec: false, revoke: false, upTo: snapshot.generation)
         } catch {
             // they are stale, and marked so
         }

@@ -46,6 +46,25 @@ package struct AccessToken: Sendable, Equatable {
     }
 }
 
+/// Which credential is meant: one that was deleted and made anew under its name is another.
+package struct CredentialID: Sendable, Equatable {
+    package var name: String
+    /// Nil for whichever has that name.
+    package var birth: UInt64?
+
+    package init(_ name: String, birth: UInt64? = nil) {
+        self.name = name
+        self.birth = birth
+    }
+}
+
+/// Tells one writing of a record from another, without reading it.
+package enum RecordMark: Sendable, Equatable {
+    /// There is none: the credential was deleted.
+    case absent
+    case written(inode: UInt64, nanoseconds: UInt64)
+}
+
 /// What the service knows of a credential: never a refresh token, never a client secret.
 package struct CredentialSnapshot: Sendable, Equatable {
     package enum State: Sendable, Equatable {
@@ -60,6 +79,10 @@ package struct CredentialSnapshot: Sendable, Equatable {
     }
 
     package var spec: CredentialSpec
+    /// Of its record; 0 for one that the service keeps itself.
+    package var birth: UInt64 = 0
+    /// Where and when that record was written; nil where nobody looked.
+    package var mark: RecordMark?
     package var state: State
     /// Grows by one with each change of the tokens.
     package var generation: UInt64
@@ -75,4 +98,6 @@ package struct CredentialSnapshot: Sendable, Equatable {
         hasRefreshToken = false
         lastRefresh = nil
     }
+
+    package var id: CredentialID { CredentialID(spec.name, birth: birth) }
 }

@@ -30,6 +30,11 @@ package struct CredentialSpec: Sendable, Equatable {
         case disk
     }
 
+    /// What may be changed while its tokens stay.
+    package enum Setting: String, Sendable, CaseIterable {
+        case scope, origins, window, refreshBefore, refreshStatuses, holds, onFailure
+    }
+
     /// Between 1 and 128 characters, unique for the user in the store, or in the service if kept in memory.
     package var name: String
     /// Compared character by character (RFC 8414 section 3.3).
@@ -69,6 +74,21 @@ package struct CredentialSpec: Sendable, Equatable {
         holds = false
         onFailure = .keep
         persistence = .memory
+    }
+
+    /// Has these from the other one, and all else as it was.
+    package mutating func take(_ settings: [Setting], of other: CredentialSpec) {
+        for setting in settings {
+            switch setting {
+            case .scope: scope = other.scope
+            case .origins: origins = other.origins
+            case .window: window = other.window
+            case .refreshBefore: refreshBefore = other.refreshBefore
+            case .refreshStatuses: refreshStatuses = other.refreshStatuses
+            case .holds: holds = other.holds
+            case .onFailure: onFailure = other.onFailure
+            }
+        }
     }
 }
 

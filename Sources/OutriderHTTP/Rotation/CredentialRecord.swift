@@ -6,6 +6,9 @@ package struct CredentialRecord: Sendable, Equatable {
     package var spec: CredentialSpec
     package var secrets: CredentialSecrets
     package var access: AccessToken?
+    /// Of the moment at which it was made, random: one that was deleted and made anew under its name has another. 0 in records
+    /// that were made before there were births.
+    package var birth: UInt64 = 0
     /// Grows by one with each change of the tokens.
     package var generation: UInt64
     /// Why only a person can help; nil while nobody need.
@@ -32,11 +35,23 @@ package struct CredentialRecord: Sendable, Equatable {
         grace = Self.usualGrace
     }
 
+    /// Whether it may be kept with that spec, and these beside or in place of what it has: what is kept for one token endpoint is
+    /// never told to another, so that one takes only what is given for it.
+    package func maySuit(_ other: CredentialSpec, _ given: CredentialSecrets, _ givenAccess: AccessToken?) -> Bool {
+        guard spec.identity == other.identity else { return false }
+        if spec.endpoints.token == other.endpoints.token { return true }
+        let keepsAccess = access != nil && given.refreshToken == nil && givenAccess == nil
+        return !keepsAccess && (secrets.refreshToken == nil || given.refreshToken != nil)
+            && (secrets.clientSecret == nil || given.clientSecret != nil)
+            && (secrets.assertion == nil || given.assertion != nil)
+    }
+
     /// What the service may know. Times of an earlier boot, or of a container whose clock is ahead of ours, are carried over to
     /// our clock by the calendar; if that has been set back to before they were written down, nobody knows what has passed,
     /// and the access token has ended.
     package func snapshot(at now: ClockPair, boot: String, isSaved: Bool = true) -> CredentialSnapshot {
         var snapshot = CredentialSnapshot(spec, generation: generation)
+        snapshot.birth = birth
         snapshot.access = access
         snapshot.lastRefresh = lastRefresh
         if boot != self.boot || now.boot < (access?.obtained.boot ?? 0) {
@@ -68,6 +83,8 @@ extension CredentialRecord: Packed {
         writer.put(6, lastRefresh)
         writer.put(7, boot)
         writer.put(8, rotates)
+        // not the last one: a record that was cut is told by what is missing
+        writer.put(10, birth)
         writer.put(9, grace)
     }
 
@@ -79,5 +96,6 @@ extension CredentialRecord: Packed {
         lastRefresh = try scanner.value(6)
         rotates = try scanner.flag(8)
         grace = try scanner.real(9).orFault()
+        birth = try scanner.number(10) ?? 0
     }
 }

@@ -153,6 +153,14 @@ extension OAuthFailure {
         OAuthFailure(.config, "unknown_credential", "there is no credential '\(name)'; create it first")
     }
 
+    /// Whoever asked means the one before it.
+    package static func replaced(_ name: String) -> OAuthFailure {
+        OAuthFailure(
+            .config, replacedReason, "'\(name)' was deleted and made anew meanwhile: see what it is now, and ask again")
+    }
+
+    package static let replacedReason = "credential_replaced"
+
     static let restless = OAuthFailure(
         .store, "store_damaged", "the files of the credential do not come to rest; is the disk in order?")
 }

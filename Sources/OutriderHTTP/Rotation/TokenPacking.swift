@@ -72,6 +72,10 @@ extension CredentialSnapshot: Packed {
         writer.put(5, access)
         writer.put(6, hasRefreshToken)
         writer.put(7, lastRefresh)
+        writer.put(8, birth)
+        guard case .written(let inode, let nanoseconds) = mark else { return }
+        writer.put(9, inode)
+        writer.put(10, nanoseconds)
     }
 
     package init(packed scanner: PackedScanner) throws(PackedFault) {
@@ -87,6 +91,9 @@ extension CredentialSnapshot: Packed {
         access = try scanner.value(5)
         hasRefreshToken = try scanner.flag(6).orFault()
         lastRefresh = try scanner.value(7)
+        birth = try scanner.number(8) ?? 0
+        guard let inode = try scanner.number(9), let nanoseconds = try scanner.number(10) else { return }
+        mark = .written(inode: inode, nanoseconds: nanoseconds)
     }
 }
 

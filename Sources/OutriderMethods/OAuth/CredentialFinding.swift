@@ -11,7 +11,7 @@ extension CredentialName {
     func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> SharedCredential {
         let found: SharedCredential?
         do throws(OAuthFailure) {
-            found = try await call.scope.service.engine.credentials.find(text)
+            found = try await call.scope.service.engine.credentials.find(text, atOnce: true)
         } catch {
             throw RPCError(error)
         }

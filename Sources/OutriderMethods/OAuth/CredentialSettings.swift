@@ -28,6 +28,16 @@ struct CredentialSettings: Sendable {
         onFailure = try fields.choice("onRefreshFailure")
     }
 
+    /// Those that are said.
+    var given: [CredentialSpec.Setting] {
+        let all: [(CredentialSpec.Setting, isGiven: Bool)] = [
+            (.scope, scope != nil), (.origins, origins != nil), (.window, window != nil),
+            (.refreshBefore, when?.before != nil), (.refreshStatuses, when?.statuses != nil), (.holds, holds != nil),
+            (.onFailure, onFailure != nil),
+        ]
+        return all.filter(\.isGiven).map(\.0)
+    }
+
     func apply(to spec: inout CredentialSpec) throws(JSONComplaint) {
         if let scope { spec.scope = scope.words }
         if let origins { spec.origins = origins.map(\.url) }

@@ -112,6 +112,16 @@ struct OAuthCreate: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        do {
+            return try await made(params, call)
+        } catch {
+            // nobody has taken them
+            await call.scope.service.engine.credentials.scrub(params.secrets)
+            throw error
+        }
+    }
+
+    private static func made(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let broker = call.scope.service.engine.credentials
         var spec = try await asked { () async throws(OAuthFailure) in
             try await params.completed(call.scope.service.documents)

@@ -73,7 +73,8 @@ struct OAuthSet: Method {
         let changed = spec
         try await asked { () async throws(OAuthFailure) in
             try await call.scope.service.engine.credentials.change(
-                credential, to: changed, secrets, access: params.token?.access, clearing: params.clears)
+                credential, params.settings.given, of: changed, secrets, access: params.token?.access,
+                clearing: params.clears)
         }
         return CredentialInfoShape(credential)
     }
@@ -101,7 +102,7 @@ struct OAuthDelete: Method {
         let credential = try await params.credential.resolved(call)
         call.scope.handles.remove(Handle<OwnCredential>(named: credential.name))
         try await asked { () async throws(OAuthFailure) in
-            try await call.scope.service.engine.credentials.delete(credential, revoking: params.revokes)
+            try await call.scope.service.logins.delete(credential, revoking: params.revokes)
         }
         return JSONNothing()
     }

@@ -25,10 +25,9 @@ struct OAuthRevoke: Method {
     static func call(_ params: CredentialParams, _ call: Call<ClientScope>) async throws -> Result {
         let credential = try await params.credential.resolved(call)
         do throws(OAuthFailure) {
-            try await call.scope.service.logins.logout(credential)
-            return Result(failure: nil)
+            return Result(failure: try await call.scope.service.logins.logout(credential))
         } catch {
-            return Result(failure: error)
+            throw RPCError(error)
         }
     }
 }
