@@ -50,7 +50,7 @@ struct LoginCommand: ParsableCommand {
     @Option(name: .long, help: "With --issuer: what the token is for (RFC 8707); may be repeated.")
     var resource: [String] = []
 
-    @Flag(name: .long, help: "With --issuer: keep it only as long as the service runs.")
+    @Flag(name: .long, help: "With --issuer: keep it only as long as the service runs, which is started if need be.")
     var memory = false
 
     @Flag(name: .long, help: "Log in on another device.")
@@ -76,11 +76,17 @@ struct LoginCommand: ParsableCommand {
         if issuer == nil, clientSecretFile != nil || !origin.isEmpty || !resource.isEmpty || memory {
             throw ValidationError("--client-secret-file, --origin, --resource and --memory go with --issuer")
         }
+        if memory, service.stdio {
+            throw ValidationError("--memory keeps it as long as the service runs, which --stdio ends with this command")
+        }
         if device, paste || redirect != nil { throw ValidationError("--device needs no --paste and no --redirect") }
     }
 
     func run() throws {
-        var service = try service.connect(orPrivate: true)
+        var place = service
+        // one of our own would end with this command, and what is kept in its memory with it
+        if memory { place.spawn = true }
+        var service = try place.connect(orPrivate: true)
         if let issuer, let clientID { _ = try service.client.result("oauth.create", try spec(issuer, clientID)) }
         let isDevice = try device || grant(&service.client) == "device"
         try isDevice ? showDevice(&service.client) : showURL(&service.client)

@@ -123,7 +123,7 @@ def test_logging_out_revokes_and_forgets(env, server):
     assert not server.is_good(access)
     refused(outrider("token", "work", env=env), 11)
     assert outrider("logout", "work", "--forget", env=env).returncode == 0
-    refused(outrider("token", "work", env=env), 1, "work")
+    refused(outrider("token", "work", env=env), 11, "work", "outrider login")
 
 
 def test_logging_out_says_that_the_server_did_not_hear_of_it(env, server):

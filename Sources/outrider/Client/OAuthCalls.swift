@@ -6,18 +6,26 @@ import OutriderJSON
 
 /// Calls about credentials, whose failures are sentences for people.
 extension ServiceClient {
-    /// The result. An error of the call ends the command: with 11 where a credential, a server or a person is at fault,
-    /// else with 1.
+    /// The result. An error of the call ends the command: with 11 where a credential, a server or a person is at fault, also
+    /// where there is no such credential, else with 1.
     mutating func result(
         _ method: String, _ params: JSONObject, within seconds: Double = 60
     ) throws(CommandFailure) -> JSONObject {
         let reply = try call(method, JSONText(written: JSONWriter.bytes(of: params)), by: Deadline(after: seconds))
         let answer = try reply.parsed().object ?? [:]
         guard reply.error != nil else { return answer }
+        if answer["code"]?.integer == Self.unknownHandle, let name = params["credential"]?.string {
+            throw CommandFailure(
+                code: Self.unauthorized,
+                "there is no credential named \(FieldRules.shown(name)): make it with `outrider login`, or `outrider "
+                    + "credentials import`")
+        }
         throw CommandFailure(
             code: answer["data"]?.object?["failure"] == nil ? CommandFailure.Status.error.rawValue : Self.unauthorized,
             answer["message"]?.string ?? "\(method) failed")
     }
+
+    private static let unknownHandle: Int64 = -32012
 
     /// The exit status where there is no token, as for failures of authentication in `outrider call`.
     static var unauthorized: Int32 { 11 }
