@@ -129,12 +129,21 @@ package final class CredentialBroker: Sendable {
         return unsaved.sorted()
     }
 
-    /// All that are known here or in the store, by name.
-    package func list() async throws(OAuthFailure) -> [CredentialSnapshot] {
+    /// All that are known here or in the store, by name. While the store cannot be read, those that are known, and why there
+    /// are no others.
+    package func list() async -> (credentials: [CredentialSnapshot], failure: OAuthFailure?) {
+        for known in state.withLock({ Array($0.credentials.values) }) {
+            if await !known.isCurrent(at: clock().boot, atOnce: true) { drop(known) }
+        }
         let (known, vault) = state.withLock { ($0.credentials.mapValues(\.snapshot), $0.vault) }
         var all = known
-        for found in try await vault?.list() ?? [] where all[found.spec.name] == nil { all[found.spec.name] = found }
-        return all.values.sorted { $0.spec.name < $1.spec.name }
+        var failure: OAuthFailure?
+        do throws(OAuthFailure) {
+            for one in try await vault?.list() ?? [] where all[one.spec.name] == nil { all[one.spec.name] = one }
+        } catch {
+            failure = error
+        }
+        return (all.values.sorted { $0.spec.name < $1.spec.name }, failure)
     }
 
     /// Forgets it, and revokes its tokens where that is wanted; what the server said to that is thrown.

@@ -21,14 +21,23 @@ struct OAuthList: Method {
 
     struct Result: JSONEncodable {
         var credentials: [CredentialInfoShape]
+        /// Why those of the store are missing.
+        var failure: OAuthFailure?
 
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("credentials", credentials) } }
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("credentials", credentials)
+                writer.member("error", failure.map(OAuthFailureShape.init))
+            }
+        }
     }
 
     static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
         let broker = call.scope.service.engine.credentials
-        let all = try await asked { () async throws(OAuthFailure) in try await broker.list() }
-        return Result(credentials: all.map { CredentialInfoShape($0) })
+        let (all, failure) = await broker.list()
+        // nothing is known, and nothing can be said
+        if all.isEmpty, let failure { throw RPCError(failure) }
+        return Result(credentials: all.map { CredentialInfoShape($0) }, failure: failure)
     }
 }
 

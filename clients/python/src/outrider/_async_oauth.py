@@ -79,7 +79,7 @@ class AsyncCredentials:
         return AsyncCredential(self._client, name)
 
     async def list(self) -> list[dict[str, Any]]:
-        """All credentials, in the words of ``oauth.list``."""
+        """All credentials, in the words of ``oauth.list``; those that the service knows, while the store is locked."""
         found: list[dict[str, Any]] = (await self._client.invoke("oauth.list", {}))["credentials"]
         return found
 

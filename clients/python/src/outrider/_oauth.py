@@ -273,7 +273,7 @@ class Credentials:
         return Credential(self._client, name)
 
     def list(self) -> list[dict[str, Any]]:
-        """All credentials, in the words of ``oauth.list``."""
+        """All credentials, in the words of ``oauth.list``; those that the service knows, while the store is locked."""
         found: list[dict[str, Any]] = self._client.invoke("oauth.list", {})["credentials"]
         return found
 
