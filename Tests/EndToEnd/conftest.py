@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import clocks as setting
 import contract
@@ -17,7 +16,7 @@ import securing
 from hostile import Hostile
 from keeping import Service, Store
 from leading import Server
-from shell import LONG, outrider
+from shell import outrider
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +64,7 @@ def service(tmp_path_factory):
     path = tmp_path_factory.mktemp("cli") / "s"
     process = subprocess.Popen([contract.binary(), "serve", "--socket", str(path)], stdin=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + LONG
-        while not path.exists() and time.monotonic() < deadline:
-            time.sleep(0.02)
+        contract.await_socket(path, process)
         yield str(path)
     finally:
         process.terminate()
@@ -173,10 +170,7 @@ def listening(monkeypatch, tmp_path):
         [contract.binary(), "serve", "--socket", str(path)], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        for _ in range(200):
-            if path.exists():
-                break
-            time.sleep(0.02)
+        contract.await_socket(path, process)
         yield str(path)
     finally:
         process.terminate()

@@ -105,6 +105,18 @@ def _check_failure(failure, at):
     assert failure.get("reason") == known.get("reason"), f"{at}: reason of {failure['code']} is {known.get('reason')}"
 
 
+def await_socket(path, process, seconds=60.0):
+    """Until the process listens there, a moment after the file has come: asks the system, and connects to nobody."""
+    deadline = time.monotonic() + seconds
+    while not any(line.split()[3] == "00010000" and line.endswith(f" {path}") for line in _unix_sockets()):
+        assert time.monotonic() < deadline and process.poll() is None, "the service does not listen"
+        time.sleep(0.01)
+
+
+def _unix_sockets():
+    return pathlib.Path("/proc/net/unix").read_text().splitlines()[1:]
+
+
 def binary():
     """The service to test: $OUTRIDER, or what was built last; None if there is none."""
     built = [ROOT / ".build/debug/outrider", ROOT / ".build/release/outrider"]

@@ -195,10 +195,7 @@ def serving(environment, path, seconds=LONG):
         [contract.binary(), "serve", "--socket", str(path)], env=environment, stdin=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + seconds
-        while not path.exists():
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.02)
+        contract.await_socket(path, process, seconds)
         yield path
     finally:
         process.terminate()

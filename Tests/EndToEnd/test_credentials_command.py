@@ -5,7 +5,6 @@
 import json
 import os
 import subprocess
-import time
 
 import contract
 import pytest
@@ -228,9 +227,7 @@ def test_no_service_sees_what_is_imported(credentials, sealed, tmp_path):
     with Authorizing(secret="client-secret-0123456789") as server, subprocess.Popen(
             command, stdin=subprocess.DEVNULL, env=sealed.environment) as service:
         try:
-            deadline = time.monotonic() + 20
-            while not path.exists() and time.monotonic() < deadline:
-                time.sleep(0.02)
+            contract.await_socket(path, service)
             tokens = server.issue()
             given = WAYS["with the rest from its issuer"](server, tokens)
             done = credentials("import", "--socket", str(path), said=json.dumps(given))

@@ -363,9 +363,7 @@ def test_another_user_cannot_attach(tmp_path, feeder):
         directory.chmod(directory.stat().st_mode | 0o011)
     process = subprocess.Popen([contract.binary(), "serve", "--socket", str(path), "--allow-uid", "65534"])
     try:
-        deadline = time.monotonic() + 20
-        while not path.exists() and time.monotonic() < deadline:
-            time.sleep(0.02)
+        contract.await_socket(path, process)
         path.chmod(0o666)
         with contract.Wire(str(path)) as owner:
             stream = opened(owner, feeder.url("/length/10"))["stream"]
