@@ -17,8 +17,9 @@ server = served()
 def test_secrets_that_are_too_long_are_refused_at_the_door(server, store, size):
     """And spoil nothing of what is there."""
     store.put(server, server.issue())
-    with Authorizing(secret="x" * size) as other:
-        refused = store.put(other, issuer=server.issuer)
+    server.secret = "x" * size
+    refused = store.put(server)
+    server.secret = None
     assert (refused.kind, refused.reason) == ("config", "too_long"), refused
     assert store.read() == Snapshot("work", "ready", 1, None, True)
     assert server.is_good(store.obtain(1).access)
