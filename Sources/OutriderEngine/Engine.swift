@@ -24,7 +24,7 @@ package final class Engine: Sendable {
         self.group = group
         let executors = LoopExecutors(group)
         surroundings = Surroundings(
-            transport: transport, loopTransport: transport as? any LoopTransport,
+            transport: transport,
             workspace: Workspace(in: settings.temporaryDirectory), counters: EngineCounters(), executors: executors,
             paths: PathWatch(executors),
             credentials: CredentialBroker(later: { executors.later(seconds: $0, $1) }),

@@ -7,9 +7,9 @@ package import OutriderHTTP
 
 /// The transport over real wires: HTTP/1.1 on pooled connections, with or without TLS.
 ///
-/// One for the whole daemon: whoever asks for the same origin with the same trust shares its connections. Calls made on
-/// an event loop of the group stay on it; others are carried by its first one.
-package final class HTTPTransport: LoopTransport {
+/// One for the whole service: requests to the same origin with the same trust share its connections. Attempts made on an
+/// event loop of the group stay on it; others belong to its first one.
+package final class HTTPTransport: Transport {
     package struct Settings: Sendable {
         package var pool = PoolMachine.Config()
 
@@ -31,23 +31,7 @@ package final class HTTPTransport: LoopTransport {
         wiring = Wiring(resolver: resolver, tls: TLSBridge(), files: files)
     }
 
-    package func send(
-        _ attempt: Attempt, observer: any AttemptObserver
-    ) async throws(HTTPFailure) -> AttemptResponse {
-        let pool = pool
-        let loop = pool.loop
-        let runner = AttemptRunner(attempt, observer: observer, pool: pool, wiring: wiring)
-        return try await withTaskCancellationHandler {
-            await withUnsafeContinuation { (continuation: AttemptRunner.HeadContinuation) in
-                let start = { @Sendable in runner.start { continuation.resume(returning: $0) } }
-                if loop.inEventLoop { start() } else { loop.execute(start) }
-            }
-        } onCancel: {
-            loop.execute { runner.cancel() }
-        }.get()
-    }
-
-    package var isHere: Bool { pool.loop.inEventLoop }
+    package var loop: any EventLoop { pool.loop }
 
     package func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt {
         AttemptRunner(attempt, observer: observer, pool: pool, wiring: wiring)

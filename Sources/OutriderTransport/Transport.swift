@@ -4,36 +4,71 @@
 package import NIOCore
 package import OutriderHTTP
 
-/// The seam between what is decided and what touches the network: sends one attempt, gives the head of the answer and a
-/// body to pull.
+/// The seam between the decisions about a request and the network: carries one attempt, gives the head of its response
+/// and a body to pull.
 package protocol Transport: Sendable {
-    /// Returns when the head of a final answer (not 1xx) has arrived; the request body may still be moving.
-    ///
-    /// Cancelling the task ends the attempt at any point and closes its connection. Every wait is bounded by the attempt's
-    /// timeouts. Runs on the caller's executor; meant to be called on the transport's event loop, correct anywhere.
-    func send(_ attempt: Attempt, observer: any AttemptObserver) async throws(HTTPFailure) -> AttemptResponse
-}
+    /// The event loop to which an attempt belongs that is made now: the caller's, if the transport has it.
+    var loop: any EventLoop { get }
 
-/// A transport that does without tasks, for callers on its event loop.
-package protocol LoopTransport: Transport {
-    /// Whether the caller is on that loop.
-    var isHere: Bool { get }
-
-    /// What `send` would send, not yet begun. On the loop only.
+    /// An attempt that has not begun. On `loop` only.
     func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt
 }
 
-/// An attempt that no task waits for. All of it belongs to the transport's event loop.
+/// An attempt driven by completions. All of it belongs to the transport's event loop.
+///
+/// Every wait is bounded by the attempt's timeouts.
 package protocol LoopAttempt: AnyObject {
-    /// Begins it, once. What comes of it is handed over once, perhaps before this returns; when that is an answer, its body
-    /// is pulled with `poll`.
-    func start(_ hand: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void)
+    /// Begins the attempt, once. `completion` is called once, perhaps before this returns: with the head of a final
+    /// response (not 1xx), while the body of the request may still be moving, or with the failure. The body of the
+    /// response is pulled with `poll`.
+    func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void)
 
-    /// The next piece of the body, nil after the last; or nothing if it must be waited for, and then it is handed over.
-    func poll(_ hand: @escaping (Result<ByteBuffer?, HTTPFailure>) -> Void) -> Result<ByteBuffer?, HTTPFailure>?
+    /// The next piece of the body, nil after the last. Returns nothing, and calls `completion` later, if the piece has
+    /// not arrived yet.
+    func poll(_ completion: @escaping (Result<ByteBuffer?, HTTPFailure>) -> Void) -> Result<ByteBuffer?, HTTPFailure>?
 
-    /// Ends it at any point, and closes its connection.
+    /// Ends the attempt at any point, and closes its connection.
     func cancel()
+}
+
+extension Transport {
+    /// Carries an attempt for a task: returns when the head of a final response has arrived. From any thread.
+    ///
+    /// Cancelling the task ends the attempt at any point and closes its connection.
+    package func send(
+        _ attempt: Attempt, observer: any AttemptObserver
+    ) async throws(HTTPFailure) -> AttemptResponse {
+        let loop = loop
+        let awaited = AwaitedAttempt()
+        return try await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: AwaitedAttempt.Continuation) in
+                let start = { @Sendable in awaited.start(self.make(attempt, observer: observer), continuation) }
+                if loop.inEventLoop { start() } else { loop.execute(start) }
+            }
+        } onCancel: {
+            loop.execute { awaited.cancel() }
+        }.get()
+    }
+}
+
+/// An attempt that a task waits for.
+// proof: everything is done on the event loop of the attempt; other threads only carry the reference.
+private final class AwaitedAttempt: @unchecked Sendable {
+    typealias Continuation = UnsafeContinuation<Result<AttemptResponse, HTTPFailure>, Never>
+
+    private var attempt: (any LoopAttempt)?
+    private var isCancelled = false
+
+    func start(_ attempt: any LoopAttempt, _ continuation: Continuation) {
+        self.attempt = attempt
+        if isCancelled { attempt.cancel() }
+        attempt.start { continuation.resume(returning: $0) }
+    }
+
+    func cancel() {
+        isCancelled = true
+        attempt?.cancel()
+    }
 }
 
 /// Hears how an attempt goes on, on the transport's event loop; must return quickly.

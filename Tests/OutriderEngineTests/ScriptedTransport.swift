@@ -8,8 +8,8 @@ import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// A transport that answers from scripts, one for each sending (the last for all that follow), and can be held up at any
-/// point.
+/// A transport that responds as scripts say, one for each attempt or redirect (the last for all that follow). Its
+/// attempts are driven by completions, as those of the network are, and can be held up at any point.
 final class ScriptedTransport: Transport {
     struct Script: Sendable {
         var status = 200
@@ -21,39 +21,32 @@ final class ScriptedTransport: Transport {
         var hangsBeforeHead = false
         /// Waits after the chunks until it is cancelled.
         var hangsAfterChunks = false
+        /// The head and each chunk arrive in a later turn of the event loop.
+        var arrivesLater = false
         /// Done before each chunk is handed out, with its index.
         var beforeChunk: (@Sendable (Int) -> Void)?
     }
 
+    let loop: any EventLoop
     let scripts: [Script]
     let control = CountingControl()
     let abandoned = Atomic(0)
     let sent = Atomic(0)
     private let seen = Mutex<[Attempt]>([])
 
-    init(_ scripts: [Script]) { self.scripts = scripts }
+    init(_ scripts: [Script], on loop: any EventLoop) {
+        self.scripts = scripts
+        self.loop = loop
+    }
 
     /// What was sent, in order.
     var attempts: [Attempt] { seen.withLock { $0 } }
 
-    func send(
-        _ attempt: Attempt, observer: any AttemptObserver
-    ) async throws(HTTPFailure) -> AttemptResponse {
+    func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt {
+        loop.assertInEventLoop()
         let number = sent.wrappingAdd(1, ordering: .relaxed).oldValue
         seen.withLock { $0.append(attempt) }
-        let script = scripts[min(number, scripts.count - 1)]
-        observer.sending(control)
-        if case .bytes(let bytes) = attempt.body { observer.bodySent(Int64(bytes.count), onWire: nil) }
-        if let failure = script.failureBeforeHead { throw failure }
-        if script.hangsBeforeHead { throw await Self.cancellation() }
-        return AttemptResponse(
-            status: script.status, reason: "", version: "1.1", fields: script.fields, body: Body(self, script))
-    }
-
-    static func cancellation() async -> HTTPFailure {
-        // ends at once when the task is cancelled
-        try? await Task.sleep(for: .seconds(60))
-        return HTTPFailure(.explicitlyCancelled, "cancelled")
+        return ScriptedAttempt(self, scripts[min(number, scripts.count - 1)], attempt, observer)
     }
 
     /// Counts how often it was held up and let go.
@@ -64,40 +57,116 @@ final class ScriptedTransport: Transport {
         func hold() { holds.wrappingAdd(1, ordering: .relaxed) }
         func release() { releases.wrappingAdd(1, ordering: .relaxed) }
     }
+}
 
-    final class Body: AttemptResponseBody {
-        private let transport: ScriptedTransport
-        private let script: Script
-        private let next = Atomic(0)
+/// One attempt of a script.
+// proof: all but `next` and `abandon` is used on the loop only, and these go there.
+final class ScriptedAttempt: LoopAttempt, @unchecked Sendable {
+    typealias Piece = Result<ByteBuffer?, HTTPFailure>
 
-        init(_ transport: ScriptedTransport, _ script: Script) {
-            self.transport = transport
-            self.script = script
-        }
+    fileprivate let transport: ScriptedTransport
+    private let script: ScriptedTransport.Script
+    private let attempt: Attempt
+    private let observer: any AttemptObserver
+    private var next = 0
+    private var isCancelled = false
+    private var head: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
+    private var piece: ((Piece) -> Void)?
 
-        var expectedBytes: Int64? { nil }
-        var trailers: HTTPFields { [] }
+    init(
+        _ transport: ScriptedTransport, _ script: ScriptedTransport.Script, _ attempt: Attempt,
+        _ observer: any AttemptObserver
+    ) {
+        self.transport = transport
+        self.script = script
+        self.attempt = attempt
+        self.observer = observer
+    }
 
-        var timeline: Timeline {
-            var timeline = Timeline()
-            timeline.remote = "127.0.0.1:80"
-            timeline.bytesReceived = 100
-            return timeline
-        }
+    private static var cancelled: HTTPFailure { HTTPFailure(.explicitlyCancelled, "cancelled") }
 
-        func next() async throws(HTTPFailure) -> ByteBuffer? {
-            let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
-            if index < script.chunks.count {
-                script.beforeChunk?(index)
-                return ByteBuffer(bytes: script.chunks[index])
-            }
-            if let failure = script.failureAfterChunks { throw failure }
-            if script.hangsAfterChunks { throw await ScriptedTransport.cancellation() }
+    func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
+        transport.loop.assertInEventLoop()
+        if isCancelled { return completion(.failure(Self.cancelled)) }
+        observer.sending(transport.control)
+        if case .bytes(let bytes) = attempt.body { observer.bodySent(Int64(bytes.count), onWire: nil) }
+        if let failure = script.failureBeforeHead { return completion(.failure(failure)) }
+        if script.hangsBeforeHead || script.arrivesLater { head = completion }
+        if script.hangsBeforeHead { return }
+        let response = AttemptResponse(
+            status: script.status, reason: "", version: "1.1", fields: script.fields, body: ScriptedBody(self))
+        guard script.arrivesLater else { return completion(.success(response)) }
+        transport.loop.execute { self.take(&self.head)?(.success(response)) }
+    }
+
+    func poll(_ completion: @escaping (Piece) -> Void) -> Piece? {
+        transport.loop.assertInEventLoop()
+        if isCancelled { return .failure(Self.cancelled) }
+        if next == script.chunks.count, script.hangsAfterChunks, script.failureAfterChunks == nil {
+            piece = completion
             return nil
         }
-
-        func abandon() { transport.abandoned.wrappingAdd(1, ordering: .relaxed) }
+        guard script.arrivesLater else { return ready() }
+        piece = completion
+        transport.loop.execute { self.take(&self.piece)?(self.ready()) }
+        return nil
     }
+
+    private func ready() -> Piece {
+        guard next < script.chunks.count else {
+            if let failure = script.failureAfterChunks { return .failure(failure) }
+            return .success(nil)
+        }
+        script.beforeChunk?(next)
+        next += 1
+        return .success(ByteBuffer(bytes: script.chunks[next - 1]))
+    }
+
+    func cancel() {
+        transport.loop.assertInEventLoop()
+        isCancelled = true
+        take(&head)?(.failure(Self.cancelled))
+        take(&piece)?(.failure(Self.cancelled))
+    }
+
+    private func take<Completion>(_ completion: inout Completion?) -> Completion? {
+        defer { completion = nil }
+        return completion
+    }
+}
+
+/// The body of a scripted response.
+final class ScriptedBody: AttemptResponseBody {
+    private let attempt: ScriptedAttempt
+
+    init(_ attempt: ScriptedAttempt) { self.attempt = attempt }
+
+    var expectedBytes: Int64? { nil }
+    var trailers: HTTPFields { [] }
+
+    var timeline: Timeline {
+        var timeline = Timeline()
+        timeline.remote = "127.0.0.1:80"
+        timeline.bytesReceived = 100
+        return timeline
+    }
+
+    func next() async throws(HTTPFailure) -> ByteBuffer? {
+        let (attempt, loop) = (attempt, attempt.transport.loop)
+        return try await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<ScriptedAttempt.Piece, Never>) in
+                loop.execute {
+                    if let ready = attempt.poll({ continuation.resume(returning: $0) }) {
+                        continuation.resume(returning: ready)
+                    }
+                }
+            }
+        } onCancel: {
+            loop.execute { attempt.cancel() }
+        }.get()
+    }
+
+    func abandon() { attempt.transport.abandoned.wrappingAdd(1, ordering: .relaxed) }
 }
 
 /// An engine over a script, with limits and a directory of its own.
@@ -110,14 +179,15 @@ struct Stage {
         _ scripts: ScriptedTransport.Script..., in directory: String? = nil, memory: Int = 1 << 20,
         files: Int = 1 << 30, mostAttempts: Int = 100
     ) {
-        transport = ScriptedTransport(scripts)
+        let group = MultiThreadedEventLoopGroup.singleton
+        transport = ScriptedTransport(scripts, on: group.next())
         var settings = EngineSettings()
         settings.temporaryDirectory = directory
         settings.quota.memory = memory
         settings.quota.memoryPerBody = memory
         settings.quota.files = files
         settings.mostAttempts = mostAttempts
-        engine = Engine(transport: transport, group: MultiThreadedEventLoopGroup.singleton, settings: settings)
+        engine = Engine(transport: transport, group: group, settings: settings)
         quota = engine.makeQuota()
     }
 

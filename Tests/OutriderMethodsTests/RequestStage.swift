@@ -13,22 +13,51 @@ import Testing
 
 @testable import OutriderMethods
 
-/// A network on which everybody answers the same.
+/// A network on which every server responds in the same way.
 struct CannedTransport: Transport {
     var status = 200
     var contentType = "application/json"
     var body: [UInt8] = []
     var failure: HTTPFailure?
+    let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
 
-    func send(_ attempt: Attempt, observer: any AttemptObserver) async throws(HTTPFailure) -> AttemptResponse {
-        observer.sending(NoControl())
-        return AttemptResponse(
-            status: status, reason: "", version: "1.1", fields: [HTTPFields.Field("Content-Type", contentType)],
-            body: CannedBody(bytes: body, failure: failure))
+    func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt {
+        CannedAttempt(self, observer)
     }
 }
 
 /// The whole body as the first chunk, then its end.
+private final class CannedAttempt: LoopAttempt {
+    private let transport: CannedTransport
+    private let observer: any AttemptObserver
+    private var isGiven = false
+
+    init(_ transport: CannedTransport, _ observer: any AttemptObserver) {
+        self.transport = transport
+        self.observer = observer
+    }
+
+    func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
+        observer.sending(NoControl())
+        completion(
+            .success(
+                AttemptResponse(
+                    status: transport.status, reason: "", version: "1.1",
+                    fields: [HTTPFields.Field("Content-Type", transport.contentType)],
+                    body: CannedBody(bytes: transport.body, failure: transport.failure))))
+    }
+
+    func poll(_ completion: @escaping (Result<ByteBuffer?, HTTPFailure>) -> Void) -> Result<ByteBuffer?, HTTPFailure>? {
+        defer { isGiven = true }
+        if !isGiven, !transport.body.isEmpty { return .success(ByteBuffer(bytes: transport.body)) }
+        if let failure = transport.failure { return .failure(failure) }
+        return .success(nil)
+    }
+
+    func cancel() {}
+}
+
+/// The same body for those who pull it with a task.
 private final class CannedBody: AttemptResponseBody {
     let bytes: [UInt8]
     let failure: HTTPFailure?

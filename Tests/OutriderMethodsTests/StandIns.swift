@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import NIOCore
 import NIOPosix
 import OutriderEngine
 import OutriderHTTP
@@ -86,11 +87,23 @@ final class ScriptedControl: ServerControl {
     var limits: [(name: StaticString, value: Int)] { [("messageBytes", 16_777_216)] }
 }
 
-/// A network on which nobody listens.
+/// A network without servers.
 struct SilentTransport: Transport {
-    func send(_ attempt: Attempt, observer: any AttemptObserver) async throws(HTTPFailure) -> AttemptResponse {
-        throw HTTPFailure(.connectionRefused, "nobody listens here")
+    let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+
+    func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt { RefusedAttempt() }
+}
+
+private final class RefusedAttempt: LoopAttempt {
+    func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
+        completion(.failure(HTTPFailure(.connectionRefused, "no server listens here")))
     }
+
+    func poll(_ completion: @escaping (Result<ByteBuffer?, HTTPFailure>) -> Void) -> Result<ByteBuffer?, HTTPFailure>? {
+        .success(nil)
+    }
+
+    func cancel() {}
 }
 
 extension ClientScope {

@@ -166,6 +166,11 @@ package final class Exchange: Sendable {
 
     func run() {
         surroundings.counters.began()
+        let loop = surroundings.transport.loop
+        if loop.inEventLoop { carry() } else { loop.execute { self.carry() } }
+    }
+
+    private func carry() {
         if let lane = ExchangeLane(self) { return lane.start() }
         carry {
             var runner = ExchangeRunner(self)

@@ -15,20 +15,18 @@ import Synchronization
 // task.
 final class ExchangeLane: @unchecked Sendable {
     private let exchange: Exchange
-    private let transport: any LoopTransport
+    private let transport: any Transport
     private let executor: LoopExecutor
     private var runner: ExchangeRunner
     private var machine: ExchangeMachine
     /// What is on the wire.
     private var sending: (any LoopAttempt)?
 
-    /// Nil if somebody has to hear of it, or to be asked or waited for, while it is carried.
+    /// Nil if an observer, a callback or a limit takes part in the exchange. On the loop of the transport only.
     init?(_ exchange: Exchange) {
-        guard exchange.goesAlone, let transport = exchange.surroundings.loopTransport, transport.isHere else {
-            return nil
-        }
+        guard exchange.goesAlone else { return nil }
         self.exchange = exchange
-        self.transport = transport
+        transport = exchange.surroundings.transport
         executor = exchange.surroundings.executors.current
         var runner = ExchangeRunner(exchange)
         machine = runner.makeMachine()

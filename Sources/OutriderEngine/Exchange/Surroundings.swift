@@ -6,8 +6,6 @@ import OutriderTransport
 /// What an exchange finds around it, and shares with all others.
 struct Surroundings: Sendable {
     let transport: any Transport
-    /// The same, if it does without tasks.
-    let loopTransport: (any LoopTransport)?
     let workspace: Workspace
     let counters: EngineCounters
     let executors: LoopExecutors

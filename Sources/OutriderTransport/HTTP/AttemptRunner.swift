@@ -13,8 +13,6 @@ import Synchronization
 /// Every end goes through `end`, which tells whoever waits, once.
 // proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
 final class AttemptRunner: LoopAttempt, @unchecked Sendable {
-    typealias HeadContinuation = UnsafeContinuation<Result<AttemptResponse, HTTPFailure>, Never>
-
     private enum Stage { case created, queued, opening, sending, answering, done }
 
     let attempt: Attempt
@@ -64,9 +62,9 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
 
     // MARK: what the caller wants
 
-    func start(_ hand: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
+    func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
         pool.loop.assertInEventLoop()
-        waiting = hand
+        waiting = completion
         // it may have been cancelled already
         guard stage == .created else { return resume(.failure(.cancelled(sent))) }
         stage = .queued
@@ -100,9 +98,9 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     }
 
     /// The same, handed over if it must be waited for.
-    func poll(_ hand: @escaping BodyQueue.Hand) -> Result<ByteBuffer?, HTTPFailure>? {
+    func poll(_ completion: @escaping BodyQueue.Hand) -> Result<ByteBuffer?, HTTPFailure>? {
         if let ready = tryNext() { return ready }
-        body.wait(hand)
+        body.wait(completion)
         moved()
         readMore()
         return nil
