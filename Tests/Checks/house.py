@@ -54,6 +54,8 @@ CLEAN = {
     "Sources/OutriderRPC/Calls/Call.swift": SWIFT_HEAD + "package struct Call {\n    var frame: Frame\n}\n",
     "Tests/test_one.py": HASH_HEAD + 'def test_it_is_one() -> None:\n    """[A1]"""\n',
     "clients/python/src/outrider/__init__.py": HASH_HEAD + "def one() -> int:\n    return 1\n",
+    "clients/python/src/outrider/_protocol/frames.py": HASH_HEAD + "LIMIT = 1\n",
+    "clients/python/src/outrider/_sync/client.py": HASH_HEAD + "from .._protocol.frames import LIMIT\n\nMOST = LIMIT\n",
     "docs/alamofire.json": ROWS,
     "docs/alamofire.md": ROWS_PAGE,
     "docs/methods.md": "# Methods\n\n### `server.info`\n",

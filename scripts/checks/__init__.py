@@ -3,6 +3,7 @@
 """The checks, in the order in which they are run: the quick ones first."""
 
 from .circles import CIRCLES
+from .client import CLIENT
 from .docs import DOCS, LINKS, SCHEMA
 from .rows import ROWS
 from .shape import HEADERS, SIZES, TRACKED
@@ -21,6 +22,7 @@ ALL: "list[Check]" = [
     MANIFEST,
     IMPORTS,
     CIRCLES,
+    CLIENT,
     LINKS,
     SCHEMA,
     DOCS,

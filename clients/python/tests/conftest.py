@@ -16,8 +16,9 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "src"), str(HERE), str(HERE.parents[2] / "schema")]
 
-from outrider import Client  # noqa: E402
 from peers import ROOT, Peer, serve, stop  # noqa: E402
+
+from outrider import Client  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -81,4 +82,4 @@ def peer(directory: str) -> Iterator[Callable[..., Peer]]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that gives the service next to no grace after a timeout."""
-    monkeypatch.setattr("outrider._calls.GRACE", 0.05)
+    monkeypatch.setattr("outrider._protocol.parameters.GRACE", 0.05)

@@ -14,10 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import outrider
 import pytest
-from outrider import AsyncClient, AsyncResponse
 from peers import PATTERN, Peer, serve, stop
+
+import outrider
+from outrider import AsyncClient, AsyncResponse
 
 Work = Callable[[AsyncClient], Coroutine[Any, Any, None]]
 

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from outrider import InvalidCall
-from outrider._calls import GRACE, UNTIMED_GUARD, Defaults, build, build_item
-from outrider._streams import build_stream
+from outrider._protocol.parameters import GRACE, UNTIMED_GUARD, Defaults, build, build_item
+from outrider._resources.streams import build_stream
 
 EXACT = {"as": "base64"}
 

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import outrider
 import pytest
-from outrider import Client, Response
 from peers import PATTERN, Peer
+
+import outrider
+from outrider import Client, Response
 
 MakePeer = Callable[..., Peer]
 

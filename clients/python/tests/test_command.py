@@ -8,8 +8,9 @@ import os
 import subprocess
 import sys
 
-import outrider
 import pytest
+
+import outrider
 
 
 @pytest.mark.parametrize(

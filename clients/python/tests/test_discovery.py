@@ -9,10 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import outrider
 import pytest
-from outrider import Client
 from peers import serve, stop
+
+import outrider
+from outrider import Client
 
 
 def test_a_service_that_was_restarted_is_found_again(binary: str, directory: str) -> None:

@@ -11,10 +11,13 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import outrider
 import pytest
-from outrider import AsyncClient, Client, _downloads, _schema
-from outrider._calls import Defaults
+
+import outrider
+from outrider import AsyncClient, Client, _schema
+from outrider._protocol.parameters import Defaults
+from outrider._resources import downloads as _downloads
+from outrider._sync.downloads import Downloads
 
 BODY = bytes(range(256)) * 400
 
@@ -189,11 +192,11 @@ def test_parameters_are_those_of_the_protocol() -> None:
 def test_both_kinds_of_downloads_have_the_same_methods() -> None:
     import inspect
 
-    from outrider._async_downloads import AsyncDownloads
+    from outrider._async.downloads import AsyncDownloads
 
     def methods(kind: type) -> dict[str, list[str]]:
         found = {name: each for name, each in vars(kind).items() if callable(each) and not name.startswith("_")}
         found["call"] = kind.__call__  # type: ignore[operator]
         return {name: list(inspect.signature(each).parameters) for name, each in found.items()}
 
-    assert methods(_downloads.Downloads) == methods(AsyncDownloads)
+    assert methods(Downloads) == methods(AsyncDownloads)

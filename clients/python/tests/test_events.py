@@ -12,10 +12,11 @@ import threading
 import warnings
 from typing import Any
 
-import outrider
 import pytest
-from outrider import Client
 from peers import until
+
+import outrider
+from outrider import Client
 
 
 def test_events_are_iterated_over(client: Client, origin: str) -> None:

@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import outrider
 import pytest
-from outrider import Client
 from peers import Peer, serve, stop, until
+
+import outrider
+from outrider import Client
 
 MakePeer = Callable[..., Peer]
 

@@ -12,10 +12,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import outrider
 import pytest
-from outrider import Client
 from peers import Peer, serve, stop, until
+
+import outrider
+from outrider import Client
 
 
 class Interruption(BaseException):

@@ -7,10 +7,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import outrider
 import pytest
-from outrider import AsyncClient, Client
 from peers import Peer, serve, stop
+
+import outrider
+from outrider import AsyncClient, Client
 
 MakePeer = Callable[..., Peer]
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from outrider import AsyncClient, Client
 from peers import Peer, until
+
+from outrider import AsyncClient, Client
 
 MakePeer = Callable[..., Peer]
 

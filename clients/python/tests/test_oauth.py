@@ -7,9 +7,10 @@ import datetime
 import pathlib
 import sys
 
-import outrider
 import pytest
-from outrider._oauth import creation, tokens
+
+import outrider
+from outrider._resources.oauth import creation, tokens
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "Tests/EndToEnd"))
 from tokens import Refusing

@@ -15,10 +15,11 @@ import termios
 from io import StringIO
 from pathlib import Path
 
-import outrider
 import pytest
+
+import outrider
 from outrider import AsyncClient, Client, Progress
-from outrider._progress import bar, clock, line, size
+from outrider._resources.bars import bar, clock, line, size
 
 HERE = Path(__file__).resolve().parent
 BYTES = 3_000_000

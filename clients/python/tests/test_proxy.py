@@ -6,9 +6,10 @@ import asyncio
 import http.server
 import threading
 
-import outrider
 import pytest
-from outrider._proxies import environment
+
+import outrider
+from outrider._protocol.proxies import environment
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from outrider import InvalidCall, ProtocolError, _rpc
-from outrider._responses import Response
+
+from outrider import InvalidCall, ProtocolError, Response
+from outrider._protocol import frames as _rpc
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
@@ -96,7 +97,7 @@ def test_importing_loads_nothing_heavy(program: str) -> None:
 def test_what_is_not_json_is_a_value_error_also_where_nobody_has_imported_json() -> None:
     program = """
 from outrider import ProtocolError, Response, ServerSentEvent
-from outrider._rpc import messages
+from outrider._protocol.frames import messages
 line = b'{"jsonrpc":"2.0","id":1,"result":{"ok":true,"body":{"kind":"base64","base64":"eyJhIjoxLH0="}}}'
 print("json" in sys.modules)
 for text in ('{"a":1,}', '{"a" 1}', '[1', '"a', "{a:1}", '["\\\\x"]', "[1,]", "[NaN]"):
@@ -121,7 +122,7 @@ def test_everything_public_can_be_reached_and_nothing_else() -> None:
 
 
 def test_the_package_never_prints() -> None:
-    for file in (SOURCE / "outrider").glob("*.py"):
+    for file in (SOURCE / "outrider").rglob("*.py"):
         assert "print(" not in "".join(line for line in file.read_text().splitlines() if "    print(" not in line)
         if file.name != "_main.py":
             assert "sys.stdout" not in file.read_text()

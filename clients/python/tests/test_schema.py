@@ -9,11 +9,15 @@ import json
 import re
 from pathlib import Path
 
-import outrider
 import pytest
-from outrider import _calls, _exceptions, _rpc, _schema
 
-PACKAGE = Path(_exceptions.__file__).parent
+import outrider
+from outrider import _schema
+from outrider._protocol import exceptions as _exceptions
+from outrider._protocol import frames as _rpc
+from outrider._protocol import parameters as _calls
+
+PACKAGE = Path(outrider.__file__).parent
 
 
 def public(kind: type) -> dict[str, object]:
@@ -63,7 +67,7 @@ def test_every_option_is_a_parameter_of_the_protocol() -> None:
 
 
 def test_every_option_is_typed() -> None:
-    declared = (PACKAGE / "_options.py").read_text().split("class Options")[1].split("\nclass ")[0]
+    declared = (PACKAGE / "_protocol/options.py").read_text().split("class Options")[1].split("\nclass ")[0]
     typed = re.findall(r"^    (\w+):", declared, re.M)
     assert typed and set(typed) == set(_calls.OPTIONS)
 
@@ -99,7 +103,7 @@ def test_the_protocol_is_the_one_of_the_schema() -> None:
 
 
 def test_every_method_that_the_client_calls_exists() -> None:
-    for file in PACKAGE.glob("*.py"):
+    for file in PACKAGE.rglob("*.py"):
         if file.name == "_schema.py":
             continue
         for name, keys in re.findall(

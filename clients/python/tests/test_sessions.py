@@ -9,8 +9,9 @@ import re
 import threading
 import warnings
 
-import outrider
 import pytest
+
+import outrider
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/sessions.md"
 

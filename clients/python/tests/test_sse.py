@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import outrider
 import pytest
-from outrider import AsyncClient, Client, ServerSentEvent
-from outrider._calls import Defaults
-from outrider._event_source import build_sse, events_of
 from peers import ROOT, serve, stop
+
+import outrider
+from outrider import AsyncClient, Client, ServerSentEvent
+from outrider._protocol.parameters import Defaults
+from outrider._resources.event_source import build_sse, events_of
 
 sys.path.append(str(ROOT / "Tests/EndToEnd"))
 from eventserver import GONE, OPEN, STREAM, EventServer, status  # type: ignore[import-not-found]

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import outrider
 import pytest
-from outrider import AsyncClient, Client
 from peers import PATTERN, Peer, stop
+
+import outrider
+from outrider import AsyncClient, Client
 
 MakePeer = Callable[..., Peer]
 

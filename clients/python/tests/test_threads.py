@@ -9,10 +9,11 @@ import signal
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
-import outrider
 import pytest
-from outrider import Client, Response
 from peers import PATTERN, until
+
+import outrider
+from outrider import Client, Response
 
 
 def test_threads_share_a_client(client: Client, origin: str) -> None:

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from outrider import _rpc
-from outrider._transports import connect
-from outrider._wire import Wire
 from peers import ROOT, serve, stop
+
+from outrider._connection.discovery import connect
+from outrider._connection.wire import Wire
+from outrider._protocol import frames as _rpc
 
 TRANSCRIPTS = sorted((ROOT / "schema/transcripts").glob("*/*.io"))
 

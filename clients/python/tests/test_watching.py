@@ -8,10 +8,11 @@ import asyncio
 import threading
 import warnings
 
-import outrider
 import pytest
-from outrider import AsyncClient, Client, Event
 from peers import serve, stop, until
+
+import outrider
+from outrider import AsyncClient, Client, Event
 
 
 def test_topics_are_iterated_over(client: Client, origin: str) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
-from ._client import Client
+from ._sync.client import Client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._event_source import EventSource
-    from ._options import Item, Options, SSEOptions
-    from ._exceptions import OutriderError
-    from ._responses import Response
+    from ._protocol.exceptions import OutriderError
+    from ._protocol.options import Item, Options, SSEOptions
+    from ._sync.event_source import EventSource
+    from ._sync.responses import Response
+    from ._sync.router import Router
 
 _lock = allocate_lock()
 _client: Client | None = None
@@ -95,7 +96,7 @@ def upload(url: str, path: Any = None, *, method: str = "POST", **options: Unpac
 
 
 def download(url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Response:
-    """Downloads a file, and goes on with one that was interrupted; see :class:`outrider._downloads.Downloads`."""
+    """Downloads a file, and goes on with one that was interrupted; see :class:`outrider._sync.downloads.Downloads`."""
     return shared().download(url, path, **options)
 
 
@@ -107,3 +108,13 @@ def many(requests: Iterable[Item], *, window: int = 64, **options: Unpack[Option
 def sse(url: str, **options: Unpack[SSEOptions]) -> EventSource:
     """Opens an event stream; see :meth:`outrider.Client.sse`."""
     return shared().sse(url, **options)
+
+
+def router(name: str, *, client: Client | None = None, check: bool = True) -> Router:
+    """The router of that name, or handle: from a file of the service, or defined with ``router.define``.
+
+    Without a client it is the one behind ``outrider.get``; ``check=False`` returns failed exchanges instead of raising.
+    """
+    from ._sync.router import Router
+
+    return Router(name, shared() if client is None else client, check=check)

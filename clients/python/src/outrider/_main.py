@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import sys
 
-from . import _exceptions as errors
-from ._client import Client
-from ._rpc import decode, encode
+from ._protocol import exceptions as errors
+from ._protocol.frames import decode, encode
+from ._sync.client import Client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

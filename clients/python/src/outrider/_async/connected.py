@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The connections of an awaiting client: one for each event loop that it is used in."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket as sockets
+from typing import TYPE_CHECKING, Any
+
+from .._connection.awaiting import AsyncConnection
+from .._connection.discovery import end, reach
+from .._protocol.exceptions import ServerGone
+from .events import AsyncInbox
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from subprocess import Popen
+
+
+class Connected:
+    """Where the service is, and the ways to it that are open."""
+
+    def __init__(
+        self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
+    ) -> None:
+        self._socket = None if socket is None else os.fspath(socket)
+        self._command = None if command is None else list(command)
+        self._stdio = stdio
+        self._spawn = spawn
+        self._connections: dict[asyncio.AbstractEventLoop, AsyncConnection] = {}
+        self._opening: dict[asyncio.AbstractEventLoop, asyncio.Task[AsyncConnection]] = {}
+        self._child: Popen[bytes] | None = None
+        self._events = AsyncInbox()
+        self._pid = os.getpid()
+        self._closed = False
+
+    def _here(self) -> AsyncConnection | None:
+        """The connection of this event loop and this process, if it lives."""
+        connection = self._connections.get(asyncio.get_running_loop())
+        return connection if connection is not None and connection.dead is None and self._pid == os.getpid() else None
+
+    async def _live(self) -> AsyncConnection:
+        connection = self._here()
+        if connection is not None:
+            return connection
+        loop = asyncio.get_running_loop()
+        opening = self._opening.get(loop)
+        if opening is None:
+            opening = self._opening[loop] = loop.create_task(self._open(loop))
+            opening.add_done_callback(self._opened)
+        return await asyncio.shield(opening)
+
+    def _opened(self, task: asyncio.Task[AsyncConnection]) -> None:
+        self._opening.pop(task.get_loop(), None)
+        if not task.cancelled():
+            task.exception()
+
+    async def _open(self, loop: asyncio.AbstractEventLoop) -> AsyncConnection:
+        self._expect_open()
+        if self._pid != os.getpid():
+            # those of the parent are left to it
+            self._pid, self._child, self._connections = os.getpid(), None, {}
+            self._opening = {each: task for each, task in self._opening.items() if each is loop}
+        for other in [other for other in list(self._connections) if other.is_closed()]:
+            self._connections.pop(other).drop()
+        if self._child is not None:
+            raise self._elsewhere(loop)
+        stream, name, child = await loop.run_in_executor(
+            None, reach, self._socket, self._stdio, self._command, self._spawn
+        )
+        connection = AsyncConnection(loop, self._events, name)
+        connection.socket = sockets.socket(fileno=stream.detach())
+        try:
+            self._expect_open()
+            await loop.create_unix_connection(lambda: connection, sock=connection.socket)
+            self._expect_open()
+            if child is not None and self._child is not None:
+                raise self._elsewhere(loop)
+        except BaseException:
+            connection.close()
+            connection.drop()
+            if child is not None:
+                loop.run_in_executor(None, end, child)
+            raise
+        self._connections[loop], self._child = connection, child
+        return connection
+
+    def _elsewhere(self, loop: asyncio.AbstractEventLoop) -> ServerGone:
+        """Why there is no second connection to a service that this client started."""
+        for other, connection in self._connections.items():
+            if other is not loop and connection.dead is None:
+                return ServerGone("the service that this client started serves another event loop; make a client here")
+        here = self._connections.get(loop)
+        why = "its event loop is closed" if here is None else here.dead
+        return ServerGone(f"the service that this client started has ended: {why}")
+
+    def _expect_open(self) -> None:
+        if self._closed:
+            raise ServerGone("this client is closed")
+
+    def _inbox(self) -> AsyncInbox:
+        return self._events
+
+    def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
+        """Makes calls for a resource that was dropped, without waiting for their results.
+
+        They go to all connections: the handle is of one of them, and the others do not know it.
+        """
+        if self._pid == os.getpid():
+            for connection in list(self._connections.values()):
+                connection.post(calls)
+
+    async def close(self) -> None:
+        """Ends its connections, and the service if this client started one of its own. Harmless when done twice."""
+        self._closed = True
+        connections, child = self._connections, self._child
+        self._connections, self._child = {}, None
+        if self._pid != os.getpid():
+            return
+        here = asyncio.get_running_loop()
+        for loop, connection in connections.items():
+            connection.close() if loop is here else connection.drop()
+        await asyncio.sleep(0)
+        if child is not None:
+            await here.run_in_executor(None, end, child)

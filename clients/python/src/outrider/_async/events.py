@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Events and callbacks of the awaiting client: iterated over, or given to functions and coroutines."""
+
+from __future__ import annotations
+
+import asyncio
+from _weakref import ref
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from .._connection.inbox import Inbox
+from .._protocol.exceptions import OutriderError
+from .._protocol.frames import CALLBACK_FAILED, answer_frame, refusal_frame
+from .._protocol.models import Event
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine
+    from types import TracebackType
+
+    from .._connection.awaiting import AsyncConnection
+
+
+class AsyncInbox(Inbox):
+    """Events and callbacks of one awaiting client. Functions run in the event loop, coroutines as tasks."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[str, list[Callable[[Event], object]]] = {}
+        self.callbacks: dict[str, Callable[[dict[str, Any]], Any]] = {}
+        self.kept: set[asyncio.Task[None]] = set()
+        self._streams: list[Callable[[], AsyncEventStream | None]] = []
+
+    def event(self, name: str, params: Any) -> None:
+        """An event arrived."""
+        event = Event(name, params if isinstance(params, dict) else {})
+        for stream in self._open():
+            stream.take(event)
+        for function in [*self.handlers.get(name, ()), *self.handlers.get("*", ())]:
+            self._start(self._handle(function, event))
+
+    def callback(self, connection: AsyncConnection, number: Any, name: str, params: Any) -> bool:
+        """A callback arrived; whether it will be answered."""
+        if name not in self.callbacks:
+            return False
+        self._start(self._answer(connection, number, name, params))
+        return True
+
+    def closed(self, problem: OutriderError | None = None) -> None:
+        """No more will arrive on that connection."""
+        for stream in self._open():
+            stream.end(problem)
+
+    def add(self, stream: AsyncEventStream) -> None:
+        """Every event is shown to it from now on, as long as somebody else keeps it."""
+        self._streams = [*[other for other in self._streams if other() is not None], ref(stream)]
+
+    def forget(self, stream: AsyncEventStream) -> None:
+        """No event is shown to it any more."""
+        self._streams = [other for other in self._streams if other() not in (None, stream)]
+
+    def _open(self) -> list[AsyncEventStream]:
+        return [stream for one in self._streams for stream in (one(),) if stream is not None]
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self.kept.add(task)
+        task.add_done_callback(self.kept.discard)
+
+    async def _handle(self, function: Callable[[Event], object], event: Event) -> None:
+        try:
+            outcome = function(event)
+            if asyncio.iscoroutine(outcome):
+                await outcome
+        except Exception as problem:
+            complain(f"the function for {event.name} failed", problem)
+
+    async def _answer(self, connection: AsyncConnection, number: Any, name: str, params: Any) -> None:
+        try:
+            given = self.callbacks[name](params if isinstance(params, dict) else {})
+            if asyncio.iscoroutine(given):
+                given = await given
+            frame = answer_frame(number, {} if given is None else given)
+        except BaseException as problem:
+            connection.write(refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}"))
+            if not isinstance(problem, Exception):
+                raise
+            complain(f"the function for {name} failed", problem)
+        else:
+            connection.write(frame)
+
+
+class AsyncEventStream:
+    """The events of one client, one after the other: ``async for event in client.events("event.progress"):``.
+
+    At most ``limit`` events are kept; when more arrive the oldest is dropped and counted in ``dropped``. The
+    iteration ends when nothing arrived for ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the
+    connection ends.
+    """
+
+    def __init__(self, inbox: AsyncInbox, names: tuple[str, ...], timeout: float | None, limit: int) -> None:
+        if limit < 1:
+            raise ValueError("limit must be at least 1")
+        self.dropped = 0
+        self._inbox = inbox
+        self._names = frozenset(names)
+        self._timeout = timeout
+        self._events: deque[Event] = deque(maxlen=limit)
+        self._arrived: asyncio.Future[None] | None = None
+        self._open = True
+        self._problem: OutriderError | None = None
+        inbox.add(self)
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._events:
+            if not self._open:
+                if self._problem is not None:
+                    problem, self._problem = self._problem, None
+                    raise problem
+                raise StopAsyncIteration
+            self._arrived = asyncio.get_running_loop().create_future()
+            try:
+                await asyncio.wait_for(self._arrived, self._timeout)
+            except asyncio.TimeoutError:
+                raise StopAsyncIteration from None
+            finally:
+                self._arrived = None
+        return self._events.popleft()
+
+    def take(self, event: Event) -> None:
+        """Keeps an event, if it is one of those wanted."""
+        if self._names and event.name not in self._names:
+            return
+        if len(self._events) == self._events.maxlen:
+            self.dropped += 1
+        self._events.append(event)
+        self._wake()
+
+    def end(self, problem: OutriderError | None) -> None:
+        """No more will come, and this is why."""
+        self._problem = problem
+        self.close()
+
+    def close(self) -> None:
+        """Wants no more events; an iteration ends after those that are kept."""
+        self._open = False
+        self._inbox.forget(self)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._arrived is not None and not self._arrived.done():
+            self._arrived.set_result(None)
+
+    async def __aenter__(self) -> AsyncEventStream:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def complain(what: str, problem: Exception) -> None:
+    """A function of the program failed where nobody can catch it: a warning tells of it."""
+    import warnings
+
+    warnings.warn(f"{what}: {type(problem).__name__}: {problem}", RuntimeWarning, stacklevel=2)

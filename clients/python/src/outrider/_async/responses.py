@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The response of the awaiting client."""
+
+from __future__ import annotations
+
+from .._protocol.exceptions import HandleError, InvalidCall, ServerGone
+from .._resources.reading import PATIENCE
+from .._resources.responses import (
+    CHUNK,
+    ResponseData,
+    absolute,
+    checked_size,
+    piece_of,
+    pieces,
+    save_error,
+    write_file,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from types import TracebackType
+    from typing import Any
+
+
+class AsyncResponse(ResponseData):
+    """The answer to a request made by :class:`~outrider.AsyncClient`.
+
+    The body has been read unless ``body_to`` asked for it to be kept, or for a stream; then ``await r.read()``
+    first, or ``async for piece in r.iter_bytes()``.
+    """
+
+    __slots__ = ()
+    _call: Callable[..., Awaitable[Any]]
+
+    @property
+    def content(self) -> bytes:
+        """The body's bytes. A body that the service keeps must be read first: ``await r.read()``."""
+        if self._content is None:
+            self._content = self._inline()
+            if self._content is None:
+                raise RuntimeError("this body has not been read: await r.read() first")
+        return self._content
+
+    @property
+    def text(self) -> str:
+        """The body as text, by its charset; what cannot be decoded becomes U+FFFD."""
+        return self._text(self.content)
+
+    def json(self) -> Any:
+        """The body as a JSON value. Raises :class:`ValueError` if it is not JSON."""
+        if self._packed() is None and self.body_kind == "json":
+            return self.body["json"]
+        return self._json(self.content)
+
+    async def read(self) -> bytes:
+        """Reads the whole body, wherever it is."""
+        if self._content is None:
+            inline = self._inline()
+            if inline is None:
+                self._whole_or_raise()
+                inline = b"".join([piece async for piece in self.iter_bytes(1 << 20)])
+                if self.body_kind in ("stored", "stream"):
+                    await self.close()
+            self._content = inline
+        return self._content
+
+    async def iter_bytes(self, chunk_size: int = CHUNK) -> AsyncIterator[bytes]:
+        """The body in pieces of ``chunk_size`` bytes (the last may be shorter), without holding all of it.
+
+        With ``body_to="stream"``: as it comes, in pieces of any length up to that.
+        """
+        size = checked_size(chunk_size)
+        inline = self._content if self._content is not None else self._inline()
+        if inline is not None:
+            for piece in pieces(inline, size):
+                yield piece
+            return
+        reading = self._flow()
+        if reading is not None:
+            for piece in reading.pieces():
+                yield piece
+            while not reading.over:
+                reading.keep(await self._call("stream.read", reading.params(size), timeout=PATIENCE), self)
+                for piece in reading.pieces():
+                    yield piece
+            return
+        offset, end = 0, False
+        while not end:
+            asked = {"response": self.handle, "offset": offset, "bytes": size}
+            data, end = piece_of(await self._call("response.read", asked))
+            offset += len(data)
+            if data:
+                yield data
+
+    async def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> str:
+        """Writes the body to a file, which must not exist unless ``replace``. Gives its absolute path."""
+        target = absolute(path)
+        if self.handle is not None and self._content is None:
+            asked = {"response": self.handle, "path": target, "replace": replace}
+            try:
+                await self._call("response.save", asked)
+            except InvalidCall as problem:
+                raise save_error(problem, target) from None
+        elif self._content is None and self._flow() is not None:
+            with open(target, "wb" if replace else "xb") as file:
+                async for piece in self.iter_bytes():
+                    file.write(piece)
+            await self.close()
+        else:
+            write_file(target, await self.read(), replace)
+        return target
+
+    async def close(self) -> None:
+        """Gives a kept body back to the service, and wants no more of a stream. Harmless when done twice."""
+        if self._released:
+            return
+        self._released = True
+        for method, params in self._leavings():
+            try:
+                await self._call(method, params)
+            except (HandleError, ServerGone):
+                pass
+        if self._reading is not None:
+            self._reading.client = None
+
+    release = close
+
+    async def __aenter__(self) -> AsyncResponse:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Subscriptions of the awaiting client: what happens to requests, one event after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from .._protocol.exceptions import HandleError, OutriderError, ServerGone
+from .._resources.watching import DROPPED, Sieve, wish
+from .events import AsyncEventStream, complain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .._protocol.models import Event
+    from .caller import AsyncCaller
+
+
+def watch(
+    client: AsyncCaller, topics: tuple[str, ...], function: Callable[[Event], object] | None, *,
+    timeout: float | None = None, **wishes: Any,
+) -> AsyncWatch:
+    """The events of a subscription that is to be made."""
+    params = wish(topics, **wishes)
+    return AsyncWatch(client, params, timeout, params["queue"], function)
+
+
+class AsyncWatch(AsyncEventStream):
+    """As :class:`outrider.Watch`: ``async with client.watch("request.*") as events: async for event in events: …``.
+
+    It is subscribed from the beginning of the ``async with``, or of the iteration.
+    """
+
+    def __init__(
+        self,
+        client: AsyncCaller,
+        params: dict[str, Any],
+        timeout: float | None,
+        limit: int,
+        function: Callable[[Event], object] | None,
+    ) -> None:
+        super().__init__(client._inbox(), (), timeout, limit)
+        self._client = client
+        self._params = params
+        self._function = function
+        self._sieve = Sieve()
+        self._began = False
+        self._task: asyncio.Task[None] | None = None
+
+    def __del__(self) -> None:
+        try:
+            if self._open and self._sieve.name is not None:
+                self._client._leave([("events.unsubscribe", {"subscription": self._sieve.name})])
+        except Exception:
+            # of one that never was, or at the end of the interpreter
+            pass
+
+    @property
+    def subscription(self) -> str | None:
+        """The handle of the subscription, once there is one."""
+        return self._sieve.name
+
+    async def begin(self) -> None:
+        """Subscribes. Harmless when done twice."""
+        if self._began:
+            return
+        self._began = True
+        try:
+            name = (await self._client.invoke("events.subscribe", self._params))["subscription"]
+            self._sieve.learn(name, self._accept)
+        except BaseException:
+            super().close()
+            raise
+        if self._function is not None:
+            self._task = asyncio.get_running_loop().create_task(self._run(self._function))
+            # the loop knows its tasks by weak references only
+            self._inbox.kept.add(self._task)
+            self._task.add_done_callback(self._inbox.kept.discard)
+
+    async def __anext__(self) -> Event:
+        await self.begin()
+        return await super().__anext__()
+
+    def take(self, event: Event) -> None:
+        self._sieve.take(event, self._accept)
+
+    def _accept(self, event: Event) -> None:
+        if event.name == DROPPED:
+            self.dropped += event.params.get("count", 0)
+        else:
+            super().take(event)
+
+    async def _run(self, function: Callable[[Event], object]) -> None:
+        try:
+            async for event in self:
+                try:
+                    outcome = function(event)
+                    if asyncio.iscoroutine(outcome):
+                        await outcome
+                except Exception as problem:
+                    complain(f"the function for {event.topic} failed", problem)
+        except OutriderError:
+            pass  # the connection has ended, and with it what there was to tell
+
+    async def aclose(self) -> None:
+        """Ends the subscription; an iteration ends after what is kept."""
+        super().close()
+        if self._sieve.name is None:
+            return
+        try:
+            await self._client.invoke("events.unsubscribe", {"subscription": self._sieve.name})
+        except (HandleError, ServerGone):
+            pass  # the connection that it belonged to has ended, and it with that
+
+    async def __aenter__(self) -> AsyncWatch:
+        await self.begin()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()

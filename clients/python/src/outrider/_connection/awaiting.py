@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""One connection of the awaiting client: an asyncio protocol, so that no line is too long for a stream's limit.
+
+Frames written in one turn of the event loop leave in one ``send``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from _socket import SHUT_RDWR
+from collections import deque
+from itertools import count
+from typing import TYPE_CHECKING, Any, cast
+
+from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
+from .._protocol.frames import (
+    METHOD_NOT_FOUND,
+    arrivals,
+    call_frame,
+    cancel_frame,
+    encode,
+    quote,
+    refusal_frame,
+)
+from .wire import IN_FLIGHT, MESSAGE_LIMIT, Unsent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from socket import socket as Socket
+
+    from .inbox import Inbox
+
+
+class Pending:
+    """One call that waits for its answer."""
+
+    __slots__ = ("future", "method", "turn")
+
+    def __init__(self, method: str, future: asyncio.Future[Any], turn: int) -> None:
+        self.method = method
+        self.future = future
+        self.turn = turn
+
+    def deliver(self, number: int, message: Any) -> None:
+        """Takes the answer."""
+        if not self.future.done():
+            self.future.set_result(message)
+
+    def fail(self, problem: OutriderError) -> None:
+        """No answer will come."""
+        if not self.future.done():
+            self.future.set_exception(problem)
+
+
+class AsyncBatch(Pending):
+    """Many calls, of which some are on their way and others wait for their turn."""
+
+    __slots__ = ("answers", "connection", "left", "params", "places", "progress", "sent", "window")
+
+    def __init__(self, connection: AsyncConnection, method: str, params: Sequence[str], window: int) -> None:
+        super().__init__(method, connection.loop.create_future(), 0)
+        self.connection = connection
+        self.params = params
+        self.window = window
+        self.places: dict[int, int] = {}
+        self.answers: list[Any] = [None] * len(params)
+        self.left = len(params)
+        self.sent = 0
+        self.progress = True
+
+    def advance(self) -> None:
+        """Sends as many as the window has room for, but not a few at a time."""
+        unsent = len(self.params) - self.sent
+        free = self.window - (self.left - unsent)
+        if unsent and (free * 4 >= self.window or free >= unsent):
+            upto = self.sent + min(free, unsent)
+            self.connection.send_batch(self, self.sent, upto)
+            self.sent = upto
+
+    def deliver(self, number: int, message: Any) -> None:
+        """Puts the answer into its place."""
+        self.answers[self.places.pop(number)] = message
+        self.left -= 1
+        self.progress = True
+        if self.left:
+            self.advance()
+        elif not self.future.done():
+            self.future.set_result(None)
+
+    def fail(self, problem: OutriderError) -> None:
+        """What is not answered by now will not be."""
+        self.answers = [problem if answer is None else answer for answer in self.answers]
+        if not self.future.done():
+            self.future.set_result(None)
+
+
+class AsyncConnection(asyncio.Protocol):
+    """A connection to the service: calls in, answers out, and everything else to the inbox."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, inbox: Inbox, name: str) -> None:
+        self.loop = loop
+        self.dead: str | None = None
+        self.name = name
+        self.socket: Socket | None = None
+        self._inbox = inbox
+        self._next = count(1).__next__
+        self._waiting: dict[int, Pending] = {}
+        self._partial: list[bytes] = []
+        self._partial_size = 0
+        self._outgoing: list[bytes] = []
+        self._refusal: Any = None
+        self._turn = 1
+        self._unsent = 1
+        self._transport: asyncio.Transport | None = None
+        self._room: asyncio.Future[None] | None = None
+        self._free = IN_FLIGHT
+        self._queue: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    # Calls
+
+    async def call(self, method: str, params: str, seconds: float) -> Any:
+        """One call with its parameters as JSON text; its answer as :func:`arrivals` gives it, be it an error or not."""
+        number = self._next()
+        frame = call_frame(number, method, params)
+        await self._reserve(1)
+        pending = Pending(method, self.loop.create_future(), self._turn)
+        self._waiting[number] = pending
+        timer = self.loop.call_later(seconds, self._expire, number)
+        try:
+            self.write(frame)
+            return await pending.future
+        except asyncio.CancelledError:
+            self.write(cancel_frame(number))
+            raise
+        finally:
+            timer.cancel()
+            self._waiting.pop(number, None)
+            self._release(1)
+
+    async def batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
+        """Many calls, at most ``window`` unanswered at a time; their messages in the order of ``params``.
+
+        A call that was not answered has an exception in its place. ``seconds`` is how long nothing may arrive.
+        """
+        window = min(window, IN_FLIGHT, len(params))
+        await self._reserve(window)
+        batch = AsyncBatch(self, method, params, window)
+        watch = self.loop.create_task(self._watch(batch, seconds))
+        try:
+            batch.advance()
+            await batch.future
+        except asyncio.CancelledError:
+            self._cancel_all(batch)
+            raise
+        finally:
+            watch.cancel()
+            for number in list(batch.places):
+                self._waiting.pop(number, None)
+            self._release(window)
+        return batch.answers
+
+    def send_batch(self, batch: AsyncBatch, start: int, upto: int) -> None:
+        """Writes some calls of a batch."""
+        middle = f',"method":{quote(batch.method)},"params":'
+        frames = []
+        for place in range(start, upto):
+            number = self._next()
+            batch.places[number] = place
+            self._waiting[number] = batch
+            frames.append(f'{{"jsonrpc":"2.0","id":{number}{middle}{batch.params[place]}}}\n')
+        self.write("".join(frames).encode("ascii"))
+
+    async def _watch(self, batch: AsyncBatch, seconds: float) -> None:
+        while batch.progress:
+            batch.progress = False
+            await asyncio.sleep(seconds)
+        self._cancel_all(batch)
+        batch.fail(_late(batch.method))
+
+    def _cancel_all(self, batch: AsyncBatch) -> None:
+        self.write(b"".join([cancel_frame(number) for number in batch.places]))
+
+    def _expire(self, number: int) -> None:
+        pending = self._waiting.pop(number, None)
+        if pending is not None:
+            self.write(cancel_frame(number))
+            pending.fail(_late(pending.method))
+
+    def post(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
+        """Makes calls whose results are ignored, for finalizers; from any thread."""
+        if self.dead is None and not self.loop.is_closed():
+            frames = [call_frame(self._next(), method, encode(params)) for method, params in calls]
+            self.loop.call_soon_threadsafe(self.write, b"".join(frames))
+
+    # Writing
+
+    def write(self, frame: bytes) -> None:
+        """Writes a frame, together with all others of this turn of the event loop."""
+        if self.dead is None and frame:
+            if not self._outgoing:
+                self.loop.call_soon(self._flush)
+            self._outgoing.append(frame)
+        elif self.dead is not None:
+            self._fail_waiting()
+
+    def _flush(self) -> None:
+        outgoing, self._outgoing = self._outgoing, []
+        self._turn += 1
+        transport = self._transport
+        if transport is not None and self.dead is None:
+            first = transport.get_write_buffer_size() == 0
+            transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
+            # A transport that closes over the first thing it is given has sent nothing of it.
+            self._unsent = self._turn - 1 if first and transport.is_closing() else self._turn
+
+    async def _reserve(self, calls: int) -> None:
+        """Waits until that many more calls may be in flight, and until the service takes what we write."""
+        while self._room is not None:
+            await asyncio.shield(self._room)
+        if self._free >= calls and not self._queue:
+            self._free -= calls
+            return
+        turn = self.loop.create_future()
+        self._queue.append((calls, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._release(calls)
+            raise
+
+    def _release(self, calls: int) -> None:
+        self._free += calls
+        while self._queue and (self._queue[0][1].done() or self._free >= self._queue[0][0]):
+            wanted, turn = self._queue.popleft()
+            if not turn.done():
+                self._free -= wanted
+                turn.set_result(None)
+
+    def pause_writing(self) -> None:
+        """The service takes less than we write: new calls wait."""
+        if self._room is None:
+            self._room = self.loop.create_future()
+
+    def resume_writing(self) -> None:
+        """There is room again."""
+        room, self._room = self._room, None
+        if room is not None and not room.done():
+            room.set_result(None)
+
+    # Reading
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The event loop gives us the transport."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes arrived."""
+        end = data.rfind(b"\n") + 1
+        if end != len(data) or self._partial:
+            if not end:
+                self._keep(data)
+                return
+            self._partial.append(data[:end])
+            lines = b"".join(self._partial)
+            self._partial = []
+            self._partial_size = 0
+            if end < len(data):
+                self._keep(data[end:])
+            data = lines
+        try:
+            arrived = arrivals(data)
+        except ProtocolError as problem:
+            self._die(str(problem))
+            return
+        for number, message in arrived:
+            if type(message) is not bytes and "method" in message:
+                self._incoming(message)
+            else:
+                pending = self._waiting.pop(number, None)
+                if pending is not None:
+                    pending.deliver(number, message)
+                elif number is None and isinstance(message, dict):
+                    self._refused(message.get("error"))
+
+    def _keep(self, data: bytes) -> None:
+        self._partial.append(data)
+        self._partial_size += len(data)
+        if self._partial_size > MESSAGE_LIMIT:
+            self._die(f"it sent a message of more than {MESSAGE_LIMIT} bytes")
+
+    def _incoming(self, message: Any) -> None:
+        name, params, number = message["method"], message.get("params"), message.get("id")
+        if number is None:
+            self._inbox.event(name, params)
+        elif not self._inbox.callback(self, number, name, params):
+            self.write(refusal_frame(number, METHOD_NOT_FOUND, f"this client does not answer {name}"))
+
+    # Ends
+
+    def _refused(self, error: Any) -> None:
+        """The service answers nothing in particular: it wants no more of this connection, and says why."""
+        problem = from_error(error)
+        if isinstance(problem, LimitError):
+            self._refusal = error
+        self._die(str(problem))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is over."""
+        if exc is not None and self.dead is None and self._transport is not None:
+            # what could not be written to may have said why
+            try:
+                self.data_received(os.read(self._transport.get_extra_info("socket").fileno(), 65536))
+            except OSError:
+                pass
+        self._die("it closed the connection" if exc is None else str(exc))
+
+    def _die(self, why: str) -> None:
+        if self.dead is None:
+            self.dead = why
+            if self._transport is not None:
+                self._transport.abort()
+            self.resume_writing()
+            self._inbox.closed(self.gone())
+        self._fail_waiting()
+
+    def _fail_waiting(self) -> None:
+        waiting, gone = self._waiting, self.gone()
+        self._waiting = {}
+        for pending in list(waiting.values()):
+            pending.fail(Unsent(str(gone)) if pending.turn >= self._unsent and self._refusal is None else gone)
+
+    def gone(self) -> OutriderError:
+        """The exception for who waits."""
+        if self._refusal is not None:
+            return from_error(self._refusal)
+        named = tuple([pending.method for pending in self._waiting.values()])
+        return ServerGone(f"the service ({self.name}) has gone: {self.dead}", in_flight=named)
+
+    def close(self) -> None:
+        """Ends the connection; calls in flight end with :class:`~outrider.ServerGone`."""
+        self._die("this client closed the connection")
+
+    def drop(self) -> None:
+        """The same from another event loop, or when that of the connection is over and nothing can be done in it."""
+        if self.socket is not None:
+            try:
+                self.socket.shutdown(SHUT_RDWR)
+            except OSError:
+                pass
+            if self.loop.is_closed():
+                self.socket.close()
+
+
+def _late(method: str) -> RequestTimeout:
+    return RequestTimeout(
+        f"the service did not answer {method} in time; the call was cancelled",
+        code=1405,
+        kind="sessionTaskFailed",
+        reason="timedOut",
+        retryable=True,
+    )

@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""One connection of the blocking client, shared by any number of threads.
+
+There is no reader thread. Whoever waits for an answer while nobody reads becomes the *leader*: it reads, keeps
+its own answer, and hands every other to the thread that waits for it. When it leaves, it wakes a *follower* to
+lead. So a program with one thread pays for one ``send`` and one ``recv`` per call, and no thread is switched::
+
+    call ──nobody reads──▶ lead ──own answer──▶ done, wake a follower
+      └────somebody reads──▶ follow ──answer handed over──▶ done
+                                └─────woken, nobody reads──▶ lead
+
+Two promises make that safe. A follower registers, then tries to lead, then sleeps; a leader stops reading, then
+looks for followers: so one of the two always notices the other. And whoever leaves sees to it that somebody leads;
+an exception from a signal handler may keep it from that, so a follower looks by itself, too, if not often.
+"""
+
+from __future__ import annotations
+
+import os
+from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK
+from _thread import allocate_lock
+from itertools import count
+from time import monotonic, sleep
+
+from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone
+from .._protocol.frames import METHOD_NOT_FOUND, arrivals, call_frame, cancel_frame, encode, quote, refusal_frame
+from .locks import atomic_acquire
+from .wire import IN_FLIGHT, Unsent, Wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _socket import socket as Socket
+    from collections.abc import Sequence
+    from typing import Any
+
+    from .inbox import Inbox
+
+
+VIGIL = 1.0
+"""Seconds after which who waits to be handed its answer looks whether anybody reads."""
+
+
+class Waiter:
+    """One thread that waits, and what it waits for."""
+
+    __slots__ = ("lock", "message", "method")
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+        self.message: Any = None
+        self.lock = allocate_lock()
+        self.lock.acquire()
+
+    def deliver(self, number: int, message: Any) -> None:
+        """Takes the answer, and wakes the thread."""
+        self.message = message
+        self.wake()
+
+    def wake(self) -> None:
+        """Lets the thread look again. Waking it twice is the same as once."""
+        if self.lock.locked():
+            try:
+                self.lock.release()
+            except RuntimeError:
+                pass
+
+    def sleep(self, deadline: float) -> None:
+        """Until woken, or until the deadline, or until it is time to look."""
+        self.lock.acquire(True, min(VIGIL, max(0.0, deadline - monotonic())))
+
+
+class Batch(Waiter):
+    """A thread that waits for many answers, whose places in the list are known by their numbers."""
+
+    __slots__ = ("answers", "left", "places")
+
+    def __init__(self, method: str, size: int) -> None:
+        super().__init__(method)
+        self.places: dict[int, int] = {}
+        self.answers: list[Any] = [None] * size
+        self.left = size
+
+    def deliver(self, number: int, message: Any) -> None:
+        """Puts the answer into its place, and wakes the thread."""
+        self.answers[self.places.pop(number)] = message
+        self.left -= 1
+        self.wake()
+
+
+class Connection(Wire):
+    """A connection to the service: calls in, answers out, and everything else to the inbox."""
+
+    def __init__(self, stream: Socket, inbox: Inbox, name: str) -> None:
+        super().__init__(stream, name)
+        self.inbox = inbox
+        self._next = count(1).__next__
+        self._waiting: dict[int, Waiter] = {}
+        self._owed: list[bytes] = []
+        self._handed = 0
+
+    # Calls
+
+    def call(self, method: str, params: str, seconds: float) -> Any:
+        """One call with its parameters as JSON text; its answer as :func:`arrivals` gives it, be it an error or not."""
+        number = self._next()
+        frame = call_frame(number, method, params)
+        mine = False
+        try:
+            [mine] = atomic_acquire(self._reading)
+            if not mine:
+                return self._follow(number, method, frame, seconds)
+            self._send(frame, True, seconds)
+            try:
+                return self._lead(number, method, monotonic() + seconds)
+            except (ServerGone, ProtocolError):
+                raise
+            except BaseException:
+                self.cancel(number)
+                raise
+        finally:
+            if mine:
+                self._reading.release()
+                if self._waiting:
+                    self._appoint()
+
+    def _follow(self, number: int, method: str, frame: bytes, seconds: float) -> Any:
+        waiter = Waiter(method)
+        deadline = monotonic() + seconds
+        while len(self._waiting) >= IN_FLIGHT:
+            self._expect_life(method, deadline)
+            sleep(0.002)
+        self._waiting[number] = waiter
+        try:
+            self._send(frame, False, seconds)
+            while waiter.message is None:
+                mine = False
+                try:
+                    [mine] = atomic_acquire(self._reading)
+                    if mine and waiter.message is None:
+                        waiter.message = self._lead(number, method, deadline)
+                finally:
+                    if mine:
+                        self._reading.release()
+                if mine:
+                    break
+                if self.dead is not None:
+                    raise self._gone(method)
+                if monotonic() >= deadline:
+                    raise self._late(method)
+                waiter.sleep(deadline)
+            return waiter.message
+        except (ServerGone, ProtocolError):
+            raise
+        except BaseException:
+            self.cancel(number)
+            raise
+        finally:
+            self._waiting.pop(number, None)
+            self._appoint()
+
+    def batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
+        """Many calls, at most ``window`` unanswered at a time; their messages in the order of ``params``.
+
+        A call that was not answered has an exception in its place. ``seconds`` is how long nothing may arrive.
+        """
+        batch = Batch(method, len(params))
+        leading = False
+        sent = 0
+        deadline = monotonic() + seconds
+        try:
+            [leading] = atomic_acquire(self._reading)
+            while batch.left:
+                free = window - (sent - len(params) + batch.left)
+                free = min(free, IN_FLIGHT - len(self._waiting))
+                if sent < len(params) and (free * 4 >= window or free >= len(params) - sent):
+                    sent = self._send_some(batch, params, sent, free, leading)
+                left = batch.left
+                if leading:
+                    self._read(method, deadline, -1)
+                else:
+                    [leading] = atomic_acquire(self._reading)
+                    if not leading:
+                        batch.sleep(deadline if batch.places else min(deadline, monotonic() + 0.002))
+                        self._expect_life(method, deadline)
+                if batch.left != left:
+                    deadline = monotonic() + seconds
+        except ServerGone as gone:
+            if sent == 0 and isinstance(gone, Unsent):
+                raise
+            self._fill(batch, gone)
+        except (ProtocolError, LimitError) as problem:
+            self._fill(batch, problem)
+        except RequestTimeout as late:
+            self._cancel_all(batch)
+            self._fill(batch, late)
+        except BaseException:
+            self._cancel_all(batch)
+            raise
+        finally:
+            try:
+                for number in list(batch.places):
+                    self._waiting.pop(number, None)
+            finally:
+                if leading:
+                    self._reading.release()
+                self._appoint()
+        return batch.answers
+
+    def _send_some(self, batch: Batch, params: Sequence[str], sent: int, free: int, leading: bool) -> int:
+        upto = min(len(params), sent + free)
+        middle = f',"method":{quote(batch.method)},"params":'
+        frames = []
+        for place in range(sent, upto):
+            number = self._next()
+            batch.places[number] = place
+            self._waiting[number] = batch
+            frames.append(f'{{"jsonrpc":"2.0","id":{number}{middle}{params[place]}}}\n')
+        self._send("".join(frames).encode("ascii"), leading)
+        return upto
+
+    @staticmethod
+    def _fill(batch: Batch, problem: OutriderError) -> None:
+        for place, answer in enumerate(batch.answers):
+            if answer is None:
+                batch.answers[place] = problem
+
+    def _cancel_all(self, batch: Batch) -> None:
+        self._try_send(b"".join([cancel_frame(number) for number in list(batch.places)]))
+
+    def _expect_life(self, method: str, deadline: float) -> None:
+        if self.dead is not None:
+            raise self._gone(method)
+        if monotonic() >= deadline:
+            raise self._late(method)
+
+    def cancel(self, number: int) -> None:
+        """Asks the service to end call ``number``; its answer, if one still comes, is ignored."""
+        self._try_send(cancel_frame(number))
+
+    def tell(self, frame: bytes) -> None:
+        """Sends a notification, or an answer to a callback."""
+        self._send(frame)
+
+    def post(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
+        """Makes calls whose results are ignored, for finalizers.
+
+        A finalizer may run in any thread at any moment, also in one that holds the locks of this connection: so this
+        method never waits. The calls are written at once if the writing lock is free, else by the thread that reads
+        next.
+        """
+        if self.dead is not None or self.pid != os.getpid():
+            return
+        frame = b"".join([call_frame(self._next(), method, encode(params)) for method, params in calls])
+        mine = False
+        try:
+            [mine] = atomic_acquire(self._writing)
+            if mine:
+                # the kernel takes so little as a whole, or not at all
+                self._stream.send(frame, MSG_DONTWAIT | MSG_NOSIGNAL)
+            else:
+                self._owed.append(frame)
+        except BlockingIOError:
+            self._owed.append(frame)
+        finally:
+            if mine:
+                self._writing.release()
+
+    # Events
+
+    def listen(self, number: int, waiter: Waiter, deadline: float) -> bool:
+        """Reads, or waits while another thread reads, until ``waiter`` has been woken or the deadline has passed.
+
+        Tells whether other threads have calls here: who only listens had better leave the reading to them.
+        """
+        if self.pid != os.getpid():
+            self.abandon()
+            return False
+        before = self._handed
+        self._waiting[number] = waiter
+        try:
+            mine = False
+            try:
+                [mine] = atomic_acquire(self._reading)
+                if mine and waiter.lock.locked() and self.dead is None:
+                    self._read(waiter.method, deadline, -1)
+            except (RequestTimeout, ServerGone, ProtocolError, LimitError):
+                pass
+            finally:
+                if mine:
+                    self._reading.release()
+            if mine:
+                return self._handed != before
+            if self.dead is None:
+                waiter.sleep(deadline)
+            return True
+        finally:
+            self._waiting.pop(number, None)
+            self._appoint()
+
+    # Reading: only with the reading lock
+
+    def _lead(self, number: int, method: str, deadline: float) -> Any:
+        while True:
+            message = self._read(method, deadline, number)
+            if message is not None:
+                return message
+
+    def _read(self, method: str, deadline: float, own: int) -> Any:
+        """Reads some, and hands it out. Who is interrupted in the midst of that leaves others without their answers."""
+        if self._fresh is not None:
+            raise self._torn("read")
+        try:
+            message = self._dispatch(self._receive(method, deadline), own)
+            self._fresh = None
+            return message
+        except BaseException:
+            if self._fresh is not None and self.dead is None:
+                self._torn("read")
+            raise
+
+    def _dispatch(self, lines: bytes, own: int) -> Any:
+        """Hands every message to whom it is for. Gives the one with the number ``own`` back, if it is there."""
+        found = None
+        try:
+            arrived = arrivals(lines)
+        except ProtocolError as problem:
+            raise self._broken(problem) from None
+        for number, message in arrived:
+            if type(message) is not bytes and "method" in message:
+                self._incoming(message)
+            elif number == own:
+                found = message
+            else:
+                waiter = self._waiting.pop(number, None)
+                if waiter is not None:
+                    self._handed += 1
+                    waiter.deliver(number, message)
+                elif number is None and isinstance(message, dict):
+                    self._refused(message.get("error"))
+        if self._owed:
+            owed, self._owed = self._owed, []
+            self._send(b"".join(owed), True)
+        return found
+
+    def _overhear(self) -> None:
+        try:
+            heard = self._stream.recv(1 << 16, MSG_DONTWAIT | MSG_PEEK)
+            for number, message in arrivals(heard[: heard.rfind(b"\n") + 1]):
+                if number is None and "error" in message:
+                    self._refused(message["error"])
+        except (OSError, ProtocolError):
+            pass
+
+    def _incoming(self, message: Any) -> None:
+        name, params = message["method"], message.get("params")
+        number = message.get("id")
+        if number is None:
+            self.inbox.event(name, params)
+        elif not self.inbox.callback(self, number, name, params):
+            self._owed.append(refusal_frame(number, METHOD_NOT_FOUND, f"this client does not answer {name}"))
+
+    # Ends
+
+    def _appoint(self) -> None:
+        """Sees to it that somebody reads, if somebody waits."""
+        if self._waiting and not self._reading.locked():
+            for waiter in list(self._waiting.values()):
+                waiter.wake()
+                return
+
+    def _in_flight(self) -> list[str]:
+        return [waiter.method for waiter in list(self._waiting.values()) if waiter.method]
+
+    def _ended(self) -> None:
+        for waiter in list(self._waiting.values()):
+            waiter.wake()
+        self.inbox.closed()

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Where the service is, how to reach it, and how to start it.
+
+The path of the socket is found as the service itself finds it:
+
+1. ``$OUTRIDER_SOCKET``
+2. ``$XDG_RUNTIME_DIR/outrider/outrider.sock``
+3. ``/run/user/UID/outrider/outrider.sock``, when ``/run/user/UID`` is ours (launchers strip the variable)
+4. ``/tmp/outrider-UID/outrider.sock``
+
+When nothing answers there, ``outrider get-socket`` is run: it starts the service under a lock, waits until it
+listens, and prints where. A service that is merely slow is never killed and never started twice.
+
+Every transport is one connected stream socket. A service on stdio gets one end of a socket pair as its stdin
+and stdout, so that everything above this file knows one kind of connection.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from _socket import AF_UNIX, SO_PEERCRED, SOCK_STREAM, SOL_SOCKET
+from _socket import socket as Socket
+
+from .._protocol.exceptions import ProtocolError, ServerNotFound
+from .._protocol.frames import PROTOCOL, decode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from subprocess import Popen
+    from typing import IO
+
+START_SECONDS = 30.0
+"""How long ``outrider get-socket`` may take. It waits for the service's own sign, so this is only a last resort."""
+
+_PATH_BYTES = 107
+
+
+def socket_path() -> tuple[str, bool]:
+    """The path of the service's socket, and whether its directory is one that we must find to be ours."""
+    given = os.environ.get("OUTRIDER_SOCKET")
+    if given:
+        return given, False
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if runtime:
+        return runtime + "/outrider/outrider.sock", True
+    user = os.getuid()
+    runtime = f"/run/user/{user}"
+    try:
+        status = os.lstat(runtime)
+        if stat.S_ISDIR(status.st_mode) and status.st_uid == user:
+            return runtime + "/outrider/outrider.sock", True
+    except OSError:
+        pass
+    return f"/tmp/outrider-{user}/outrider.sock", True
+
+
+def check_directory(path: str) -> None:
+    """Refuses a socket in a directory where somebody else could have put it."""
+    directory = os.path.dirname(path)
+    try:
+        status = os.lstat(directory)
+    except OSError:
+        return
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise ServerNotFound(
+            f"{directory} must be a directory of yours that nobody else can write to;"
+            " remove it, or set OUTRIDER_SOCKET to a path of your own"
+        )
+
+
+def check_path(path: str) -> None:
+    """Refuses a path that the kernel would cut off."""
+    length = len(os.fsencode(path))
+    if length > _PATH_BYTES:
+        raise ServerNotFound(
+            f"the socket path {path} has {length} bytes, more than the {_PATH_BYTES} that a Unix socket can have;"
+            " set OUTRIDER_SOCKET to a shorter one"
+        )
+
+
+def connect(path: str) -> Socket:
+    """A connection to the service at ``path``. Raises :class:`OSError` when nothing answers there."""
+    stream = Socket(AF_UNIX, SOCK_STREAM)
+    try:
+        stream.connect(path)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def check_peer(stream: Socket, path: str) -> None:
+    """Refuses a service that another user runs: it would see our requests and their secrets."""
+    credentials = stream.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)
+    user = int.from_bytes(credentials[4:8], "little" if _little() else "big")
+    if user not in (os.getuid(), 0):
+        stream.close()
+        raise ServerNotFound(f"the service at {path} is run by user {user}, not by you")
+
+
+def _little() -> bool:
+    import sys
+
+    return sys.byteorder == "little"
+
+
+def discover(spawn: bool = True) -> tuple[Socket, str]:
+    """A connection to the user's service, started if need be, and the path of its socket."""
+    path, ours = socket_path()
+    check_path(path)
+    if ours:
+        check_directory(path)
+    try:
+        stream = connect(path)
+    except OSError as problem:
+        if not spawn:
+            raise ServerNotFound(f"no service answers at {path}: {problem.strerror}") from None
+        path = start(path)
+        if ours:
+            check_directory(path)
+        try:
+            stream = connect(path)
+        except OSError as again:
+            raise ServerNotFound(f"the service at {path} was started but does not answer: {again.strerror}") from None
+    if ours:
+        check_peer(stream, path)
+    return stream, path
+
+
+def binary() -> str | None:
+    """The executable: ``$OUTRIDER_BIN``, else the first on ``PATH``, else ``~/.local/bin/outrider``."""
+    given = os.environ.get("OUTRIDER_BIN")
+    if given:
+        return given
+    directories = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    for directory in [*directories, os.path.expanduser("~/.local/bin")]:
+        candidate = os.path.join(directory, "outrider")
+        if directory and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    return None
+
+
+def _required_binary(what: str) -> str:
+    found = binary()
+    if found is None:
+        raise ServerNotFound(
+            f"{what}, and there is no outrider executable to start one;"
+            " put it on PATH or into ~/.local/bin, or set OUTRIDER_BIN to its path"
+        )
+    return found
+
+
+def start(path: str) -> str:
+    """Runs ``outrider get-socket``, which starts the service if need be. Gives the path of its socket."""
+    import subprocess
+
+    command = [_required_binary(f"no service answers at {path}"), "get-socket"]
+    # Files in memory and not pipes: the service may hold them open for as long as it lives.
+    with open(os.memfd_create("stdout"), "w+b") as out, open(os.memfd_create("stderr"), "w+b") as err:
+        try:
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        except OSError as problem:
+            raise ServerNotFound(f"{command[0]} cannot be run: {problem.strerror}") from None
+        try:
+            status = child.wait(START_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+            raise ServerNotFound(
+                f"{' '.join(command)} did not end within {START_SECONDS:g} seconds; run it by hand to see why"
+            ) from None
+        printed, said = _text_of(out), _text_of(err)
+    if status != 0 or not printed:
+        raise ServerNotFound(f"{' '.join(command)} failed: {said or f'exit status {status}'}")
+    return _announced(printed.splitlines()[-1])
+
+
+def _text_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(65536).decode(errors="replace").strip()
+
+
+def _announced(line: str) -> str:
+    """The path in what ``get-socket`` printed, if that service speaks our protocol."""
+    try:
+        told = decode(line)
+    except ValueError:
+        told = None
+    if not isinstance(told, dict) or not isinstance(told.get("socket"), str):
+        raise ProtocolError(f"outrider get-socket printed {line[:200]!r} instead of one JSON object with socket")
+    if told.get("protocol", PROTOCOL) != PROTOCOL:
+        raise ProtocolError(
+            f"the service speaks protocol {told['protocol']} and this client protocol {PROTOCOL};"
+            " install the client that came with the service"
+        )
+    return told["socket"]  # type: ignore[no-any-return]
+
+
+def stdio_command() -> list[str]:
+    """The command of a service of one's own."""
+    return [_required_binary("stdio=True needs the service's executable"), "serve", "--stdio"]
+
+
+def spawn(command: Sequence[str]) -> tuple[Socket, Popen[bytes]]:
+    """Starts ``command`` with one end of a socket pair as stdin and stdout; gives the other end."""
+    import subprocess
+    from _socket import socketpair
+
+    ours, theirs = socketpair(AF_UNIX, SOCK_STREAM)
+    try:
+        child = subprocess.Popen(list(command), stdin=theirs.fileno(), stdout=theirs.fileno())
+    except OSError as problem:
+        ours.close()
+        raise ServerNotFound(f"{command[0]} cannot be run: {problem.strerror}") from None
+    finally:
+        theirs.close()
+    return ours, child
+
+
+def end(child: Popen[bytes], seconds: float = 2.0) -> None:
+    """Waits for a service of one's own whose input has ended; ends it by force only when it does not."""
+    import subprocess
+
+    for last_resort in (child.terminate, child.kill, child.kill):
+        try:
+            child.wait(seconds)
+            return
+        except subprocess.TimeoutExpired:
+            last_resort()
+
+
+def reach(
+    socket: str | None, stdio: bool, command: Sequence[str] | None, spawn_service: bool
+) -> tuple[Socket, str, Popen[bytes] | None]:
+    """The connection that a client's arguments ask for, its name for messages, and the child if one was started."""
+    if stdio or command is not None:
+        words = list(command) if command is not None else stdio_command()
+        stream, child = spawn(words)
+        return stream, " ".join(words), child
+    if socket is None:
+        return (*discover(spawn_service), None)
+    check_path(socket)
+    try:
+        return connect(socket), socket, None
+    except OSError as problem:
+        raise ServerNotFound(f"no service answers at {socket}: {problem.strerror}") from None

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The place where a connection delivers events and callbacks."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .._protocol.exceptions import OutriderError
+
+
+class Inbox:
+    """Receives events and callbacks. This one drops events and refuses callbacks; clients replace it on demand."""
+
+    def event(self, name: str, params: Any) -> None:
+        """Takes an event. Must not block and must not call the service."""
+
+    def callback(self, connection: Any, number: Any, name: str, params: Any) -> bool:
+        """Takes a callback; false if no function answers it. Must not block and must not call the service."""
+        return False
+
+    def closed(self, problem: OutriderError | None = None) -> None:
+        """The connection has ended."""

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Bytes to and from the service: whole lines in, whole frames out, and no wait without an end.
+
+Reading is done by the thread that holds ``_reading``, writing by the one that holds ``_writing``. Who must wait to
+write reads meanwhile, because the service takes nothing more from a client that does not read.
+
+A signal handler may raise between any two steps of the main thread, also between a call and the assignment of its
+result. So locks are taken by :func:`atomic_acquire`, and bytes are read and written in the same form. A message that
+was interrupted nevertheless ends the connection.
+"""
+
+from __future__ import annotations
+
+import os
+from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, SHUT_RDWR, SO_RCVTIMEO, SOL_SOCKET
+from _thread import allocate_lock
+from struct import pack
+from time import monotonic
+
+from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
+from .locks import atomic_acquire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _socket import socket as Socket
+    from typing import Any
+
+MESSAGE_LIMIT = 256 * 1024 * 1024
+"""No message of the service is longer; a peer that sends a longer one is not the service."""
+
+IN_FLIGHT = 240
+"""How many calls we leave unanswered at a time. The service allows 256, some of which it may not know to be over."""
+
+WRITE_PATIENCE = 60.0
+"""Seconds in which a service that is alive takes at least one byte."""
+
+_FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL
+
+
+class Unsent(ServerGone):
+    """The connection was found dead before any byte of the call was written: it is safe to connect and repeat."""
+
+
+class Wire:
+    """One stream socket to the service. ``dead`` says why it is over, once it is."""
+
+    def __init__(self, stream: Socket, name: str) -> None:
+        self.pid = os.getpid()
+        self.dead: str | None = None
+        self.name = name
+        self._stream = stream
+        self._writing = allocate_lock()
+        self._reading = allocate_lock()
+        self._partial: list[bytes] = []
+        self._partial_size = 0
+        self._stashed = False
+        self._fresh: bytes | None = None
+        self._written = 0
+        self._refusal: Any = None
+        self._patience = 0.0
+        stream.settimeout(None)
+
+    # Reading: only with the reading lock
+
+    def _receive(self, method: str, deadline: float) -> bytes:
+        """Complete lines, at least one. They are in ``_fresh`` until whoever asked says that they are handed out."""
+        while True:
+            if self._stashed:
+                data = self._unstashed()
+                if data:
+                    return data
+            remaining = deadline - monotonic()
+            patience = self._patience
+            # A patience that is right within a tenth is left alone: setting it costs a system call.
+            wrong = not 0.9 * patience <= remaining <= 1.1 * patience
+            if wrong and remaining <= 0:
+                raise self._late(method)
+            try:
+                if wrong:
+                    self._set_patience(remaining)
+                # little is asked for where little is expected: the memory for it is made before anything is read
+                size = 1 << 16 if self._partial_size < 1 << 17 else 1 << 20
+                [self._fresh] = map(self._stream.recv, (size,))
+            except BlockingIOError:
+                self._patience = 0.0
+                continue
+            except OSError as problem:
+                raise self._fail(method, problem.strerror or "it cannot be read") from None
+            data = self._fresh
+            if not data:
+                raise self._fail(method, "it closed the connection")
+            if self._partial or data[-1] != 10:
+                data = self._joined(data)
+                if not data:
+                    self._fresh = None
+                    continue
+            return data
+
+    def _joined(self, data: bytes) -> bytes:
+        """The complete lines in what was kept and ``data``; what follows them is kept."""
+        end = data.rfind(b"\n") + 1
+        if end:
+            self._partial.append(data[:end])
+            lines = b"".join(self._partial)
+            self._partial = [data[end:]] if end < len(data) else []
+            self._partial_size = len(data) - end
+            return lines
+        self._partial.append(data)
+        self._partial_size += len(data)
+        if self._partial_size > MESSAGE_LIMIT:
+            raise self._broken(ProtocolError(f"the service sent a message of more than {MESSAGE_LIMIT} bytes"))
+        return b""
+
+    def _unstashed(self) -> bytes:
+        """The complete lines in what a writer took in."""
+        self._fresh = whole = b"".join(self._partial)
+        self._partial = []
+        self._partial_size = 0
+        self._stashed = False
+        lines = self._joined(whole) if whole else b""
+        if not lines:
+            self._fresh = None
+        return lines
+
+    def _set_patience(self, seconds: float) -> None:
+        """The kernel ends a ``recv`` by itself after that time, so that no second system call has to watch it."""
+        self._patience = 0.0
+        whole = int(seconds)
+        micro = max(int((seconds - whole) * 1e6), 0 if whole else 1)
+        self._stream.setsockopt(SOL_SOCKET, SO_RCVTIMEO, pack("ll", whole, micro))
+        self._patience = seconds
+
+    # Writing
+
+    def _send(self, frame: bytes, reading: bool = False, seconds: float = 2 * WRITE_PATIENCE) -> None:
+        """Writes a frame, whole. ``reading`` says whether this thread holds the reading lock; ``seconds`` is how long
+        it waits for those who write before it."""
+        mine = False
+        try:
+            [mine] = atomic_acquire(self._writing)
+            if not mine:
+                deadline = monotonic() + seconds
+                while not mine:
+                    self._bide(reading, deadline)
+                    [mine] = atomic_acquire(self._writing, 0.05)
+            if self.dead is not None:
+                raise self._unsent()
+            self._write(frame, reading)
+        finally:
+            if mine:
+                self._writing.release()
+
+    def _try_send(self, frame: bytes) -> None:
+        """Writes a frame if there is room for it now; for what is a courtesy only."""
+        mine = False
+        try:
+            [mine] = atomic_acquire(self._writing, 1.0)
+            if mine and frame and self.dead is None:
+                self._write(frame, False)
+        except OutriderError:
+            pass
+        finally:
+            if mine:
+                self._writing.release()
+
+    def _bide(self, reading: bool, deadline: float) -> None:
+        """What to do while others write. A reader goes on reading, for the writer may wait for just that."""
+        if monotonic() >= deadline:
+            raise self._late("")
+        if reading:
+            try:
+                self._take_in()
+            except BlockingIOError:
+                pass
+            except OSError as problem:
+                raise self._fail("", problem.strerror or "it cannot be read") from None
+
+    def _write(self, frame: bytes, reading: bool) -> None:
+        """Only with the writing lock."""
+        size = len(frame)
+        self._written = 0
+        try:
+            try:
+                [self._written] = map(self._stream.send, (frame,), (_FLAGS,))
+            except BlockingIOError:
+                pass
+            except OSError as problem:
+                self._overhear()
+                self._fail("", problem.strerror or "it cannot be written to")
+                raise self._unsent() from None
+            if self._written < size:
+                self._write_rest(frame, reading)
+        except BaseException:
+            if 0 < self._written < size:
+                self._torn("written")
+            raise
+
+    def _write_rest(self, frame: bytes, reading: bool) -> None:
+        """Writes and reads: the service may not take more until we have taken what it has for us."""
+        from select import POLLIN, POLLOUT, poll
+
+        poller = poll()
+        view = memoryview(frame)
+        deadline = monotonic() + WRITE_PATIENCE
+        while self._written < len(frame):
+            borrowed = False
+            try:
+                if not reading:
+                    [borrowed] = atomic_acquire(self._reading)
+                number = self._stream.fileno()
+                if number < 0:
+                    raise BrokenPipeError(32, "it was closed")
+                poller.register(number, POLLOUT | (POLLIN if reading or borrowed else 0))
+                ready = poller.poll(50)
+                flags = ready[0][1] if ready else 0
+                if flags & ~POLLIN:
+                    [size] = map(self._stream.send, (view[self._written :],), (_FLAGS,))
+                    self._written += size
+                    deadline = monotonic() + WRITE_PATIENCE
+                elif flags:
+                    self._take_in()
+            except BlockingIOError:
+                pass
+            except OSError as problem:
+                raise self._fail("", problem.strerror or "it cannot be written to") from None
+            finally:
+                if borrowed:
+                    self._reading.release()
+            if monotonic() > deadline:
+                raise self._fail("", f"it took nothing for {WRITE_PATIENCE:g} seconds")
+
+    def _take_in(self) -> None:
+        """Reads what has arrived into memory, without looking at it: the next leader will."""
+        self._stashed = True
+        self._partial.extend(map(self._stream.recv, (1 << 18,), (MSG_DONTWAIT,)))
+        if not self._partial[-1]:
+            raise BrokenPipeError(32, "it closed the connection")
+        self._partial_size += len(self._partial[-1])
+
+    # Ends
+
+    def _fail(self, method: str, why: str) -> OutriderError:
+        """The connection is over. Gives the exception for the caller."""
+        gone = self._gone(method, why)
+        try:
+            self._stream.shutdown(SHUT_RDWR)
+        except OSError:
+            pass
+        self._ended()
+        return gone
+
+    def _torn(self, how: str) -> OutriderError:
+        """An exception left the midst of a message: nobody knows any more where the next one begins."""
+        return self._fail("", f"a message was interrupted while it was {how}")
+
+    def _refused(self, error: Any) -> None:
+        """The service answers nothing in particular: it wants no more of this connection, and says why."""
+        problem = from_error(error)
+        if isinstance(problem, LimitError):
+            self._refusal = error
+        self._fail("", str(problem))
+
+    def _overhear(self) -> None:
+        """Called when the service takes nothing any more: it may have said why."""
+
+    def _ended(self) -> None:
+        """Called once the connection is over: whoever waits must be told."""
+
+    def _in_flight(self) -> list[str]:
+        """The methods of the calls that wait."""
+        return []
+
+    def _broken(self, problem: ProtocolError) -> ProtocolError:
+        self._fail("", str(problem))
+        return problem
+
+    def _farewell(self) -> str:
+        return f"the service ({self.name}) has gone: {self.dead}"
+
+    def _unsent(self) -> OutriderError:
+        return Unsent(self._farewell()) if self._refusal is None else from_error(self._refusal)
+
+    def _gone(self, method: str, why: str | None = None) -> OutriderError:
+        if self.dead is None:
+            self.dead = why
+        if self._refusal is not None:
+            return from_error(self._refusal)
+        others = self._in_flight()
+        named = tuple(others) if method in others or not method else (method, *others)
+        return ServerGone(self._farewell(), in_flight=named)
+
+    def _late(self, method: str) -> RequestTimeout:
+        return RequestTimeout(
+            f"the service did not answer {method or 'the call'} in time; the call was cancelled",
+            code=1405,
+            kind="sessionTaskFailed",
+            reason="timedOut",
+            retryable=True,
+        )
+
+    def close(self) -> None:
+        """Ends the connection; calls in flight end with :class:`~outrider.ServerGone`."""
+        if self.dead is None:
+            self._fail("", "this client closed the connection")
+        if self._reading.acquire(True, 1.0):
+            try:
+                self._stream.close()
+            finally:
+                self._reading.release()
+
+    def abandon(self) -> None:
+        """In a child made by fork: forgets the parent's connection without disturbing it."""
+        self.dead = "it belongs to the parent process"
+        self._stream.close()

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Checks of the values that a program passes: a wrong type is a ``TypeError`` that names the parameter."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def text_of(value: object, name: str) -> str:
+    """``value`` if it is a string, else a :class:`TypeError` that names the parameter."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, not {type(value).__name__}")
+    return value
+
+
+def header_list(headers: object, name: str = "headers") -> list[tuple[str, str]]:
+    """Fields in their order, one tuple for each, from a mapping or from pairs."""
+    items = getattr(headers, "items", None)
+    pairs = items() if callable(items) else headers
+    if isinstance(pairs, (str, bytes)) or not hasattr(pairs, "__iter__"):
+        raise TypeError(f"{name} must be a mapping or pairs, not {type(headers).__name__}")
+    fields: list[tuple[str, str]] = []
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"{name} must consist of pairs of name and value")
+        key, value = pair
+        key = text_of(key, f"a name in {name}")
+        for one in value if isinstance(value, (tuple, list)) else (value,):
+            if one is not None:
+                fields.append((key, text_of(one, f"the value of {key} in {name}")))
+    return fields
+
+
+def pairs_of(pairs: object, name: str) -> list[tuple[str, Any]]:
+    """The names and values of a mapping, or of pairs in which a name may occur again, in their order."""
+    items = getattr(pairs, "items", None)
+    given = items() if callable(items) else pairs
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        raise TypeError(f"{name} must be a mapping or pairs, not {type(pairs).__name__}")
+    found: list[tuple[str, Any]] = []
+    for pair in given:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"{name} must consist of pairs of name and value")
+        value = list(pair[1]) if isinstance(pair[1], (tuple, set, frozenset)) else pair[1]
+        found.append((str(pair[0]), value))
+    return found
+
+
+def named(pairs: object, name: str) -> Any:
+    """The same for the service: an object where no name occurs again, else a list."""
+    found = pairs_of(pairs, name)
+    as_object = dict(found)
+    return as_object if len(as_object) == len(found) else [{"name": key, "value": value} for key, value in found]
+
+
+def seconds_of(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} must be a number of seconds, not {type(value).__name__}")
+    if not value > 0:
+        raise ValueError(f"{name} must be more than 0 seconds")
+    return value

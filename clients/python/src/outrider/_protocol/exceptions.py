@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Everything that can go wrong, as one tree.
+
+::
+
+    OutriderError
+    ├── CallError                 the service refused the call, or could not finish it
+    │   ├── InvalidCall           a parameter is wrong (also a ValueError); ``.pointer`` names it
+    │   │   └── UnknownMethod     this service has no such method
+    │   ├── HandleError           no such handle, or it is in the wrong state
+    │   ├── LimitError            message too long, too many calls, client too slow
+    │   ├── NotPermitted          the handle belongs to somebody else (also a PermissionError)
+    │   ├── FeatureMissing        the service is too old for what was required
+    │   ├── CallCancelled         ended by ``$/cancelRequest``
+    │   ├── TokenError            a credential has no token; ``.needs_login`` says whether a person must help
+    │   ├── CallbackError         a callback was late, failed, or its program has gone
+    │   ├── ServerStopping        the service is shutting down
+    │   └── ServerError           a bug in the service, or an error this client does not know
+    ├── ExchangeError             the HTTP exchange failed; ``.response`` holds all that arrived
+    │   ├── RequestError          the request could not be built (also a ValueError)
+    │   ├── InterceptionError     an adapter, a retrier or a credential failed
+    │   ├── TransportError        the network failed
+    │   │   ├── ConnectError      refused, unreachable, offline
+    │   │   │   └── NameNotFound  the host has no address
+    │   │   ├── ConnectionLost    the connection ended before the answer did
+    │   │   ├── RequestTimeout    too late, in the service or here (also a TimeoutError)
+    │   │   ├── TLSError          no secure connection could be made
+    │   │   │   └── TrustError    the server's certificate was refused
+    │   │   ├── TooManyRedirects
+    │   │   ├── MalformedResponse the peer does not speak HTTP properly
+    │   │   ├── ProxyError
+    │   │   └── ResponseTooLarge
+    │   ├── ValidationError       the response is not what ``validate`` asked for
+    │   │   └── StatusError       its status is not
+    │   ├── SerializationError    the body is not what ``serialize`` asked for
+    │   │   └── SchemaError       it does not fit its schema; ``.instance_pointer`` says where
+    │   ├── FileError             a downloaded file could not be moved or written
+    │   ├── Cancelled             the request was cancelled, or its session closed
+    │   ├── StreamError           a WebSocket, event stream or TCP stream failed
+    │   └── RouterError           an endpoint or a path parameter is missing
+    ├── ProtocolError             the two sides disagree about the protocol itself
+    └── ServerGone                the connection to the service ended (also a ConnectionError)
+        └── ServerNotFound        no service answers, and none could be started
+
+Every exception has ``code``, ``kind``, ``reason``, ``data`` and ``retryable``; programs branch on the
+class or the code, never on the message.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class OutriderError(Exception):
+    """The root of the tree.
+
+    ``code`` is the number the protocol gives the problem (``None`` when it was found by this client),
+    ``kind`` and ``reason`` its names, ``data`` whatever else was said, and ``retryable`` whether the same
+    call could succeed later.
+    """
+
+    code: int | None = None
+    kind: str | None = None
+    reason: str | None = None
+    retryable: bool = False
+    data: Mapping[str, Any]
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: int | None = None,
+        kind: str | None = None,
+        reason: str | None = None,
+        data: Mapping[str, Any] | None = None,
+        retryable: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.kind = kind
+        self.reason = reason
+        self.data = {} if data is None else data
+        self.retryable = retryable
+
+    @property
+    def message(self) -> str:
+        """The sentence for people."""
+        return str(self)
+
+    @property
+    def pointer(self) -> str | None:
+        """Which parameter is meant, as an RFC 6901 pointer (``/body/file``), when the service said so."""
+        pointer = self.data.get("pointer")
+        return pointer if isinstance(pointer, str) else None
+
+
+class CallError(OutriderError):
+    """The service refused the call, or could not finish it. Nothing is known about any HTTP exchange."""
+
+
+class InvalidCall(CallError, ValueError):
+    """A parameter is missing, unknown or of the wrong kind; ``pointer`` names it."""
+
+
+class UnknownMethod(InvalidCall):
+    """The service has no method of that name; ``data["near"]`` may hold one that was meant."""
+
+
+class HandleError(CallError):
+    """The handle is not known any more, or is in the wrong state for this."""
+
+
+class LimitError(CallError):
+    """A limit was met: message length, calls in flight, or a client that reads too slowly."""
+
+
+class NotPermitted(CallError, PermissionError):
+    """The handle belongs to another connection."""
+
+
+class FeatureMissing(CallError):
+    """``require`` named a feature that this service does not have."""
+
+
+class CallCancelled(CallError):
+    """The call was ended by ``$/cancelRequest``."""
+
+
+class TokenError(CallError):
+    """A credential has no token to give; ``data["failure"]`` says why."""
+
+    @property
+    def needs_login(self) -> bool:  # only a person can help
+        said: Any = self.data.get("failure") or {}
+        return said.get("code") == 1320 or str(said.get("data", {}).get("oauth", {}).get("kind")) == "needsLogin"
+
+
+class CallbackError(CallError):
+    """A callback was not answered in time, failed, or the program that should answer has gone."""
+
+
+class ServerStopping(CallError):
+    """The service is shutting down and takes no new calls."""
+
+
+class ServerError(CallError):
+    """A bug in the service (``data["report"]`` tells more), or a code that this client does not know."""
+
+
+class ProtocolError(OutriderError):
+    """The two sides disagree about JSON-RPC itself; the connection is not usable any more."""
+
+
+class ServerGone(OutriderError, ConnectionError):
+    """The connection to the service ended.
+
+    ``in_flight`` names the methods that had been sent and not answered: they may or may not have had an
+    effect, which is why they are never repeated by themselves. The next call connects again.
+    """
+
+    def __init__(self, message: str, *, in_flight: tuple[str, ...] = ()) -> None:
+        super().__init__(message, retryable=True)
+        self.in_flight = in_flight
+
+
+class ServerNotFound(ServerGone):
+    """No service answers, and none could be started. The message says what was tried."""
+
+
+class ExchangeError(OutriderError):
+    """The HTTP exchange failed. Nothing that arrived is lost: it is all in ``response``.
+
+    ``failure`` is the protocol's Failure object, ``response`` the
+    :class:`~outrider.Response` (``None`` only when this client gave up by itself).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: int | None = None,
+        kind: str | None = None,
+        reason: str | None = None,
+        data: Mapping[str, Any] | None = None,
+        retryable: bool = False,
+        response: Any = None,
+    ) -> None:
+        super().__init__(message, code=code, kind=kind, reason=reason, data=data, retryable=retryable)
+        self.response = response
+
+    @property
+    def failure(self) -> Mapping[str, Any]:
+        """The Failure object as the service sent it."""
+        return self.data
+
+    @property
+    def underlying(self) -> Mapping[str, Any]:
+        """What the operating system, TLS or DNS said: ``domain``, ``code``, ``message``; may be empty."""
+        underlying = self.data.get("underlying")
+        return underlying if isinstance(underlying, dict) else {}
+
+    @property
+    def resume_data(self) -> str | None:
+        """What ``client.download.resume`` goes on with; ``None`` if nothing was kept, or this was no download."""
+        data = self.data.get("data")
+        found = data.get("resumeData") if isinstance(data, dict) else None
+        return found if isinstance(found, str) else None
+
+    @property
+    def instance_pointer(self) -> str | None:
+        """Where in the body the fault lies, as a JSON pointer; ``None`` if it lies elsewhere."""
+        data = self.data.get("data")
+        pointer = data.get("instancePointer") if isinstance(data, dict) else None
+        return pointer if isinstance(pointer, str) else None
+
+
+class RequestError(ExchangeError, ValueError):
+    """The request could not be built: bad URL, unusable body, parameters that cannot be encoded."""
+
+
+class InterceptionError(ExchangeError):
+    """An adapter, a retrier, or the renewal of a credential failed."""
+
+
+class TransportError(ExchangeError):
+    """The network failed."""
+
+
+class ConnectError(TransportError):
+    """No connection could be made: refused, unreachable, or offline."""
+
+
+class NameNotFound(ConnectError):
+    """The host's name has no address."""
+
+
+class ConnectionLost(TransportError):
+    """The connection ended before the answer did; ``response.content`` holds what had arrived."""
+
+
+class RequestTimeout(TransportError, TimeoutError):
+    """It took too long; ``data["phase"]`` says which part, when the service noticed it."""
+
+
+class TLSError(TransportError):
+    """No secure connection could be made."""
+
+
+class TrustError(TLSError):
+    """The server's certificate was refused."""
+
+
+class TooManyRedirects(TransportError):
+    """More redirects than allowed, or a circle of them."""
+
+
+class MalformedResponse(TransportError):
+    """What the server sent is not HTTP."""
+
+
+class ProxyError(TransportError):
+    """The proxy refused or failed; ``data["data"]["proxy"]`` says which."""
+
+
+class ResponseTooLarge(TransportError):
+    """The response, or its header, is over a limit."""
+
+
+class ValidationError(ExchangeError):
+    """The response is not what ``validate`` asked for."""
+
+
+class StatusError(ValidationError):
+    """The status says that the request failed. ``response.status`` is the number."""
+
+
+class SerializationError(ExchangeError):
+    """The body is not what ``serialize`` asked for."""
+
+
+class SchemaError(SerializationError):
+    """The body does not fit the ``schema`` of ``serialize``. ``instance_pointer`` says where in the body."""
+
+
+class FileError(ExchangeError):
+    """A downloaded file could not be moved or written, or is not what it should be."""
+
+
+class Cancelled(ExchangeError):
+    """The request was cancelled, or its session was closed."""
+
+
+class StreamError(ExchangeError):
+    """A WebSocket, event stream or TCP stream failed."""
+
+
+class RouterError(ExchangeError):
+    """An endpoint or a path parameter is missing."""
+
+
+_CALL_ERRORS: dict[int, type[OutriderError]] = {
+    -32700: ProtocolError,
+    -32600: ProtocolError,
+    -32601: UnknownMethod,
+    -32602: InvalidCall,
+    -32603: ServerError,
+    -32800: CallCancelled,
+    -32010: LimitError,
+    -32011: LimitError,
+    -32012: HandleError,
+    -32013: HandleError,
+    -32014: NotPermitted,
+    -32015: FeatureMissing,
+    -32016: LimitError,
+    -32017: ServerStopping,
+    -32018: TokenError,
+    -32020: CallbackError,
+    -32021: CallbackError,
+    -32022: CallbackError,
+}
+
+_EXCHANGE_ERRORS: dict[int, type[ExchangeError]] = {
+    1401: NameNotFound,
+    1402: ConnectError,
+    1403: ConnectError,
+    1404: ConnectionLost,
+    1405: RequestTimeout,
+    1406: TLSError,
+    1407: TooManyRedirects,
+    1408: MalformedResponse,
+    **dict.fromkeys((1409, 1415, 1416), ProxyError),
+    1410: RequestError,
+    1411: ResponseTooLarge,
+    1412: ConnectError,
+    1413: RequestError,
+    1600: StatusError,
+    1705: SchemaError,
+}
+
+_EXCHANGE_FAMILIES: dict[int, type[ExchangeError]] = {
+    11: RequestError,
+    12: RequestError,
+    13: InterceptionError,
+    14: TransportError,
+    15: TrustError,
+    16: ValidationError,
+    17: SerializationError,
+    18: FileError,
+    19: Cancelled,
+    20: StreamError,
+    21: RouterError,
+}
+
+
+def class_for(code: int) -> type[OutriderError]:
+    """The exception that a code of the protocol becomes; a class of the right half of the tree for any code."""
+    if code < 0:
+        return _CALL_ERRORS.get(code, ServerError)
+    return _EXCHANGE_ERRORS.get(code) or _EXCHANGE_FAMILIES.get(code // 100, ExchangeError)
+
+
+def from_error(error: Any) -> OutriderError:
+    """A JSON-RPC ``error`` object as an exception. It is made, not raised."""
+    if not isinstance(error, dict) or not isinstance(error.get("code"), int):
+        return ProtocolError("the service sent an error that is not one: " + repr(error)[:200])
+    code: int = error["code"]
+    data = error["data"] if isinstance(error.get("data"), dict) else {}
+    kind, reason = data.get("kind"), data.get("reason")
+    remedy = ": send a body of that length as file=, or as data= with an open file" if code == -32010 else ""
+    return class_for(code)(
+        str(error.get("message", "")) + remedy,
+        code=code,
+        kind=kind if isinstance(kind, str) else None,
+        reason=reason if isinstance(reason, str) else None,
+        data=data,
+        retryable=code in (-32011, -32017),
+    )
+
+
+def from_failure(failure: Mapping[str, Any], response: Any) -> ExchangeError:
+    """A Failure inside a Response as an exception that carries the Response. It is made, not raised."""
+    code = failure.get("code")
+    if not isinstance(code, int):
+        code = 1400
+    found = class_for(code)
+    chosen = found if issubclass(found, ExchangeError) else ExchangeError
+    return chosen(
+        str(failure.get("message", "")),
+        code=code,
+        kind=failure.get("kind"),
+        reason=failure.get("reason"),
+        data=failure,
+        retryable=failure.get("retryable") is True,
+        response=response,
+    )

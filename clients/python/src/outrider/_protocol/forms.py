@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Pure: ``data=`` becomes a body, and ``files=`` with the fields that go with it the parts of a multipart form."""
+
+from __future__ import annotations
+
+from .arguments import header_list, named, pairs_of, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def body(value: Any) -> dict[str, Any]:
+    """The body that ``data`` says, unless it is text: bytes, an open file, or the fields of a form."""
+    if hasattr(value, "read"):
+        path = path_of(value)
+        if path is not None:
+            return {"file": path}
+        value = value.read()
+    if isinstance(value, str):
+        return {"text": value}
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        from binascii import b2a_base64
+
+        return {"base64": b2a_base64(value, newline=False).decode("ascii")}
+    if hasattr(value, "__next__"):
+        value = list(value)
+        if any(not isinstance(one, (tuple, list)) for one in value):
+            raise TypeError("data cannot come piece by piece: join the pieces, or write them to a file and give file=")
+    return {"form": named(value, "data")}
+
+
+def parts(fields: object, files: object) -> list[dict[str, Any]]:
+    """The fields of ``data``, then the files, each a part in the order in which it was given."""
+    found: list[dict[str, Any]] = []
+    if fields is not None:
+        for name, value in pairs_of(fields, "data beside files"):
+            for one in value if isinstance(value, list) else [value]:
+                if one is not None:
+                    found.append({"name": name, **_content(one, f"data[{name!r}]")})
+    items = getattr(files, "items", None)
+    pairs: Any = items() if callable(items) else files
+    if isinstance(pairs, (str, bytes)) or not hasattr(pairs, "__iter__"):
+        raise TypeError(f"files must be a mapping or pairs, not {type(files).__name__}")
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError("files must consist of pairs of name and file")
+        found.append(_file(text_of(pair[0], "a name in files"), pair[1]))
+    return found
+
+
+def _file(name: str, value: Any) -> dict[str, Any]:
+    """One file: a path, an open file, bytes, text, or a tuple that says more."""
+    part: dict[str, Any] = {"name": name}
+    filename, kind, headers = None, None, None
+    if isinstance(value, (tuple, list)):
+        if not 2 <= len(value) <= 4:
+            raise TypeError(f"files[{name!r}] must be (filename, content[, type[, headers]])")
+        filename, value, kind, headers = (*value, None, None)[:4]
+        bare = filename is None
+    else:
+        bare = False
+    part.update(_content(value, f"files[{name!r}]"))
+    if filename is None and not bare:
+        filename = _name_of(value, name)
+    if filename is not None and not ("file" in part and part["file"].endswith("/" + filename)):
+        part["filename"] = text_of(filename, f"the file name in files[{name!r}]")
+    if kind is not None:
+        part["mimeType"] = text_of(kind, f"the type in files[{name!r}]")
+    if headers is not None:
+        part["headers"] = [{"name": key, "value": one} for key, one in header_list(headers, f"files[{name!r}]")]
+    return part
+
+
+def _content(value: Any, place: str) -> dict[str, Any]:
+    if hasattr(value, "__fspath__"):
+        from os.path import abspath
+
+        return {"file": abspath(text_of(value.__fspath__(), f"the path in {place}"))}
+    if hasattr(value, "read"):
+        path = path_of(value)
+        if path is not None:
+            return {"file": path}
+        value = value.read()
+    if isinstance(value, bool):
+        return {"text": "1" if value else "0"}
+    if isinstance(value, (str, int, float)):
+        return {"text": str(value)}
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        from binascii import b2a_base64
+
+        return {"base64": b2a_base64(value, newline=False).decode("ascii")}
+    raise TypeError(f"{place} must be a path, an open file, bytes or text, not {type(value).__name__}")
+
+
+def path_of(file: Any) -> str | None:
+    """The path of an open regular file that stands at its beginning: outrider can then stream it by itself.
+
+    Only of what gives the bytes of that file as they are. Other things have its name, too: such as ``gzip.open`` makes,
+    and what somebody puts around a file to count or to change what is read.
+    """
+    import io
+    import os
+    import stat
+
+    if type(file).__name__ == "_TemporaryFileWrapper" and type(file).__module__ == "tempfile":
+        file = file.file
+    bare = file.raw if type(file) in (io.BufferedReader, io.BufferedRandom) else file
+    if type(bare) is not io.FileIO:
+        return None
+    path: Any = bare.name
+    try:
+        if not isinstance(path, str) or not bare.readable() or file.tell() != 0:
+            return None
+        file.flush()
+        here, there = os.fstat(bare.fileno()), os.stat(path)
+    except (AttributeError, OSError, TypeError, ValueError):
+        return None
+    same = stat.S_ISREG(here.st_mode) and os.path.samestat(here, there)
+    return os.path.abspath(path) if same else None
+
+
+def _name_of(value: Any, name: str) -> str:
+    """What requests calls a file without a name: as its path does, or as its field."""
+    import os
+
+    path = value.__fspath__() if hasattr(value, "__fspath__") else getattr(value, "name", None)
+    return os.path.basename(path) if isinstance(path, str) and path[:1] != "<" else name

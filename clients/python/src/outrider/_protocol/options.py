@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""What a request can be given, for type checkers: nothing here is loaded when a program runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import IO, Any, Literal, TypedDict, Union
+
+from .auth import Named
+from .models import Headers
+from .progress import Progress, Watcher
+
+Scalar = Union[str, int, float, bool, None]
+Pairs = Union[Mapping[str, Any], Iterable[tuple[str, Union[Scalar, Iterable[Scalar]]]]]
+HeadersIn = Union[
+    Headers, Mapping[str, str], Mapping[str, Sequence[str]], Mapping[str, Union[str, Sequence[str]]],
+    Iterable[tuple[str, str]],
+]  # fmt: skip
+Files = Union[Mapping[str, Any], Iterable[tuple[str, Any]]]
+Timeout = Union[float, Mapping[str, float]]
+Auth = Union[tuple[str, str], Mapping[str, Any], Named]
+Proxy = Union[str, bool, Mapping[str, Any]]
+Item = Union[str, tuple[str, str], Mapping[str, Any]]
+
+
+class Options(TypedDict, total=False):
+    """What every request can be given, besides its method and its URL."""
+
+    params: Pairs | str | None
+    headers: HeadersIn | None
+    json: Any
+    data: str | bytes | bytearray | memoryview | IO[bytes] | IO[str] | Pairs | None
+    file: str | os.PathLike[str] | None
+    files: Files | None
+    compress: Literal["deflate", "gzip"] | Mapping[str, Any] | None
+    expect_continue: bool | None
+    content_type: str | None
+    parameters: Any
+    encoding: str | Mapping[str, Any] | None
+    auth: Auth | None
+    timeout: Timeout | None
+    proxy: Proxy | None
+    serialize: str | Mapping[str, Any] | None
+    validate: bool | Mapping[str, Any] | Sequence[bool | Mapping[str, Any]] | None
+    handlers: Sequence[Mapping[str, Any]] | None
+    max_body: int | None
+    body_to: Literal["inline", "stored", "file", "stream", "discard"] | None
+    max_inline: int | None
+    redirect: Literal["follow", "none"] | Mapping[str, Any] | None
+    retry: bool | Literal["connectionLost"] | Mapping[str, Any] | None
+    start_immediately: bool | None
+    session: str | None
+    interceptors: Sequence[str | Mapping[str, Any]] | None
+    disposition: Mapping[str, Any] | None
+    challenge: Mapping[str, Any] | None
+    priority: Literal["low", "normal", "high"] | None
+    metrics: bool | None
+    tag: str | None
+    events: bool | Sequence[str] | None
+    progress: bool | Callable[[Progress], object] | Watcher | None
+    expected_size: int | None
+    detach: bool | None
+    allow_get_body: bool | None
+    check: bool | None
+
+
+class SSEOptions(Options, total=False):
+    """What an event stream can be given beside that.
+
+    ``method``         POST where there is a body, else GET, unless it is given
+    ``last_event_id``  the id to go on from
+    ``reconnect``      ``False``, ``True``, or a mapping such as ``{"delay": 1, "maxDelay": 30, "max": 5}``; without
+                       it, ``True`` for methods that may be repeated
+    ``max_event``      how many bytes an event may have, at most 8 MiB; 1 MiB unless given
+    """
+
+    method: str | None
+    last_event_id: str | None
+    reconnect: bool | Mapping[str, Any] | None
+    max_event: int | None

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Pure: the keywords of Python become the parameters of the protocol.
+
+Both clients use these builders, so a request means the same in both. Nothing here is sent.
+"""
+
+from __future__ import annotations
+
+from .arguments import header_list, named, seconds_of, text_of
+from .frames import encode, quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from .options import Auth, HeadersIn, Item, Timeout
+
+
+GRACE = 2.0
+"""Seconds that the service gets, after a request's own timeout, to say what was late."""
+
+UNTIMED_GUARD = 600.0
+"""Seconds after which a call without any timeout is given up: the service ends it much earlier."""
+
+FOREVER = 1e6
+"""Seconds: what an infinite timeout becomes."""
+
+EXACT = '"serialize":{"as":"base64"}'
+"""What is asked for by default: the body's bytes as they are. Text and JSON are then made of them here."""
+
+
+def _put_params(spec: dict[str, Any], value: Any) -> None:
+    if isinstance(value, str):
+        if value:
+            url, mark, fragment = spec["url"].partition("#")
+            spec["url"] = url + ("&" if "?" in url else "?") + value.lstrip("?") + mark + fragment
+        return
+    query = named(value, "params")
+    if query:
+        spec["query"] = query
+
+
+def _put_headers(spec: dict[str, Any], value: Any) -> None:
+    spec["headers"] = header_list(value)
+
+
+def _put_body(spec: dict[str, Any], body: dict[str, Any]) -> None:
+    if len(spec.setdefault("body", body)) and spec["body"] is not body:
+        raise TypeError("give only one of json, data and file, or data and files")
+
+
+def _put_json(spec: dict[str, Any], value: Any) -> None:
+    _put_body(spec, {"json": value})
+
+
+def _put_data(spec: dict[str, Any], value: Any) -> None:
+    from .forms import body
+
+    _put_body(spec, {"text": value} if isinstance(value, str) else body(value))
+
+
+def _put_file(spec: dict[str, Any], value: Any) -> None:
+    from os.path import abspath
+
+    path = value.__fspath__() if hasattr(value, "__fspath__") else value
+    _put_body(spec, {"file": abspath(text_of(path, "file"))})
+
+
+def _put_auth(spec: dict[str, Any], value: Any) -> None:
+    from .auth import auth_parameter
+
+    spec["auth"] = auth_parameter(value)
+
+
+def _put_proxy(spec: dict[str, Any], value: Any) -> None:
+    from .proxies import proxy_parameter
+
+    spec["proxy"] = proxy_parameter(value)
+
+
+def _put_parameters(spec: dict[str, Any], value: Any) -> None:
+    from .values import tagged
+
+    spec["parameters"] = tagged(value)
+
+
+def _put_timeout(spec: dict[str, Any], value: Any) -> None:
+    if isinstance(value, (int, float)):
+        if seconds_of(value, "timeout") != float("inf"):
+            spec["timeout"] = value
+    elif hasattr(value, "items"):
+        spec["timeout"] = {str(phase): seconds_of(given, f"timeout[{phase!r}]") for phase, given in value.items()}
+    else:
+        raise TypeError("timeout must be a number of seconds, or a mapping of phases to seconds")
+
+
+def _put_serialize(spec: dict[str, Any], value: Any) -> None:
+    spec["serialize"] = {"as": value} if isinstance(value, str) else dict(value)
+
+
+def _put_events(spec: dict[str, Any], value: Any) -> None:
+    spec["events"] = value if isinstance(value, (bool, str)) else list(value)
+
+
+def _refuse_progress(spec: dict[str, Any], value: Any) -> None:
+    if value:
+        raise TypeError("progress goes with one request that is waited for; elsewhere ask for events")
+
+
+def _plain(name: str) -> Callable[[dict[str, Any], Any], None]:
+    def put(spec: dict[str, Any], value: Any) -> None:
+        spec[name] = value
+
+    return put
+
+
+_WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
+    "params": _put_params,
+    "headers": _put_headers,
+    "json": _put_json,
+    "data": _put_data,
+    "file": _put_file,
+    "files": lambda spec, value: _put_body(spec, {"multipart": value}),
+    "compress": _plain("compress"),
+    "expect_continue": _plain("expectContinue"),
+    "parameters": _put_parameters,
+    "encoding": _plain("encoding"),
+    "auth": _put_auth,
+    "timeout": _put_timeout,
+    "proxy": _put_proxy,
+    "serialize": _put_serialize,
+    "validate": _plain("validate"),
+    "handlers": _plain("handlers"),
+    "max_body": _plain("maxBody"),
+    "events": _put_events,
+    "expected_size": _plain("expectedSize"),
+    "progress": _refuse_progress,
+    "body_to": _plain("bodyTo"),
+    "max_inline": _plain("maxInline"),
+    "redirect": _plain("redirect"),
+    "retry": _plain("retry"),
+    "session": _plain("session"),
+    "interceptors": _plain("interceptors"),
+    "disposition": _plain("disposition"),
+    "challenge": _plain("challenge"),
+    "priority": _plain("priority"),
+    "start_immediately": _plain("startImmediately"),
+    "metrics": _plain("metrics"),
+    "tag": _plain("tag"),
+    "detach": _plain("detach"),
+    "allow_get_body": _plain("allowGetBody"),
+    "content_type": _plain("contentType"),
+    "check": _plain("check"),
+}
+
+OPTIONS: tuple[str, ...] = tuple(_WRITERS)
+"""The names of all options of a request."""
+
+
+def _unknown(name: str) -> TypeError:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, OPTIONS, 1)
+    hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(OPTIONS)}"
+    return TypeError(f"a request has no option {name}{hint}")
+
+
+def phases(timeout: Timeout | None) -> Timeout | None:
+    """A number as the limit of each phase, for nobody knows how long a stream takes.
+
+    None of them counts while a request waits for a connection: this client ends that.
+    """
+    if isinstance(timeout, (int, float)) and seconds_of(timeout, "timeout") != float("inf"):
+        return dict.fromkeys(("resolve", "connect", "tls", "firstByte", "idle"), timeout)
+    return timeout
+
+
+class Built:
+    """A request, ready to be sent: its parameters as JSON text, how long to wait, whether a failure raises, and where
+    its body is wanted."""
+
+    __slots__ = ("body_to", "check", "guard", "params")
+
+    def __init__(self, params: str, guard: float, check: bool, body_to: str | None = None) -> None:
+        self.body_to = body_to
+        self.params = params
+        self.guard = guard
+        self.check = check
+
+
+class Defaults:
+    """What every request of one client is given unless it says otherwise.
+
+    ``plain`` is the end of the parameters of a request without options: the one form that is built by
+    joining three strings, because most requests are of it.
+    """
+
+    __slots__ = ("auth", "check", "guard", "headers", "plain", "timeout")
+
+    def __init__(
+        self,
+        headers: HeadersIn | None = None,
+        auth: Auth | None = None,
+        timeout: Timeout | None = None,
+        check: bool = True,
+    ) -> None:
+        self.headers = [] if headers is None else header_list(headers)
+        spec: dict[str, Any] = {}
+        if auth is not None:
+            _put_auth(spec, auth)
+        if isinstance(spec.get("auth"), str):
+            self.headers = replaced(self.headers, [("Authorization", spec.pop("auth"))])
+        self.auth: dict[str, Any] | None = spec.get("auth")
+        if timeout is not None:
+            _put_timeout(spec, timeout)
+        self.timeout: Timeout | None = spec.get("timeout")
+        self.guard = guard_for(timeout)
+        self.check = check
+        self.plain = "," + EXACT + "}"
+        if self.timeout is not None:
+            self.plain = ',"timeout":' + encode(self.timeout, "timeout") + self.plain
+        if self.auth is not None:
+            self.plain = ',"auth":' + encode(self.auth, "auth") + self.plain
+        if self.headers:
+            self.plain = ',"headers":' + encode(_wire(self.headers), "headers") + self.plain
+
+
+def guard_for(timeout: Timeout | None) -> float:
+    """How many seconds to wait for the answer to a call with this timeout."""
+    if timeout is None:
+        return UNTIMED_GUARD
+    if isinstance(timeout, (int, float)):
+        return min(timeout + GRACE, FOREVER)
+    total = timeout.get("total")
+    return UNTIMED_GUARD if total is None else total + GRACE
+
+
+def _wire(fields: list[tuple[str, str]]) -> Any:
+    """Fields as an object where that says the same, else as a list; the list is what keeps the order."""
+    as_object = dict(fields)
+    if len(as_object) == len(fields):
+        return as_object
+    return [{"name": name, "value": value} for name, value in fields]
+
+
+def replaced(fields: list[tuple[str, str]], by: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """``fields`` without those whose names occur in ``by``, then ``by``."""
+    names = {name.lower() for name, _ in by}
+    return [field for field in fields if field[0].lower() not in names] + by
+
+
+def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
+    """The parameters of ``data.send`` or ``data.start`` for one request."""
+    if not options and method == "GET":
+        return Built(f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}', defaults.guard, defaults.check)
+    spec, guard, check = spec_for(method, url, options, defaults)
+    ending = "}" if "serialize" in spec else "," + EXACT + "}"
+    return Built(encode(spec, "the request")[:-1] + ending, guard, check, spec.get("bodyTo"))
+
+
+def spec_for(
+    method: str, url: str, options: Mapping[str, Any], defaults: Defaults
+) -> tuple[dict[str, Any], float, bool]:
+    """What a request says of itself, how long to wait for its answer, and whether a failure raises."""
+    spec: dict[str, Any] = {"url": text_of(url, "url")}
+    if method != "GET" and text_of(method, "method").upper() != "GET":
+        spec["method"] = method.upper()
+    if options.get("files") is not None:
+        from .forms import parts
+
+        options = {**options, "data": None, "files": parts(options.get("data"), options["files"])}
+    for name, value in options.items():
+        writer = _WRITERS.get(name)
+        if writer is None:
+            raise _unknown(name)
+        if value is not None:
+            writer(spec, value)
+    check = spec.pop("check", defaults.check)
+    _finish_headers(spec, defaults)
+    _finish_body(spec)
+    guard = defaults.guard if options.get("timeout") is None else guard_for(options["timeout"])
+    if options.get("timeout") is None and defaults.timeout is not None:
+        spec["timeout"] = defaults.timeout
+    if spec.get("bodyTo") == "stream":
+        spec["timeout"] = phases(spec.get("timeout"))
+    if spec.get("retry") or spec.get("startImmediately") is False:
+        # each attempt has the whole timeout, and the service its own limits
+        guard = FOREVER
+    return spec, guard, bool(check)
+
+
+def _finish_headers(spec: dict[str, Any], defaults: Defaults) -> None:
+    fields: list[tuple[str, str]] = spec.pop("headers", [])
+    auth = spec.get("auth")
+    inherited = defaults.headers
+    if isinstance(auth, str):
+        fields = replaced(fields, [("Authorization", spec.pop("auth"))])
+    elif auth is not None:
+        inherited = [field for field in inherited if field[0].lower() != "authorization"]
+    if inherited:
+        fields = replaced(inherited, fields)
+    if defaults.auth is not None and auth is None and not any(name.lower() == "authorization" for name, _ in fields):
+        spec["auth"] = defaults.auth
+    if fields:
+        spec["headers"] = _wire(fields)
+
+
+def _finish_body(spec: dict[str, Any]) -> None:
+    content_type = spec.pop("contentType", None)
+    if content_type is None:
+        return
+    if "body" not in spec:
+        raise TypeError("content_type needs one of json, data, file and files")
+    spec["body"]["contentType"] = text_of(content_type, "content_type")
+
+
+def build_item(item: Item, options: Mapping[str, Any], defaults: Defaults) -> Built:
+    """One entry of ``many``: a URL, a pair of method and URL, or a mapping with ``url`` and options."""
+    if isinstance(item, str):
+        return build("GET", item, options, defaults)
+    if isinstance(item, tuple) and len(item) == 2:
+        return build(item[0], item[1], options, defaults)
+    if hasattr(item, "items"):
+        own = {**options, **item}
+        if "url" not in own:
+            raise TypeError("a request given as a mapping needs url")
+        url = own.pop("url")
+        return build(own.pop("method", "GET"), url, own, defaults)
+    raise TypeError(f"a request must be a URL, (method, URL) or a mapping, not {type(item).__name__}")
+
+
+def own_timeout(params: Mapping[str, Any]) -> Timeout | None:
+    """The time limit among a method's own parameters, so that this client waits a little longer than that."""
+    timeout = params.get("timeout")
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        return None
+    return timeout

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""How far a transfer is, and the shape of what shows it."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+    from typing import Any, Protocol
+
+    class Watcher(Protocol):
+        """Something that is told how far a transfer is, between its beginning and its end."""
+
+        def __enter__(self) -> Callable[[Progress], object]: ...
+        def __exit__(
+            self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        ) -> object: ...
+
+
+class Progress:
+    """How far the body in one direction is.
+
+    ``direction``       ``upload`` or ``download``
+    ``completed``       bytes so far, not compressed
+    ``total``           bytes in all, or ``None``; no more than expected where ``estimated``
+    ``fraction``        0 to 1, or ``None``
+    ``rate``            bytes per second of late, or ``None``
+    ``remaining``       seconds to go at that rate, or ``None``
+    ``wire_completed``  bytes on the wire where the body is compressed, else ``None``; ``wire_total`` likewise
+    ``attempt``         which attempt this is, from 1; each counts from nothing, and so does each of its ``redirects``
+    """
+
+    __slots__ = (
+        "attempt", "completed", "direction", "estimated", "fraction", "rate", "redirects", "remaining", "total",
+        "wire_completed", "wire_total",
+    )  # fmt: skip
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.direction: str = params["direction"]
+        self.completed: int = params["completed"]
+        self.total: int | None = params.get("total")
+        self.estimated: bool = params.get("estimated", False)
+        self.fraction: float | None = params.get("fraction")
+        self.rate: float | None = params.get("rate")
+        self.remaining: float | None = params.get("remaining")
+        self.wire_completed: int | None = params.get("wireCompleted")
+        self.wire_total: int | None = params.get("wireTotal")
+        self.attempt: int = params.get("attempt", 1)
+        self.redirects: int = params.get("redirects", 0)
+
+    @property
+    def done(self) -> bool:
+        """Whether this body has come to its end."""
+        return self.completed == self.total and not self.estimated
+
+    @property
+    def sending(self) -> tuple[str, int, int]:
+        """What counts together: another one begins at nothing again."""
+        return self.direction, self.attempt, self.redirects
+
+    def __repr__(self) -> str:
+        part = "" if self.fraction is None else f" ({self.fraction:.0%})"
+        return f"<outrider.Progress {self.direction} {self.completed}{part}>"

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""What a resource needs of its client when it is dropped without being closed. Only type checkers load this."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class Leaver(Protocol):
+    """A client that can tell the service, without waiting, that a resource is not needed any more."""
+
+    def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None: ...

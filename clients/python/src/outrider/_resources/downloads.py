@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Downloads: the parameters of ``download.send``, ``download.start`` and ``download.resume``."""
+
+from __future__ import annotations
+
+import os
+
+from .._protocol.arguments import text_of
+from .._protocol.frames import encode
+from .._protocol.parameters import FOREVER, Defaults, spec_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .._protocol.progress import Watcher
+
+
+_OWN = {
+    "checksum": "checksum",
+    "verify_digest": "verifyDigest",
+    "segments": "segments",
+    "rate_limit": "rateLimit",
+    "resume": "resume",
+    "if_range": "ifRange",
+    "when_changed": "whenChanged",
+}
+_PLACE = {"filename": "filename", "replace": "replace", "create_directories": "createDirectories"}
+_NOT = ("body_to", "max_inline", "serialize")
+
+
+class BuiltDownload:
+    """A download, ready to be sent: its parameters, how long to wait, whether a failure raises, who is told."""
+
+    __slots__ = ("check", "guard", "params", "watch")
+
+    def __init__(self, params: dict[str, Any], guard: float, check: bool, watch: Watcher | None) -> None:
+        self.params = params
+        self.guard = guard
+        self.check = check
+        self.watch = watch
+
+    def text(self, *events: str) -> str:
+        """As JSON, with these events besides those that were asked for."""
+        wanted = self.params.get("events")
+        if events and wanted is not True:
+            return encode({**self.params, "events": [*(wanted or ()), *events]})
+        return encode(self.params)
+
+
+def _absolute(path: Any, name: str) -> str:
+    return os.path.abspath(os.path.expanduser(text_of(os.fspath(path), name)))
+
+
+def build_download(url: str, path: Any, options: Mapping[str, Any], defaults: Defaults) -> BuiltDownload:
+    """The parameters of ``download.send`` and ``download.start``."""
+    given = dict(options)
+    watch = _watcher(given, url)
+    params = _taken(given)
+    directory = given.pop("directory", None)
+    place: dict[str, Any] = {_PLACE[name]: given.pop(name) for name in _PLACE if given.get(name) is not None}
+    if path is not None and directory is not None:
+        raise TypeError("give only one of path and directory")
+    if path is not None:
+        place["path"] = _absolute(path, "path")
+    else:
+        place["directory"] = _absolute("." if directory is None else directory, "directory")
+    params["destination"] = place
+    params.setdefault("resume", True)
+    given.setdefault("validate", {"status": ["200..299"]})
+    method = text_of(given.pop("method", "GET"), "method").upper()
+    spec, guard, check = spec_for(method, text_of(url, "url"), given, defaults)
+    return BuiltDownload({**spec, **params}, FOREVER if options.get("timeout") is None else guard, check, watch)
+
+
+def build_resume(source: Any, options: Mapping[str, Any], defaults: Defaults) -> BuiltDownload:
+    """The parameters of ``download.resume``: ``source`` is resume data, a handle, or the path of the file."""
+    given = dict(options)
+    url = given.pop("url", None)
+    watch = _watcher(given, str(url or (source if not str(source).startswith("eyJ") else "download")))
+    params = _taken(given)
+    spec, guard, check = spec_for("GET", "", given, defaults)
+    del spec["url"]
+    if url is not None:
+        spec["url"] = text_of(url, "url")
+    if not isinstance(source, str) or source.startswith(("/", "~")):
+        spec["path"] = _absolute(source, "path")
+    else:
+        spec["request" if source.startswith("req_") else "resumeData"] = source
+    return BuiltDownload({**spec, **params}, FOREVER if options.get("timeout") is None else guard, check, watch)
+
+
+def _watcher(given: dict[str, Any], name: str) -> Watcher | None:
+    progress = given.pop("progress", None)
+    if not progress:
+        return None
+    from .bars import watcher
+    from .transfers import label
+
+    return watcher(progress, label(name, {}))
+
+
+def _taken(given: dict[str, Any]) -> dict[str, Any]:
+    for name in _NOT:
+        if given.get(name) is not None:
+            raise TypeError(f"a download has no option {name}: its body is a file")
+    return {_OWN[name]: given.pop(name) for name in _OWN if given.get(name) is not None}
+
+
+def result_of_start(result: Mapping[str, Any]) -> str:
+    """The handle that ``download.start`` and ``download.resume`` give."""
+    return str(result["request"])

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Server-sent events: their form in Python, the parameters of ``sse.open``, and the state between two reads."""
+
+from __future__ import annotations
+
+from .._protocol.exceptions import OutriderError, ServerGone, from_failure
+from .._protocol.frames import decode, encode
+from .._protocol.parameters import FOREVER, Built, spec_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from .._protocol.exceptions import ExchangeError
+    from .._protocol.parameters import Defaults
+    from .caller import Leaver
+
+
+BATCH = 49_152
+"""Bytes of the event stream that one read takes at most. An answer of that length takes one system call to read."""
+
+WAIT = 60.0
+"""Seconds that the service keeps a read waiting for an event; then it is asked again."""
+
+PATIENCE = 2 * WAIT
+"""Seconds in which a service that is alive answers a read."""
+
+NO_MORE = 2012
+"""The code of a server's answer that there will be no more events. It is no error here."""
+
+_OWN = {"last_event_id": "lastEventId", "reconnect": "reconnect", "max_event": "maxEventBytes"}
+_OTHERS = ("serialize", "handlers", "body_to", "max_inline", "detach", "start_immediately")
+
+
+class ServerSentEvent:
+    """One event: ``event`` is its type, ``data`` its text, ``id`` the last id that the server gave (or ``""``).
+
+    ``retry`` is how many seconds the server wants clients to wait before they reconnect, where it said so with this
+    event; the service has taken note of it already.
+    """
+
+    __slots__ = ("data", "event", "id", "retry")
+
+    def __init__(self, data: str, event: str = "message", id: str = "", retry: float | None = None) -> None:
+        self.data = data
+        self.event = event
+        self.id = id
+        self.retry = retry
+
+    def json(self) -> Any:
+        """The data as a JSON value. Raises :class:`ValueError` if it is not JSON."""
+        return decode(self.data)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ServerSentEvent):
+            return NotImplemented
+        return (self.data, self.event, self.id, self.retry) == (other.data, other.event, other.id, other.retry)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        parts = [f"data={self.data!r}", f"event={self.event!r}"]
+        parts += [f"id={self.id!r}"] if self.id else []
+        parts += [f"retry={self.retry!r}"] if self.retry is not None else []
+        return f"ServerSentEvent({', '.join(parts)})"
+
+
+def build_sse(url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
+    """The parameters of ``sse.open``."""
+    for name in _OTHERS:
+        if options.get(name) is not None:
+            raise TypeError(f"an event stream has no option {name}")
+    own = {name: options[name] for name in _OWN if options.get(name) is not None}
+    rest = {name: value for name, value in options.items() if name not in _OWN and name != "method"}
+    # without a method the service takes POST where there is a body, and GET elsewhere
+    spec, guard, check = spec_for(options.get("method") or "GET", url, rest, defaults)
+    for name, value in own.items():
+        spec[_OWN[name]] = dict(value) if hasattr(value, "items") else value
+    reconnect = spec.get("reconnect")
+    if isinstance(reconnect, dict) and reconnect.get("initial"):
+        guard = FOREVER
+    spec.update(mode="pull", compact=True, wait="response")
+    return Built(encode(spec, "the request"), guard, check)
+
+
+def events_of(values: list[Any], last_id: str) -> Iterator[ServerSentEvent]:
+    """The events that one read gave. Most say nothing but their data, and come as that."""
+    for value in values:
+        if type(value) is str:
+            yield ServerSentEvent(value, "message", last_id)
+        else:
+            last_id = value.get("id", last_id)
+            yield ServerSentEvent(value["data"], value.get("event", "message"), last_id, value.get("retry"))
+
+
+class Reading:
+    """How far an event source is: what both clients do between two reads."""
+
+    def __init__(self, client: Leaver, last_event_id: str) -> None:
+        self.stream: str | None = None
+        """The handle of the stream; ``None`` before it is open, and after its end."""
+        self._client = client
+        self.last_event_id = last_event_id
+        """The id of the last event that was given; open another source with ``last_event_id=`` to go on from there."""
+        self.error: OutriderError | None = None
+        """Why the stream ended early, once it has."""
+        self.request: str | None = None
+        """The handle of the request."""
+
+    def __del__(self) -> None:
+        try:
+            if self.stream is not None:
+                self._client._leave([("stream.close", {"stream": self.stream})])
+        except Exception:
+            # at the end of the interpreter functions may be gone
+            pass
+
+    def _lost(self) -> ServerGone:
+        """The connection on which it was opened is gone, and the stream with it."""
+        self.stream = None
+        return ServerGone("the service lost the event stream: open it again with last_event_id")
+
+    def _refused(self, problem: ExchangeError | None, check: bool) -> None:
+        """There is no stream; raises why, if that is wanted."""
+        self.stream = None
+        self.error = problem
+        if check and problem is not None and problem.code != NO_MORE:
+            raise problem
+
+    def _ended(self, result: Mapping[str, Any], response: Any) -> ExchangeError | None:
+        """Takes note of the end, if it is there; the exception to raise, if one is."""
+        if result["end"] is not True:
+            return None
+        self.stream = None
+        failure = result.get("error")
+        if failure is None:
+            return None
+        problem = from_failure(failure, response)
+        self.error = problem
+        return None if problem.code == NO_MORE else problem

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Logging in to credentials of OAuth 2: parameters of the methods, and what they return."""
+
+from __future__ import annotations
+
+from .._protocol.exceptions import OutriderError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+LOGIN = 1900.0
+"""Seconds after which waiting for a login is given up, unless said otherwise: codes of devices last half an hour."""
+
+
+# What both clients build: nothing here is sent
+
+
+def beginning(
+    credential: str, redirect: str | None, listen: Mapping[str, Any] | None, scope: str | list[str] | None,
+    parameters: Mapping[str, str], opens: bool = False,
+) -> dict[str, Any]:
+    """The parameters of ``oauth.login``."""
+    given = {"redirect": redirect, "listen": None if listen is None else dict(listen), "scope": scope,
+             "open": True if opens else None}
+    found = {name: value for name, value in given.items() if value is not None}
+    return {"credential": credential, **found, **({"parameters": dict(parameters)} if parameters else {})}
+
+
+def device(credential: str, scope: str | list[str] | None) -> dict[str, Any]:
+    """The parameters of ``oauth.device``."""
+    return {"credential": credential, **({} if scope is None else {"scope": scope})}
+
+
+def ended(answer: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """How the credential stands after a login; raises :class:`LoginFailed`, or ``TimeoutError``."""
+    if answer["pending"]:
+        raise TimeoutError(f"nobody has logged in within {seconds:g} s")
+    if "error" in answer:
+        raise LoginFailed(answer["error"])
+    credential: dict[str, Any] = answer["credential"]
+    return credential
+
+
+class LoginFailed(OutriderError):
+    """A login that did not succeed: ``reason`` is one word, such as ``access_denied``, ``state_mismatch`` or
+    ``expired_token``; the text is a sentence for people."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(error["message"], kind=error["kind"], reason=error["reason"])
+
+
+class Login:
+    """A login that has begun: open ``url`` in a browser, then wait for it.
+
+    If the service was to open one, ``opened`` says whether it did, and ``open_error`` why not."""
+
+    def __init__(self, answer: Mapping[str, Any]) -> None:
+        self.url: str = answer["url"]
+        self.redirect: str = answer["redirect"]
+        self.state: str = answer["state"]
+        self.expires_in: float = answer["expiresIn"]
+        self.opened: bool | None = answer.get("opened")
+        error = answer.get("openError")
+        self.open_error: str | None = None if error is None else error["message"]
+
+    def __repr__(self) -> str:
+        return f"<Login {self.redirect}>"
+
+
+class DeviceLogin:
+    """A login on another device: show ``user_code`` and ``verification_uri``, then wait for it."""
+
+    def __init__(self, answer: Mapping[str, Any]) -> None:
+        self.user_code: str = answer["userCode"]
+        self.verification_uri: str = answer["verificationUri"]
+        self.verification_uri_complete: str | None = answer.get("verificationUriComplete")
+        self.expires_in: float = answer["expiresIn"]
+
+    def __repr__(self) -> str:
+        return f"<DeviceLogin {self.user_code} at {self.verification_uri}>"

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Credentials of OAuth 2: the parameters of their methods, access tokens, and functions that refresh."""
+
+from __future__ import annotations
+
+from itertools import count
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+
+_numbers = count(1).__next__
+
+
+def camel(name: str) -> str:
+    """``token_url`` as the service says it: ``tokenUrl``."""
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+def tokens(given: Any) -> dict[str, Any]:
+    """Tokens in the words of the service.
+
+    Taken are an access token as text, a token and the seconds that it lasts as a tuple, and a mapping: in the words of
+    the service, or as authorization servers answer (``access_token``, ``expires_in``, …). ``expires_at`` may be seconds
+    since 1970 or a ``datetime``.
+    """
+    if isinstance(given, str):
+        return {"accessToken": given}
+    if isinstance(given, tuple):
+        token, seconds = given
+        return {"accessToken": token, "expiresIn": seconds}
+    if not hasattr(given, "items"):
+        raise TypeError(f"a token must be a string, (token, seconds) or a mapping, not {type(given).__name__}")
+    known = {"accessToken", "refreshToken", "tokenType", "expiresAt", "expiresIn", "scope"}
+    said = {camel(name): value for name, value in given.items()}
+    found = {name: value for name, value in said.items() if name in known and value is not None}
+    if "expiresAt" in found:
+        # both are there in what some libraries keep, and only this one still holds
+        found.pop("expiresIn", None)
+        found["expiresAt"] = moment(found["expiresAt"])
+    return found
+
+
+def moment(given: Any) -> str:
+    """A time as the service wants it."""
+    if isinstance(given, str):
+        return given
+    from datetime import datetime, timezone
+
+    is_number = isinstance(given, (int, float))
+    time = datetime.fromtimestamp(given, timezone.utc) if is_number else given.astimezone(timezone.utc)
+    return str(time.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
+
+
+def settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of ``oauth.create`` and ``oauth.set``, without those that are ``None``."""
+    params = {camel(name): value for name, value in given.items() if value is not None}
+    if "token" in params:
+        params["token"] = tokens(params["token"])
+    if isinstance(params.get("origins"), str):
+        params["origins"] = [params["origins"]]
+    for name in ("refreshWindow", "refreshWhen"):
+        if hasattr(params.get(name), "items"):
+            params[name] = {camel(key): value for key, value in params[name].items()}
+    return params
+
+
+def creation(name: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of ``oauth.create``: the grant is ``refresh`` unless it is named."""
+    return {"grant": "refresh", **({} if name is None else {"name": name}), **settings(given)}
+
+
+def wish(
+    credential: str, min_validity: float | None, refused: str | None, timeout: float | None
+) -> dict[str, Any]:
+    """The parameters of ``oauth.token``."""
+    given = {"credential": credential, "minValidity": min_validity, "refused": refused, "timeout": timeout}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def whose(issuer: str | None, resource: str | None) -> dict[str, Any]:
+    """The parameters of ``oauth.discover``."""
+    if (issuer is None) == (resource is None):
+        raise TypeError("give either an issuer or a resource")
+    return {"issuer": issuer} if resource is None else {"resource": resource}
+
+
+class Asked:
+    """A token that is wanted: ``credential``, the ``scope`` it shall have, and the ``reason``: ``missing``,
+    ``expired``, ``refused`` or ``asked``."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.credential: str = params["credential"]
+        self.reason: str = params["reason"]
+        self.scope: list[str] = params["scope"]
+        self.expires_at: str | None = params.get("expiresAt")
+
+
+class LoggedOut(Exception):
+    """Raised by a function that refreshes: only a person can help, so that it need not be asked again."""
+
+
+def refreshed(given: Any) -> dict[str, Any]:
+    """What a function that refreshes has returned, for the service."""
+    found = tokens(given)
+    found.pop("refreshToken", None)
+    return {"token": found}
+
+
+class Refreshers:
+    """The functions of one client that refresh, by the names under which the service asks for them."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Callable[[Asked], Any]] = {}
+
+    def add(self, function: Callable[[Asked], Any]) -> str:
+        """Its name."""
+        name = f"{getattr(function, '__name__', 'refresh')}#{_numbers()}"
+        self.functions[name] = function
+        return name
+
+    def find(self, params: Mapping[str, Any]) -> Callable[[Asked], Any]:
+        """The function that a question is for."""
+        try:
+            return self.functions[params["callback"]]
+        except KeyError:
+            raise LookupError(f"no credential has a function named {params.get('callback')!r}") from None
+
+    def answer(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Asks the function."""
+        try:
+            return refreshed(self.find(params)(Asked(params)))
+        except LoggedOut as error:
+            return {"error": str(error) or "the user has logged out", "final": True}
+
+
+class Locked:
+    """The store of credentials is locked: ``store`` is its directory, ``failures`` counts wrong answers before."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.store: str = params["store"]
+        self.failures: int = params["failures"]
+
+
+def passphrase_result(given: Any) -> dict[str, Any]:
+    """What a function that knows the passphrase has returned, for the service: ``None`` and ``""`` decline."""
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"a passphrase must be a string or None, not {type(given).__name__}")
+    return {"passphrase": given} if given else {}
+
+
+def offer(timeout: float) -> dict[str, Any]:
+    """The parameters of ``oauth.offerPassphrase``."""
+    return {"callback": "passphrase", "timeout": timeout}
+
+
+ASKING = 120.0
+"""Seconds that a person has for a passphrase, unless said otherwise."""
+
+
+class AccessToken(str):
+    """An access token, with what is known of it: ``type``, ``expires_at`` (RFC 3339, or ``None``), ``scope``, and
+    ``missing_scope``: what was asked for, and not granted. Not shown by ``repr``."""
+
+    type: str
+    expires_at: str | None
+    scope: list[str] | None
+    missing_scope: list[str]
+
+    def __new__(cls, answer: Mapping[str, Any]) -> AccessToken:
+        made = super().__new__(cls, answer["accessToken"])
+        made.type = answer["tokenType"]
+        made.expires_at = answer.get("expiresAt")
+        made.scope = answer.get("scope")
+        made.missing_scope = answer.get("missingScope", [])
+        return made
+
+    def __reduce__(self) -> Any:
+        known = {"tokenType": self.type, "expiresAt": self.expires_at, "scope": self.scope}
+        return AccessToken, ({"accessToken": str(self), "missingScope": self.missing_scope, **known},)
+
+    def __repr__(self) -> str:
+        return "<AccessToken>"
+
+    @property
+    def header(self) -> dict[str, str]:
+        """The field for requests that something else sends."""
+        return {"Authorization": f"{self.type} {self!s}"}

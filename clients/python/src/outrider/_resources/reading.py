@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The state of a stream between two calls: what to ask for next, and what the last result held."""
+
+from __future__ import annotations
+
+from binascii import a2b_base64
+
+from .._protocol.exceptions import OutriderError, from_failure
+from .._protocol.frames import call_frame, encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from .caller import Leaver
+
+
+PIECE = 262_144
+"""How many bytes are asked for at a time."""
+
+PATIENCE = 630
+"""Seconds to wait for the result of one ``stream.read``, which itself waits a little less for the server."""
+
+WAIT = PATIENCE - 30
+"""Seconds that one ``stream.read`` waits for the next item before it returns without any."""
+
+
+class Reading:
+    """What is asked of the service for one stream, and what its answers mean.
+
+    When it is dropped while ``client`` is set, that client wants no more of the stream.
+    """
+
+    __slots__ = ("_failure", "_left", "client", "kind", "moved", "name", "over", "request", "wishes")
+
+    def __init__(self, result: dict[str, Any], client: Leaver | None = None) -> None:
+        self.client = client
+        self.request: str = result["request"]
+        self.name: str = result["stream"]
+        self._left: Iterator[Any] = iter(())
+        self._failure: OutriderError | None = None
+        self.kind = ""
+        self.wishes: dict[str, Any] = {}
+        self.over = self.moved = False
+
+    def __del__(self) -> None:
+        if self.client is not None:
+            try:
+                self.client._leave(closing(self))
+            except Exception:
+                # at the end of the interpreter functions may be gone
+                pass
+
+    def begin(self, kind: str, **wishes: Any) -> None:
+        """From now on it is read as that. The first to say so decides."""
+        wishes = {name: value for name, value in wishes.items() if value is not None}
+        if self.kind and (kind, wishes) != (self.kind, self.wishes):
+            raise RuntimeError(f"this stream is being read as {self.kind} already")
+        self.kind, self.wishes = kind, wishes
+
+    def params(self, size: int = PIECE) -> dict[str, Any]:
+        """Of the next ``stream.read``."""
+        return {"stream": self.name, "as": self.kind, "bytes": size, "wait": WAIT, **self.wishes}
+
+    def pieces(self) -> Iterator[Any]:
+        """What is left of the last answer, one item after the other; then raises what ends them early.
+
+        What an iteration leaves is there for the next one.
+        """
+        yield from self._left
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def keep(self, answer: dict[str, Any], response: Any) -> None:
+        """Takes the items of an answer, and what it says is wrong: with an item, or with all that would follow."""
+        self.over, self.moved = answer["end"], True
+        if "base64" in answer:
+            data = a2b_base64(answer["base64"])
+            # text that holds U+0000 comes as its bytes in UTF-8
+            found: list[Any] = [data if self.kind == "bytes" else data.decode("utf-8", "replace")]
+        elif "text" in answer:
+            found = [answer["text"]]
+        else:
+            found = [_value(one, self.kind) for one in answer["values"]]
+        self._left = iter([one for one in found if one or self.kind not in ("bytes", "text")])
+        failure = answer.get("error")
+        self._failure = None if failure is None else from_failure(failure, response)
+
+    def attach(self) -> bytes:
+        """The line that turns a second connection into the bytes."""
+        return call_frame(1, "stream.attach", encode({"stream": self.name}))
+
+
+def _value(value: Any, kind: str) -> Any:
+    if kind in ("lines", "frames") and isinstance(value, dict):
+        data = a2b_base64(value["base64"])
+        return data if kind == "frames" else data.decode("utf-8", "replace")
+    return value
+
+
+def closing(reading: Reading) -> list[tuple[str, dict[str, Any]]]:
+    """The calls that leave nothing of a stream behind."""
+    calls: list[tuple[str, dict[str, Any]]] = [("request.forget", {"request": reading.request})]
+    if not reading.over:
+        calls.insert(0, ("stream.close", {"stream": reading.name}))
+    return calls

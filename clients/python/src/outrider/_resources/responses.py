@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Responses: everything that both kinds have in common except the calls that read a body."""
+
+from __future__ import annotations
+
+from binascii import a2b_base64
+
+from .._protocol.exceptions import ExchangeError, InvalidCall, StatusError, from_failure
+from .._protocol.frames import decode, json_text, packed_body, rewritten, unpack
+from .._protocol.models import Headers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from .caller import Leaver
+    from .reading import Reading
+
+BYTE_ORDER_MARK = "\ufeff"
+
+CHUNK = 262_144
+"""How many bytes of a kept body are read at a time, unless told otherwise."""
+
+def piece_of(answer: Any) -> tuple[bytes, bool]:
+    """What one ``response.read`` gave, and whether the body ends there."""
+    data = a2b_base64(answer["base64"])
+    return data, answer["end"] is True or not data
+
+
+def pieces(content: bytes, size: int) -> Iterator[bytes]:
+    for start in range(0, len(content), size):
+        yield content[start : start + size]
+
+
+def checked_size(size: int) -> int:
+    if not isinstance(size, int) or not 1 <= size <= 8_388_608:
+        raise ValueError("chunk_size must be between 1 and 8388608 bytes")
+    return size
+
+
+def absolute(path: str | os.PathLike[str]) -> str:
+    from os import fspath
+    from os.path import abspath
+
+    return abspath(fspath(path))
+
+
+class FileExists(InvalidCall, FileExistsError):
+    """The service did not save a body, for the file exists already."""
+
+
+class FolderMissing(InvalidCall, FileNotFoundError):
+    """The service did not save a body, for there is no such folder."""
+
+
+def save_error(problem: InvalidCall, path: str) -> InvalidCall:
+    """Why the service did not save a body, as the exception that writing it here would have raised."""
+    from errno import EEXIST, ENOENT
+    from os import strerror
+    from os.path import dirname, lexists
+
+    made: InvalidCall
+    if (problem.data.get("failure") or {}).get("code") == 1801:
+        made = FileExists(str(problem), code=problem.code, data=problem.data)
+        made.errno = EEXIST
+    elif problem.pointer == "/path" and not lexists(dirname(path)):
+        made = FolderMissing(str(problem), code=problem.code, data=problem.data)
+        made.errno = ENOENT
+    else:
+        return problem
+    made.strerror, made.filename = strerror(made.errno), path
+    return made
+
+
+def write_file(path: str, content: bytes, replace: bool) -> None:
+    with open(path, "wb" if replace else "xb") as file:
+        file.write(content)
+
+
+class ResponseData:
+    """What both kinds of response have in common: all but reading a body that the service keeps."""
+
+    __slots__ = ("_call", "_content", "_headers", "_raw", "_reading", "_released")
+
+    def __init__(self, raw: dict[str, Any] | bytes, call: Callable[..., Any]) -> None:
+        self._raw = raw
+        self._call = call
+        self._content: bytes | None = None
+        self._headers: Headers | None = None
+        self._released = False
+        self._reading: Reading | None = None
+
+    def __reduce__(self) -> Any:
+        # a copy has no client: what the service keeps stays with the one it was made of
+        return _copied, (type(self), self._raw, self._content)
+
+    def __repr__(self) -> str:
+        return f"<Response [{self.status}] {self.method} {self.url}>"
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """The response as the service gave it."""
+        raw = self._raw
+        if type(raw) is bytes:
+            raw = self._raw = unpack(raw)
+        return raw  # type: ignore[return-value]
+
+    @property
+    def status(self) -> int | None:
+        """The status code; ``None`` when no head arrived."""
+        return self.raw.get("status")
+
+    @property
+    def ok(self) -> bool:
+        """Whether the exchange succeeded *and* the status is below 400."""
+        status = self.raw.get("status")
+        return self.raw.get("ok") is True and status is not None and status < 400
+
+    @property
+    def headers(self) -> Headers:
+        """The fields of the head; empty when none arrived."""
+        if self._headers is None:
+            self._headers = Headers(self.raw.get("headers") or ())
+        return self._headers
+
+    @property
+    def url(self) -> str:
+        """The URL that answered, after redirects."""
+        return self.raw["url"]  # type: ignore[no-any-return]
+
+    @property
+    def method(self) -> str:
+        """The method of the last attempt."""
+        return self.raw["method"]  # type: ignore[no-any-return]
+
+    @property
+    def http_version(self) -> str | None:
+        """Such as ``1.1``."""
+        return self.raw.get("httpVersion")
+
+    @property
+    def attempts(self) -> int:
+        """How often the request was sent."""
+        return self.raw.get("attempts", 0)  # type: ignore[no-any-return]
+
+    @property
+    def redirects(self) -> list[dict[str, Any]]:
+        """The redirects that were followed: ``status`` and ``url`` of each."""
+        return self.raw.get("redirects") or []
+
+    @property
+    def cache(self) -> str | None:
+        """What the cache did, such as ``bypass``."""
+        return self.raw.get("cache")
+
+    @property
+    def metrics(self) -> dict[str, Any] | None:
+        """How long each phase took, when ``metrics=True`` was given."""
+        return self.raw.get("metrics")
+
+    @property
+    def remote(self) -> dict[str, Any] | None:
+        """The peer: ``address`` and ``port``."""
+        return self.raw.get("remote")
+
+    @property
+    def tls(self) -> dict[str, Any] | None:
+        """The secure connection, for ``https``."""
+        return self.raw.get("tls")
+
+    @property
+    def request(self) -> str | None:
+        """The request's handle."""
+        return self.raw.get("request")
+
+    @property
+    def tag(self) -> str | None:
+        """The label that the request was given."""
+        return self.raw.get("tag")
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The body as the service gave it: ``kind``, ``size``, ``contentType`` and so on."""
+        return self.raw.get("body") or {"kind": "none", "size": 0}
+
+    @property
+    def case(self) -> str | None:
+        """The name of the case of ``serialize`` that the body came by."""
+        return self.body.get("case")
+
+    @property
+    def results(self) -> dict[str, dict[str, Any]]:
+        """What each of the ``handlers`` got, by its id: ``ok``, and ``body`` or ``error``."""
+        return {one["id"]: one for one in self.raw.get("results", ())}
+
+    @property
+    def body_kind(self) -> str:
+        """``none``, ``json``, ``text``, ``base64``, ``file``, ``stored`` or ``stream``."""
+        return self.body.get("kind", "none")  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """The size of the body in bytes, after decoding of Content-Encoding."""
+        return self.body.get("size", 0)  # type: ignore[no-any-return]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole body arrived."""
+        return self.body.get("complete") is not False
+
+    @property
+    def path(self) -> str | None:
+        """The private file that holds the body, with ``body_to="file"``."""
+        return self.body.get("path")
+
+    @property
+    def handle(self) -> str | None:
+        """The handle of a body that the service keeps."""
+        return self.body.get("response")
+
+    @property
+    def error(self) -> ExchangeError | None:
+        """Why the exchange failed, as the exception that would be raised for it; ``None`` if it did not."""
+        if type(self._raw) is bytes:
+            return None
+        failure = self.raw.get("error")
+        return None if failure is None else from_failure(failure, self)
+
+    def raise_for_error(self) -> None:
+        """Raises :attr:`error` if the exchange failed."""
+        error = self.error
+        if error is not None:
+            raise error
+
+    def raise_for_status(self) -> None:
+        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and :attr:`error` if there is one."""
+        self.raise_for_error()
+        status = self.status
+        if status is not None and status >= 400:
+            raise StatusError(
+                f"the server answered {status} ({self.method} {self.url})",
+                code=1600,
+                kind="responseValidationFailed",
+                reason="unacceptableStatusCode",
+                retryable=status in (408, 425, 429, 500, 502, 503, 504),
+                response=self,
+            )
+
+    @property
+    def encoding(self) -> str:
+        """The charset of :attr:`text`: what the Content-Type says, else UTF-8; that too where the service read JSON."""
+        body = self.body
+        if body.get("kind") == "json":
+            return "utf-8"
+        if "charset" in body:
+            return str(body["charset"])
+        for part in str(body.get("contentType") or "").split(";")[1:]:
+            name, _, value = part.partition("=")
+            if name.strip().lower() == "charset":
+                return value.strip().strip("\"'") or "utf-8"
+        return "utf-8"
+
+    def _inline(self) -> bytes | None:
+        """The body's bytes if they came with the answer, else ``None``."""
+        packed = self._packed()
+        if packed is not None:
+            return packed
+        body = self.body
+        kind = body.get("kind")
+        if kind == "base64":
+            return a2b_base64(body["base64"])
+        if kind == "text":
+            try:
+                return str(body["text"]).encode(self.encoding)
+            except (LookupError, ValueError):
+                return str(body["text"]).encode("utf-8", "surrogatepass")
+        if kind == "json":
+            return rewritten(body["json"]).encode("ascii")
+        return b"" if body.get("response") is None and kind != "stream" else None
+
+    def _flow(self) -> Reading | None:
+        """The stream that has the body, with ``body_to="stream"``, as far as it has been read."""
+        if self._reading is None and self._packed() is None and self.body_kind == "stream":
+            from .reading import Reading
+
+            self._reading = Reading({"request": self.request, "stream": self.body["stream"]})
+            self._reading.begin("bytes")
+        return self._reading
+
+    def _follow(self, client: Leaver) -> None:
+        """Lets ``client`` cancel the stream that has the body, if there is one, when this response is dropped."""
+        reading = self._flow()
+        if reading is not None:
+            reading.client = client
+
+    def _whole_or_raise(self) -> None:
+        """A stream that was read from has not all of the body any more."""
+        if self._reading is not None and self._reading.moved:
+            raise RuntimeError('with body_to="stream" the body can be read once, and has been read from')
+
+    def _leavings(self) -> list[tuple[str, dict[str, Any]]]:
+        """The calls after which the service keeps nothing of the body."""
+        if self.handle is not None:
+            return [("response.release", {"response": self.handle})]
+        reading = self._flow()
+        if reading is None:
+            return []
+        from .reading import closing
+
+        return closing(reading)
+
+    def _text(self, content: bytes) -> str:
+        body = self.body
+        if body.get("kind") == "text":
+            return str(body["text"])
+        try:
+            text = content.decode(self.encoding, "replace")
+        except (LookupError, ValueError):
+            # not a charset, or one that decodes nothing: such as "undefined"
+            text = content.decode("utf-8", "replace")
+        return text[1:] if text[:1] == BYTE_ORDER_MARK else text
+
+    def _packed(self) -> bytes | None:
+        """The body's bytes, as long as nothing else of the answer has been looked at, and if they came with it."""
+        if type(self._raw) is not bytes:
+            return None
+        if self._content is None:
+            self._content = packed_body(self._raw)
+        return self._content
+
+    def _json(self, content: bytes) -> Any:
+        try:
+            text = json_text(content)
+        except UnicodeDecodeError:
+            if self.encoding.lower() in ("utf-8", "utf8"):
+                raise
+            text = self._text(content)
+        return decode(text[1:] if text[:1] == BYTE_ORDER_MARK else text)
+
+
+def _copied(kind: Callable[..., ResponseData], raw: Any, content: bytes | None) -> ResponseData:
+    made = kind(raw, _elsewhere)
+    made._content = content
+    made._released = True
+    return made
+
+
+def _elsewhere(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("a copied response has no client: read its body before it is copied or pickled")

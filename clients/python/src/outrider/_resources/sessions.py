@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Sessions: the objects that functions of a session get, and the parameters of ``session.create``."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from .._protocol.arguments import header_list
+from .._protocol.auth import credential
+from .._protocol.models import Headers
+from .._protocol.parameters import Defaults, replaced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
+
+    Code = TypeVar("Code", bound=Callable[[Any], Any])
+
+
+_numbers = count(1).__next__
+
+
+class Attempt:
+    """What is about to be sent; an adapter changes it in place.
+
+    ``method``, ``url`` and ``headers`` are those of the attempt; ``json`` and ``text``, when set, become its body.
+    ``attempt`` counts from 1, ``retries`` from 0.
+    """
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.method: str = params["method"]
+        self.url: str = params["url"]
+        self.headers: dict[str, str] = {one["name"]: one["value"] for one in params["headers"]}
+        self.attempt: int = params["attempt"]
+        self.retries: int = params.get("retries", 0)
+        self.tag: str | None = params.get("tag")
+        self.json: Any = None
+        self.text: str | None = None
+        self._before = (self.method, self.url, dict(self.headers))
+
+    def changes(self) -> dict[str, Any]:
+        """What is different now."""
+        method, url, headers = self._before
+        found: dict[str, Any] = {}
+        if self.method != method:
+            found["method"] = self.method
+        if self.url != url:
+            found["url"] = self.url
+        given = {name: value for name, value in self.headers.items() if headers.get(name) != value}
+        if given:
+            found["headers"] = given
+        gone = [name for name in headers if name not in self.headers]
+        if gone:
+            found["removeHeaders"] = gone
+        if self.json is not None:
+            found["body"] = {"json": self.json}
+        elif self.text is not None:
+            found["body"] = {"text": self.text}
+        return found
+
+
+class Answered:
+    """The response to an attempt, as far as it is there: for validators, serializers and retriers.
+
+    ``status`` and ``headers`` are ``None`` and empty where none arrived; ``content``, ``text`` and ``json()`` are the
+    body, where the question has one.
+    """
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        head = params.get("response") or {}
+        self.status: int | None = head.get("status")
+        self.headers = Headers(head.get("headers", []))
+        self.url: str = params.get("url", "")
+        self.method: str = params.get("method", "")
+        self.attempt: int = params["attempt"]
+        self.retries: int = params.get("retries", 0)
+        self.error: dict[str, Any] | None = params.get("error")
+        self.tag: str | None = params.get("tag")
+        self._body: Mapping[str, Any] = params.get("body") or {}
+
+    @property
+    def content(self) -> bytes:
+        """The body as bytes."""
+        if "text" in self._body:
+            return str(self._body["text"]).encode()
+        if "base64" in self._body:
+            from binascii import a2b_base64
+
+            return a2b_base64(self._body["base64"])
+        if "path" in self._body:
+            with open(self._body["path"], "rb") as file:
+                return file.read()
+        return b""
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.content.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """The body as JSON."""
+        from json import loads
+
+        return loads(self.content)
+
+
+class Redirect:
+    """A response that leads elsewhere: ``status``, ``source`` and ``target``, and the attempt that would follow."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.status: int = params["status"]
+        self.source: str = params["from"]
+        self.target: str = params["to"]
+        self.next = Attempt(params)
+
+
+class Challenge:
+    """A server that wants to know who asks: its ``status``, ``headers``, ``url`` and the ``realm`` that it names.
+
+    ``offers`` are the schemes that it takes, the strongest first; ``failures`` is how many credentials it has refused
+    for this request, ``username`` whose the last one was. ``proxy`` is the URL of the proxy, where it is one that asks.
+    """
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.url: str = params["url"]
+        self.method: str = params["method"]
+        self.status: int = params["response"]["status"]
+        self.headers = Headers(params["response"]["headers"])
+        self.offers: list[dict[str, Any]] = params["offers"]
+        self.realm: str = self.offers[0]["realm"] if self.offers else ""
+        self.failures: int = params["failures"]
+        self.username: str | None = params.get("username")
+        self.proxy: str | None = params.get("proxyUrl")
+        self.tag: str | None = params.get("tag")
+
+
+def adapted(attempt: Attempt, given: Any) -> dict[str, Any]:
+    """What an adapter said, for the service."""
+    return attempt.changes() if given is None or given is attempt else dict(given)
+
+
+def decided(_: Answered, given: Any) -> dict[str, Any]:
+    """What a retrier said: true, seconds to wait, false, or in words why not."""
+    if isinstance(given, bool) or given is None:
+        return {"retry": bool(given)}
+    if isinstance(given, (int, float)):
+        return {"retry": True, "delay": given}
+    return {"retry": False, "error": str(given)}
+
+
+def judged(_: Answered, given: Any) -> dict[str, Any]:
+    """What a validator said: true or nothing, false, or in words why not."""
+    if given is None or given is True:
+        return {"valid": True}
+    return {"valid": False} if given is False else {"valid": False, "reason": str(given)}
+
+
+def read(_: Answered, given: Any) -> dict[str, Any]:
+    """What a serializer made of the body."""
+    return {"value": given}
+
+
+def led(redirect: Redirect, given: Any) -> dict[str, Any]:
+    """What a redirector said: true, a URL to follow to, or anything else for no."""
+    if isinstance(given, str):
+        redirect.next.url = given
+    if not given:
+        return {"follow": False}
+    changes = redirect.next.changes()
+    return {"follow": True, "request": changes} if changes else {"follow": True}
+
+
+def named(_: Challenge, given: Any) -> dict[str, Any]:
+    """Who asks: a user name and a password as a tuple or a mapping, the whole answer, or nothing for nobody."""
+    if not given:
+        return {}
+    given = credential(given)
+    return {"credential": given} if "username" in given else given
+
+
+KINDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], dict[str, Any]]]] = {
+    "adapt": (Attempt, adapted),
+    "retry": (Answered, decided),
+    "validate": (Answered, judged),
+    "serialize": (Answered, read),
+    "redirect": (Redirect, led),
+    "challenge": (Challenge, named),
+}
+"""For each kind of question: what the function gets, and how what it returns is said to the service."""
+
+
+class Codes:
+    """The functions of all sessions of one client, by the names under which the service asks for them."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Callable[[Any], Any]] = {}
+
+    def add(self, function: Callable[[Any], Any]) -> str:
+        """Its name."""
+        name = f"{getattr(function, '__name__', 'code')}#{_numbers()}"
+        self.functions[name] = function
+        return name
+
+    def find(self, params: Mapping[str, Any]) -> Callable[[Any], Any]:
+        """The function that a question is for."""
+        try:
+            return self.functions[params["callback"]]
+        except KeyError:
+            raise LookupError(f"no session has a function named {params.get('callback')!r}") from None
+
+
+class Plan:
+    """What a session says of its requests: its settings, and whom the service asks."""
+
+    def __init__(self, codes: Codes, settings: Mapping[str, Any]) -> None:
+        self.codes = codes
+        self.settings = dict(settings)
+        self.interceptors: list[Any] = list(self.settings.pop("interceptors", ()))
+        self.asks: dict[str, dict[str, Any]] = {}
+        self.made: dict[str, Any] = {}
+
+    def add(self, kind: str, function: Code, options: Mapping[str, Any]) -> Code:
+        """One more function to ask."""
+        spec: dict[str, Any] = {"callback": self.codes.add(function)}
+        if options.get("timeout") is not None:
+            spec["timeout"] = options["timeout"]
+        if kind in ("adapt", "retry"):
+            spec["asks"] = [kind]
+            if options.get("once"):
+                spec["askPer"] = "request"
+            self.interceptors.append(spec)
+        else:
+            self.asks[kind] = spec
+        return function
+
+    def params(self) -> dict[str, Any]:
+        """Those of ``session.create`` and ``session.update``."""
+        params = {_WIRE.get(name, name): value for name, value in self.settings.items() if value is not None}
+        if hasattr(params.get("credentials"), "items"):
+            params["credentials"] = [{"url": url, **credential(one)} for url, one in params["credentials"].items()]
+        if "proxy" in params:
+            from .._protocol.proxies import proxy_parameter
+
+            params["proxy"] = proxy_parameter(params["proxy"])
+        if self.interceptors:
+            params["interceptors"] = self.interceptors
+        return params
+
+    def options(self, handle: str, options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
+        """Those of one request. What the session says goes before what its client says, which the service takes for the
+        request's own."""
+        own = {**self.asks, "session": handle, **options}
+        if own.get("timeout") is None and defaults.timeout is not None:
+            own["timeout"] = self.settings.get("timeout")
+        headers = self.settings.get("headers")
+        if headers is not None and (defaults.headers or defaults.auth):
+            own["headers"] = replaced(header_list(headers), header_list(own.get("headers") or ()))
+        return own
+
+
+_WIRE = {"connections_per_host": "connectionsPerHost", "start_immediately": "startImmediately"}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Streams: the parameters of ``stream.open``, and what both kinds of stream say of the head."""
+
+from __future__ import annotations
+
+from .._protocol.exceptions import ServerGone, from_error
+from .._protocol.frames import decode
+from .._protocol.parameters import EXACT, FOREVER, Built, build, guard_for, phases
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .._protocol.parameters import Defaults
+    from .responses import ResponseData
+
+
+_NOT_OF_STREAMS = ("serialize", "handlers", "body_to", "max_inline", "detach", "start_immediately")
+
+
+def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
+    """The parameters of ``stream.open``, which answers when the head is there.
+
+    A timeout that is a number is that of each phase, for nobody knows how long a stream takes.
+    """
+    for name in _NOT_OF_STREAMS:
+        if options.get(name) is not None:
+            raise TypeError(f"a stream has no option {name}")
+    timeout = options.get("timeout")
+    timeout = defaults.timeout if timeout is None else timeout
+    built = build(method, url, {**options, "timeout": phases(timeout)}, defaults)
+    guard = FOREVER if options.get("retry") else guard_for(timeout)
+    return Built(built.params[: -len(EXACT) - 1] + '"wait":"response"}', guard, built.check)
+
+
+def attached(line: bytes) -> None:
+    """Raises what the service says instead of the bytes."""
+    message = decode(line.decode())
+    if "error" in message:
+        raise from_error(message["error"])
+
+
+def cut(problem: OSError | None = None) -> ServerGone:
+    """The service that had the body is not there any more."""
+    why = "" if problem is None or not problem.strerror else f": {problem.strerror}"
+    return ServerGone(f"the service has gone, and with it the rest of the stream{why}")
+
+
+class Head:
+    """What the streams of both clients say of the head."""
+
+    response: ResponseData
+
+    @property
+    def status(self) -> int | None:
+        """The status code; ``None`` when no head arrived."""
+        return self.response.status
+
+    @property
+    def headers(self) -> Any:
+        """The fields of the head."""
+        return self.response.headers
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is an acceptable head with a status below 400."""
+        return self.response.ok
+
+    def raise_for_status(self) -> None:
+        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and what else is wrong."""
+        self.response.raise_for_status()

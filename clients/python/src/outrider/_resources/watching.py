@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Subscriptions: the parameters of ``events.subscribe``, and the events that belong to one."""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypedDict
+
+    from .._protocol.models import Event
+
+    class Wishes(TypedDict, total=False):
+        """What can be said about a subscription, and about waiting for its events."""
+
+        session: str
+        request: str
+        queue: int
+        drop: str
+        timeout: float | None
+
+MONITOR, DROPPED = "event.monitor", "event.dropped"
+
+
+def wish(
+    topics: tuple[str, ...], *, session: str | None = None, request: str | None = None, queue: int = 1000,
+    drop: str = "oldest",
+) -> dict[str, Any]:
+    """The parameters of ``events.subscribe``."""
+    if not topics:
+        raise ValueError('name at least one topic, such as "request.*"')
+    about = {"session": session, "request": request, "queue": queue, "drop": drop}
+    return {"topics": list(topics), **{name: value for name, value in about.items() if value is not None}}
+
+
+class Sieve:
+    """Hands on the events of one subscription. Those that come before its name is known wait for it."""
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+        self._early: list[Event] = []
+        self._lock = allocate_lock()
+
+    def take(self, event: Event, accept: Callable[[Event], None]) -> None:
+        """Any event."""
+        if event.name != MONITOR and event.name != DROPPED:
+            return
+        with self._lock:
+            if self.name is None:
+                self._early.append(event)
+            elif event.params.get("subscription") == self.name:
+                accept(event)
+
+    def learn(self, name: str, accept: Callable[[Event], None]) -> None:
+        """The name is known."""
+        with self._lock:
+            self.name = name
+            early, self._early = self._early, []
+            for event in early:
+                if event.params.get("subscription") == name:
+                    accept(event)

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Events and callbacks of the blocking client: iterated over, or given to functions in a thread of their own.
+
+This file is loaded when the first of them is asked for; a program that only makes calls never pays for it.
+"""
+
+from __future__ import annotations
+
+from _thread import get_ident, start_new_thread
+from _weakref import ref
+from collections import deque
+from itertools import count
+from time import monotonic, sleep
+
+from .._connection.blocking import Waiter
+from .._connection.inbox import Inbox
+from .._protocol.exceptions import OutriderError, ServerGone
+from .._protocol.frames import CALLBACK_FAILED, answer_frame, refusal_frame
+from .._protocol.models import Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from types import TracebackType
+    from typing import Any
+
+    from .._connection.blocking import Connection
+
+FOREVER = 1e6
+
+POLITENESS = 0.002
+"""Seconds for which the thread of the functions leaves the reading to threads that make calls: a thread that reads
+for itself is three times as fast as one that is handed its answers."""
+
+MOST_INSIDE = 64
+"""How many functions may wait for calls of their own at a time."""
+
+_numbers = count(-1000, -1).__next__
+
+
+class EventStream:
+    """The events of one client, one after the other: ``for event in client.events("event.progress"):``.
+
+    The thread that iterates reads the connection while it waits. At most ``limit`` events are kept; when more
+    arrive the oldest is dropped and counted in ``dropped``. The iteration ends when nothing arrived for
+    ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the connection ends. One that is dropped is as one
+    that was closed.
+    """
+
+    def __init__(
+        self, connection: Connection, names: tuple[str, ...], timeout: float, limit: int, forget: Callable[..., None]
+    ) -> None:
+        if limit < 1:
+            raise ValueError("limit must be at least 1")
+        self.dropped = 0
+        self._connection = connection
+        self._names = frozenset(names)
+        self._timeout = timeout
+        self._events: deque[Event] = deque(maxlen=limit)
+        self._forget = forget
+        self._waiter = Waiter("")
+        self._number = _numbers()
+        self._open = True
+
+    def __iter__(self) -> Iterator[Event]:
+        return self
+
+    def __next__(self) -> Event:
+        deadline = monotonic() + min(self._timeout, FOREVER)
+        while self._open or self._events:
+            self._waiter.lock.acquire(False)
+            if self._events:
+                return self._events.popleft()
+            if self._connection.dead is not None:
+                self.close()
+                raise ServerGone(f"no more events: {self._connection.dead}")
+            if monotonic() >= deadline:
+                break
+            self._connection.listen(self._number, self._waiter, deadline)
+        raise StopIteration
+
+    def take(self, event: Event) -> None:
+        """Keeps an event, if it is one of those wanted."""
+        if self._names and event.name not in self._names:
+            return
+        if len(self._events) == self._events.maxlen:
+            self.dropped += 1
+        self._events.append(event)
+        self._waiter.wake()
+
+    def wake(self) -> None:
+        """Lets the iterating thread look again."""
+        self._waiter.wake()
+
+    def close(self) -> None:
+        """Wants no more events; an iteration ends after those that are kept."""
+        self._open = False
+        self._forget(self)
+        self._waiter.wake()
+
+    def __enter__(self) -> EventStream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Subscriptions(Inbox):
+    """Everything that one client wants to be told, and the thread in which its functions run."""
+
+    def __init__(self, limit: int = 1000) -> None:
+        self.dropped = 0
+        self.handlers: dict[str, list[Callable[[Event], object]]] = {}
+        self.callbacks: dict[str, Callable[[dict[str, Any]], Mapping[str, Any] | None]] = {}
+        self._streams: list[Callable[[], EventStream | None]] = []
+        self._events: deque[Event] = deque()
+        self._questions: deque[tuple[Connection, Any, str, Any]] = deque()
+        self._limit = limit
+        self._waiter = Waiter("")
+        self._served: Connection | None = None
+        self._inside: set[int] = set()
+        self._absent: list[int] = []
+
+    # What the connection tells; must not block.
+
+    def event(self, name: str, params: Any) -> None:
+        event = Event(name, params if isinstance(params, dict) else {})
+        for stream in self._open():
+            stream.take(event)
+        if name in self.handlers or "*" in self.handlers:
+            if len(self._events) >= self._limit:
+                self.dropped += 1
+                self._events.popleft()
+            self._events.append(event)
+            self._waiter.wake()
+
+    def callback(self, connection: Connection, number: Any, name: str, params: Any) -> bool:
+        if name not in self.callbacks or len(self._questions) >= self._limit:
+            return False
+        if self._absent and len(self._inside) < MOST_INSIDE:
+            # What the thread of the functions waits for may be the answer to just this.
+            try:
+                start_new_thread(self._aside, (connection, number, name, params))
+                return True
+            except RuntimeError:
+                pass
+        self._questions.append((connection, number, name, params))
+        self.serve(connection)
+        self._waiter.wake()
+        return True
+
+    def closed(self, problem: OutriderError | None = None) -> None:
+        self._waiter.wake()
+        for stream in self._open():
+            stream.wake()
+
+    # What the client asks for.
+
+    def stream(self, connection: Connection, names: tuple[str, ...], timeout: float, limit: int) -> EventStream:
+        """A new iteration over events."""
+        stream = EventStream(connection, names, timeout, limit, self.forget)
+        self.add(stream)
+        return stream
+
+    def add(self, stream: EventStream) -> None:
+        """Every event is shown to it from now on, as long as somebody else keeps it."""
+        self._streams = [*[other for other in self._streams if other() is not None], ref(stream)]
+
+    def _open(self) -> list[EventStream]:
+        return [stream for one in self._streams for stream in (one(),) if stream is not None]
+
+    def forget(self, stream: EventStream) -> None:
+        """No event is shown to it any more."""
+        self._streams = [other for other in self._streams if other() not in (None, stream)]
+
+    def serve(self, connection: Connection) -> None:
+        """Makes sure that a thread runs the functions for this connection."""
+        if self._served is not connection and (self.handlers or self.callbacks):
+            # A waiter of its own: the one before may have been made in the process that forked this one.
+            self._waiter = waiter = Waiter("")
+            self._served = connection
+            start_new_thread(self._run, (connection, waiter))
+
+    def beside(self, call: Callable[..., Any], method: str, params: str, seconds: float) -> Any:
+        """Makes a call of the client. While a function waits for it, others answer in threads of their own."""
+        me = get_ident()
+        if me not in self._inside:
+            return call(method, params, seconds)
+        self._absent.append(me)
+        try:
+            return call(method, params, seconds)
+        finally:
+            self._absent.remove(me)
+
+    def _aside(self, *question: Any) -> None:
+        me = get_ident()
+        self._inside.add(me)
+        try:
+            self._answer(*question)
+        finally:
+            self._inside.discard(me)
+
+    def _run(self, connection: Connection, waiter: Waiter) -> None:
+        number, me = _numbers(), get_ident()
+        self._inside.add(me)
+        try:
+            while self._served is connection and self._waiter is waiter:
+                waiter.lock.acquire(False)
+                if self._questions:
+                    self._answer(*self._questions.popleft())
+                elif self._events:
+                    self._handle(self._events.popleft())
+                elif connection.dead is not None:
+                    break
+                elif connection.listen(number, waiter, monotonic() + FOREVER) and not self._questions:
+                    sleep(POLITENESS)
+        finally:
+            self._inside.discard(me)
+            if self._waiter is waiter:
+                self._served = None
+
+    def _handle(self, event: Event) -> None:
+        for function in [*self.handlers.get(event.name, ()), *self.handlers.get("*", ())]:
+            try:
+                function(event)
+            except BaseException as problem:
+                complain(f"the function for {event.name} failed", problem)
+
+    def _answer(self, connection: Connection, number: Any, name: str, params: Any) -> None:
+        try:
+            given = self.callbacks[name](params if isinstance(params, dict) else {})
+            frame = answer_frame(number, {} if given is None else given)
+        except BaseException as problem:
+            frame = refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}")
+            complain(f"the function for {name} failed", problem)
+        try:
+            connection.tell(frame)
+        except OutriderError:
+            pass
+
+
+def complain(what: str, problem: BaseException) -> None:
+    """A function of the program failed where nobody can catch it: a warning tells of it, or, where warnings are errors,
+    what tells of exceptions in threads. Raises nothing, so that the answer can wait for it: who is answered has been
+    warned."""
+    import warnings
+
+    try:
+        warnings.warn(f"{what}: {type(problem).__name__}: {problem}", RuntimeWarning, stacklevel=2)
+    except BaseException as raised:
+        import threading
+
+        raised.__cause__ = problem
+        try:
+            threading.excepthook(threading.ExceptHookArgs((type(raised), raised, raised.__traceback__, None)))
+        except BaseException:
+            pass

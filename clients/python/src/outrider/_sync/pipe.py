@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""A response body as a readable file, on a connection that carries nothing else."""
+
+from __future__ import annotations
+
+from io import RawIOBase
+
+from .._connection.discovery import connect
+from .._protocol.exceptions import OutriderError
+from .._resources.reading import PIECE
+from .._resources.streams import attached, cut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _socket import socket as Socket
+    from collections.abc import Callable
+    from typing import Any
+
+
+class Pipe(RawIOBase):
+    """A body as a file that can be read, from a connection that carries nothing else."""
+
+    def __init__(self, path: str, frame: bytes, ended: Callable[[], None]) -> None:
+        self._ended: Callable[[], None] | None = ended
+        self._rest = b""
+        try:
+            self._socket: Socket = connect(path)
+        except OSError as problem:
+            raise cut(problem) from None
+        try:
+            self._socket.sendall(frame)
+            while b"\n" not in self._rest:
+                piece = self._socket.recv(PIECE)
+                if not piece:
+                    raise cut()
+                self._rest += piece
+            line, self._rest = self._rest.split(b"\n", 1)
+            attached(line)
+        except OSError as problem:
+            self._socket.close()
+            raise problem if isinstance(problem, OutriderError) else cut(problem) from None
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def fileno(self) -> int:
+        """The socket's, for ``select``; some bytes may have been read from it already."""
+        return self._socket.fileno()
+
+    def readinto(self, buffer: Any) -> int:
+        """As of any file: how many bytes were there; none at the end. Raises if the body was cut short."""
+        view = memoryview(buffer).cast("B")
+        if self._rest:
+            size = min(len(view), len(self._rest))
+            view[:size], self._rest = self._rest[:size], self._rest[size:]
+            return size
+        if self._ended is None:
+            return 0
+        try:
+            size = self._socket.recv_into(view)
+        except ConnectionError as problem:
+            raise cut(problem) from None
+        if size == 0 and len(view):
+            ended, self._ended = self._ended, None
+            ended()
+        return size
+
+    def close(self) -> None:
+        """Ends the connection, and with it the request unless all was read."""
+        if not self.closed:
+            self._socket.close()
+        super().close()
