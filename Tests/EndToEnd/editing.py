@@ -25,6 +25,7 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "clients/examples"
 LONG = 100.0
 
 LUA = """
+vim.opt.runtimepath:prepend("{clients}/neovim")
 vim.api.nvim_buf_set_lines(0, 0, -1, false, {{ "me:" }})
 dofile("{example}")
 local spec, listen = vim.json.decode({spec}), vim.json.decode({listen})
@@ -100,10 +101,12 @@ def editing(kind, binary, place, url, spec, *, listen=None, times=2, browser="ex
     file = place / f"program-{kind.example}"
     # a JSON text within a text of either language
     texts = {name: json.dumps(json.dumps(value)) for name, value in (("spec", spec), ("listen", listen))}
-    file.write_text(kind.program.format(example=EXAMPLES / kind.example, url=url, times=times, **texts))
+    file.write_text(kind.program.format(
+        example=EXAMPLES / kind.example, clients=EXAMPLES.parent, url=url, times=times, **texts))
     environment = {
         **os.environ, "PATH": f"{place}{os.pathsep}{os.environ['PATH']}", "LC_ALL": "C.UTF-8",
         "BROWSER": str(program), "OUTRIDER_CREDENTIALS": str(place / "credentials"), "TMPDIR": str(place),
+        "OUTRIDER_SOCKET": str(place / "s"),
     }
     words = [word.format(file) for word in kind.command]
     process = subprocess.Popen(
@@ -113,3 +116,7 @@ def editing(kind, binary, place, url, spec, *, listen=None, times=2, browser="ex
     finally:
         process.kill()
         process.communicate()
+        # the service that the editor has started outlives it
+        subprocess.run(
+            [binary, "call", "--socket", str(place / "s"), "server.stop", "grace:=0"], env=environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LONG)

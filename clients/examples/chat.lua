@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SPDX-FileCopyrightText: The Outrider authors
 --
--- Neovim: the answer of a language model, streamed to the end of the current buffer.
+-- Neovim: the answer of a language model, streamed to the end of the current buffer. Needs clients/neovim.
 --   :luafile chat.lua
 --   :lua Chat("http://127.0.0.1:8080/chat", { model = "m", messages = { { role = "user", content = "Hi" } } })
-local rpc, buffers = nil, {}
+local outrider = require("outrider")
 
 local function append(buffer, text)
   local last = vim.api.nvim_buf_line_count(buffer) - 1
@@ -12,25 +12,14 @@ local function append(buffer, text)
   vim.api.nvim_buf_set_text(buffer, last, column, last, column, vim.split(text, "\n", { plain = true }))
 end
 
-local function notified(method, params)
-  local buffer = buffers[params.stream]
-  if method == "event.sse" and type(params.value) == "table" then
-    local content = params.value.choices[1].delta.content
-    if type(content) == "string" then vim.schedule(function() append(buffer, content) end) end
-  elseif method == "event.end" and params.error then
-    vim.schedule(function() vim.notify(params.error.message, vim.log.levels.ERROR) end)
-  end
-  if method == "event.sse" then rpc.notify("stream.credit", { stream = params.stream, bytes = params.bytes }) end
-end
-
 function Chat(url, body)
-  local buffer, dispatch = vim.api.nvim_get_current_buf(), { notification = notified, server_request = function() end }
-  rpc = rpc or (vim.fn.has("nvim-0.10") == 1 and vim.lsp.rpc.start({ "outrider", "serve", "--stdio" }, dispatch)
-    or vim.lsp.rpc.start("outrider", { "serve", "--stdio" }, dispatch))
-  local request = { url = url, body = { json = vim.tbl_extend("force", body, { stream = true }) }, json = true }
-  request.mode, request.credit = "push", 65536
-  rpc.request("sse.open", request, function(problem, result)
-    if problem then error(problem.message) end
-    buffers[result.stream] = buffer
+  local buffer = vim.api.nvim_get_current_buf()
+  -- handle.close() stops the model
+  return outrider.sse(url, { json = vim.tbl_extend("force", body, { stream = true }) }, function(event)
+    if event.data == "[DONE]" or not vim.api.nvim_buf_is_valid(buffer) then return end
+    local content = event:json().choices[1].delta.content
+    if type(content) == "string" then append(buffer, content) end
+  end, function(err)
+    if err then vim.notify(tostring(err), vim.log.levels.ERROR) end
   end)
 end

@@ -1,0 +1,176 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SPDX-FileCopyrightText: The Outrider authors
+--
+-- One connection to a service: calls and their replies, events by their handles, callbacks of the service.
+-- All functions may be called from libuv callbacks; `reply` and event routes run there, in the order of arrival.
+local Lines = require("outrider.lines")
+local failure = require("outrider.failure")
+local json = require("outrider.json")
+local later = require("outrider.later")
+
+local Connection = {}
+Connection.__index = Connection
+
+-- the service takes 256 calls of one connection at once; the rest waits here
+local MOST_RUNNING = 200
+local MOST_WAITING = 65536
+local METHOD_NOT_FOUND, CALLBACK_FAILED = -32601, -32603
+
+--- `functions` are the user's, by the names that requests give them; `ended(why)` is called once.
+function Connection.new(stream, functions, ended)
+  local self = setmetatable({
+    stream = stream, functions = functions, ended = ended, lines = Lines.new(), number = 0, running = 0,
+    replies = {}, calls = {}, routes = {}, waiting = {}, first = 1, last = 0, alive = true,
+  }, Connection)
+  stream.read(function(data) self:receive(data) end, function(why) self:lose(why) end)
+  return self
+end
+
+function Connection:write(message)
+  self.stream.write(message .. "\n", function(why) self:lose(why) end)
+end
+
+local function envelope(id, method, params)
+  return ('{"jsonrpc":"2.0",%s"method":"%s","params":%s}'):format(id and ('"id":%d,'):format(id) or "", method, params)
+end
+
+--- Calls a method; `reply(problem, result)` runs exactly once. `event(method, params)` gets the events of the call.
+--- Returns a function that forgets the call: nothing is replied any more, and the service is told to cancel it.
+function Connection:call(method, params, reply, event)
+  local ok, text = pcall(json.encode, json.as_object(params))
+  if not ok then
+    reply(failure.invalid(text))
+    return function() end
+  end
+  local call = { method = method, text = text, reply = reply, event = event }
+  if not self.alive then
+    reply(failure.lost("it is closed"))
+  elseif self.running < MOST_RUNNING then
+    self:start(call)
+  elseif self.last - self.first >= MOST_WAITING then
+    reply(failure.invalid(("more than %d calls wait for their turn"):format(MOST_WAITING)))
+  else
+    self.last = self.last + 1
+    self.waiting[self.last] = call
+  end
+  return function() self:forget(call) end
+end
+
+function Connection:start(call)
+  self.number = self.number + 1
+  self.running = self.running + 1
+  call.id = self.number
+  self.replies[call.id] = call
+  self:write(envelope(call.id, call.method, call.text))
+  call.text = nil
+end
+
+--- Drops the reply of a call, and cancels it. What was never sent is dropped when its turn comes.
+function Connection:forget(call)
+  call.forgotten = true
+  if call.id and self.replies[call.id] and self.alive then
+    self:notify("$/cancelRequest", { id = call.id })
+  end
+end
+
+function Connection:next()
+  while self.alive and self.running < MOST_RUNNING and self.first <= self.last do
+    local call = self.waiting[self.first]
+    self.waiting[self.first] = nil
+    self.first = self.first + 1
+    if not call.forgotten then self:start(call) end
+  end
+end
+
+function Connection:notify(method, params)
+  if self.alive then self:write(envelope(nil, method, json.encode(json.as_object(params)))) end
+end
+
+--- Sends the events that name a handle to `event(method, params)`; nil ends that.
+function Connection:route(handle, event) self.routes[handle] = event end
+
+function Connection:receive(data)
+  self.lines:feed(data, function(line)
+    if not self.alive then return end
+    local ok, message = pcall(json.decode, line)
+    if not ok or type(message) ~= "table" then return self:unreadable(line) end
+    if message.method then
+      if message.id then self:asked(message) else self:told(message.method, message.params) end
+    elseif message.id then
+      self:replied(message.id, message.error and failure.of_error(message.error), message.result)
+    end
+  end)
+end
+
+--- A message that Neovim cannot read fails the call that it is for.
+function Connection:unreadable(line)
+  local id = tonumber(line:match('^{"jsonrpc":"2.0","id":(%d+)'))
+  if id then self:replied(id, failure.invalid("Neovim cannot read the JSON of the service's reply")) end
+end
+
+function Connection:replied(id, problem, result)
+  local call = self.replies[id]
+  if not call then return end
+  self.replies[id] = nil
+  self.running = self.running - 1
+  if not call.forgotten then call.reply(problem, result) end
+  self:next()
+end
+
+function Connection:told(method, params)
+  local call = params.call and self.replies[params.call]
+  local event = call and call.event
+    or self.routes[params.stream or false]
+    or self.routes[params.request or false]
+    or self.routes[params.subscription or false]
+  if event and not (call and call.forgotten) then event(method, params) end
+end
+
+--- The service asks a function of the user. The function returns its answer, or calls `respond` with it later.
+function Connection:asked(message)
+  local responded = false
+  local function respond(member, value)
+    if responded or not self.alive then return end
+    responded = true
+    local ok, text = pcall(json.encode, json.as_object(value))
+    if not ok then
+      member, text = "error", json.encode({ code = CALLBACK_FAILED, message = "the function's answer: " .. text })
+    end
+    self:write(('{"jsonrpc":"2.0","id":%d,"%s":%s}'):format(message.id, member, text))
+  end
+  local name = message.params.callback
+  local action = self.functions[name]
+  if not action then
+    return respond("error", { code = METHOD_NOT_FOUND, message = ("no function is known as %s"):format(tostring(name)) })
+  end
+  later.later(function()
+    local ok, answer = pcall(action, message.params, function(value) respond("result", value) end, message.method)
+    if not ok then
+      respond("error", { code = CALLBACK_FAILED, message = tostring(answer) })
+      error(answer, 0)
+    elseif answer ~= nil then
+      respond("result", answer)
+    end
+  end)
+end
+
+--- The end of the connection: every call that is pending fails, once.
+function Connection:lose(why)
+  if not self.alive then return end
+  self.alive = false
+  self.stream.close()
+  self.ended(why)
+  local lost = failure.lost(why)
+  local calls = {}
+  for _, call in pairs(self.replies) do calls[#calls + 1] = call end
+  table.sort(calls, function(left, right) return left.id < right.id end)
+  for index = self.first, self.last do calls[#calls + 1] = self.waiting[index] end
+  local routes = self.routes
+  self.replies, self.waiting, self.routes, self.first, self.last = {}, {}, {}, 1, 0
+  for _, call in ipairs(calls) do
+    if not call.forgotten then call.reply(lost) end
+  end
+  for _, event in pairs(routes) do event("lost", lost) end
+end
+
+return Connection

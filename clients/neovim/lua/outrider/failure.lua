@@ -1,0 +1,58 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SPDX-FileCopyrightText: The Outrider authors
+--
+-- Errors that callbacks get: tables with a message, which `tostring` and `..` show.
+local M = {}
+
+local Failure = {}
+Failure.__index = Failure
+Failure.__tostring = function(failure) return failure.message end
+Failure.__concat = function(left, right) return tostring(left) .. tostring(right) end
+
+local function new(members) return setmetatable(members, Failure) end
+
+--- An exchange that failed: members of Failure in docs/methods.md, and the response with what arrived.
+function M.of_response(failure, response)
+  local members = { response = response }
+  for name, value in pairs(failure) do members[name] = value end
+  return new(members)
+end
+
+--- A call that the service refused: JSON-RPC's error, with its negative code.
+function M.of_error(problem)
+  local data = type(problem.data) == "table" and problem.data or {}
+  return new({
+    kind = "callFailed", code = problem.code, message = problem.message, retryable = false, pointer = data.pointer, data = data,
+  })
+end
+
+--- A login that failed: members of OAuthError.
+function M.of_login(problem)
+  return new({
+    kind = problem.kind, reason = problem.reason, message = problem.message, retryable = problem.kind == "temporary",
+    data = problem,
+  })
+end
+
+--- `close()` was called, or Neovim is leaving: the code and the kind of a request that its client cancels.
+function M.cancelled(why)
+  return new({
+    kind = "explicitlyCancelled", code = 1900, retryable = false,
+    message = "the request was cancelled: " .. (why or "its handle was closed"),
+  })
+end
+
+function M.invalid(message, pointer)
+  return new({ kind = "invalidOptions", message = message, retryable = false, pointer = pointer })
+end
+
+function M.unavailable(message) return new({ kind = "serviceUnavailable", message = message, retryable = true }) end
+
+function M.lost(why)
+  return new({
+    kind = "serviceLost", retryable = true,
+    message = "the connection to the outrider service was lost: " .. why .. " (the next request starts the service again)",
+  })
+end
+
+return M

@@ -1,0 +1,42 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SPDX-FileCopyrightText: The Outrider authors
+--
+-- Runs functions of the user on Neovim's main loop, in order, each once; at once when Neovim is leaving.
+local M = { leaving = false }
+
+local queue, first, last = {}, 1, 0
+
+local function run()
+  if first > last then return end
+  local action = queue[first]
+  queue[first] = nil
+  first = first + 1
+  action()
+end
+
+--- Runs the action later, behind those that wait already. An error in an action does not touch the others.
+function M.later(action)
+  last = last + 1
+  queue[last] = action
+  if M.leaving then M.drain() else vim.schedule(run) end
+end
+
+--- Runs everything that waits, now; for the end of Neovim, where the main loop turns no more.
+function M.drain()
+  while first <= last do
+    pcall(run)
+  end
+end
+
+--- A function that passes its first call on to `callback`, later, and ignores all others.
+function M.once(callback)
+  local done = false
+  return function(...)
+    if done then return end
+    done = true
+    local count, values = select("#", ...), { ... }
+    M.later(function() callback(unpack(values, 1, count)) end)
+  end
+end
+
+return M

@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SPDX-FileCopyrightText: The Outrider authors
+--
+-- Starts the program `outrider`, and opens a byte stream to a service: on the socket that all programs of the user
+-- share, or on the standard streams of a service of Neovim's own.
+local uv = vim.uv or vim.loop
+local M = {}
+
+-- what is kept of the standard error of a service, for messages
+local MOST_SAID = 4096
+local MISSING = "cannot start `%s`: %s (install outrider and put it into PATH, or set `command` in require('outrider').setup)"
+
+local function close(handle)
+  if handle and not handle:is_closing() then handle:close() end
+end
+
+--- The words of the command, as a list.
+function M.words(config)
+  return type(config.command) == "table" and config.command or { config.command }
+end
+
+local function spawn(config, arguments, stdio, ended)
+  local words = vim.list_extend({}, M.words(config))
+  local program = table.remove(words, 1)
+  vim.list_extend(words, arguments)
+  local ok, handle, why = pcall(uv.spawn, program, { args = words, stdio = stdio, hide = true }, ended)
+  if not ok or not handle then return nil, MISSING:format(program, tostring(ok and why or handle)) end
+  return handle
+end
+
+--- Runs `outrider` with the arguments; calls `done(status, out, said)` in a libuv callback, status nil if there is none.
+function M.run(config, arguments, done)
+  local out, err, timer = uv.new_pipe(false), uv.new_pipe(false), uv.new_timer()
+  local written, said, status, handle, finished = {}, "", nil, nil, false
+  local function finish(result, why)
+    if finished then return end
+    finished = true
+    for _, one in ipairs({ out, err, timer }) do close(one) end
+    done(result, table.concat(written), why or said)
+  end
+  local ended, open = false, 1
+  local function check() if ended and open == 0 then finish(status) end end
+  local why
+  handle, why = spawn(config, arguments, { nil, out, err }, function(code)
+    ended, status = true, code
+    close(handle)
+    check()
+  end)
+  if not handle then return finish(nil, why) end
+  timer:start(math.floor(config.start_timeout * 1000) + 1000, 0, function()
+    if not ended then handle:kill("sigkill") end
+    finish(nil, ("`%s` did not end within %g s"):format(M.words(config)[1], config.start_timeout + 1))
+  end)
+  out:read_start(function(problem, data)
+    if data then written[#written + 1] = data return end
+    open = 0
+    if problem then said = said .. problem end
+    check()
+  end)
+  err:read_start(function(_, data) said = (said .. (data or "")):sub(-MOST_SAID) end)
+end
+
+local function carrier(input, output, ends)
+  return {
+    write = function(data, failed)
+      input:write(data, function(problem) if problem then failed(problem) end end)
+    end,
+    read = function(take, ended)
+      output:read_start(function(problem, data)
+        if data then take(data) else ended(problem or "the service closed it") end
+      end)
+    end,
+    close = ends,
+  }
+end
+
+--- A service on the shared socket, which is started if none answers.
+local function shared(config, done)
+  local arguments = { "get-socket", "--timeout", tostring(config.start_timeout) }
+  if config.socket then vim.list_extend(arguments, { "--socket", config.socket }) end
+  M.run(config, arguments, function(status, out, said)
+    local path = status == 0 and out:match('"socket":%s*"(.-[^\\])"')
+    if not path then return done(vim.trim(said) ~= "" and vim.trim(said) or "`outrider get-socket` named no socket") end
+    path = vim.json.decode('"' .. path .. '"')
+    local pipe = uv.new_pipe(false)
+    pipe:connect(path, function(problem)
+      if problem then
+        close(pipe)
+        return done(("cannot connect to %s: %s"):format(path, problem))
+      end
+      done(nil, carrier(pipe, pipe, function() close(pipe) end), path)
+    end)
+  end)
+end
+
+--- A service of Neovim's own, which ends with it.
+local function own(config, done)
+  local input, output, err = uv.new_pipe(false), uv.new_pipe(false), uv.new_pipe(false)
+  local handle, why
+  local function ends()
+    for _, one in ipairs({ input, output, err }) do close(one) end
+    if handle and not handle:is_closing() then handle:kill("sigterm") end
+  end
+  handle, why = spawn(config, { "serve", "--stdio" }, { input, output, err }, function() close(handle) end)
+  if not handle then
+    ends()
+    return done(why)
+  end
+  err:read_start(function() end)
+  done(nil, carrier(input, output, ends), "stdio")
+end
+
+--- Calls `done(why)` or `done(nil, stream, place)` in a libuv callback, or at once.
+--- The transport `auto` prefers the shared socket, and takes standard streams where no socket can be had.
+function M.open(config, done)
+  if config.transport == "stdio" then return own(config, done) end
+  shared(config, function(why, stream, place)
+    if not why or config.transport == "socket" then return done(why, stream, place) end
+    own(config, function(second, other, where)
+      if second then done(why == second and why or (why .. "; " .. second)) else done(nil, other, where) end
+    end)
+  end)
+end
+
+return M

@@ -1,0 +1,210 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- SPDX-FileCopyrightText: The Outrider authors
+--
+-- Options of a request as Neovim's users write them, brought into the words of docs/methods.md.
+local uv = vim.uv or vim.loop
+local base64 = require("outrider.base64")
+local client = require("outrider.client")
+local json = require("outrider.json")
+
+local M = {}
+
+-- a longer body goes through a private file: one message to the service has at most 16 MiB
+local MOST_INLINE = 4 * 1024 * 1024
+
+local Spec = {}
+Spec.__index = Spec
+
+--- What the request has registered and written; `spec:release()` takes it back.
+local function new(method, url, opts)
+  return setmetatable({ params = { url = url, method = method }, names = {}, files = {}, own = opts }, Spec)
+end
+
+function Spec:release()
+  for _, name in ipairs(self.names) do client.unregister(name) end
+  for _, path in ipairs(self.files) do uv.fs_unlink(path) end
+  self.names, self.files = {}, {}
+end
+
+--- An absolute path; relative ones begin in the current directory.
+function M.absolute(path)
+  if path:sub(1, 1) == "/" or path == "~" or path:sub(1, 2) == "~/" then return (path:gsub("^~", uv.os_homedir())) end
+  return uv.cwd() .. "/" .. path
+end
+
+--- The name of a private file with the bytes.
+function Spec:spool(bytes)
+  local template = (os.getenv("TMPDIR") or "/tmp") .. "/nvim-outrider-XXXXXX"
+  local file, path = uv.fs_mkstemp(template)
+  if not file then error(("cannot write a large body to a file: %s"):format(path), 0) end
+  self.files[#self.files + 1] = path
+  local written, at = true, 0
+  while written and at < #bytes do
+    local count, why = uv.fs_write(file, bytes:sub(at + 1, at + 1048576), at)
+    written = count and count > 0
+    at = at + (count or 0)
+    if not written then error(("cannot write a large body to %s: %s"):format(path, tostring(why)), 0) end
+  end
+  uv.fs_close(file)
+  return path
+end
+
+--- The body, or the part of a form, that holds these bytes.
+function Spec:content(bytes)
+  if #bytes > MOST_INLINE then return { file = self:spool(bytes) } end
+  if json.is_utf8(bytes) then return { text = bytes } end
+  return { base64 = base64.encode(bytes) }
+end
+
+--- Names and values as a list of pairs; a list of pairs is taken as it is.
+local function pairs_of(fields, what)
+  if type(fields) ~= "table" then error(("`%s` is a table of names and values"):format(what), 0) end
+  if fields[1] ~= nil then
+    local out = {}
+    for _, pair in ipairs(fields) do
+      out[#out + 1] = { name = pair.name or pair[1], value = pair.value == nil and pair[2] or pair.value }
+    end
+    return out
+  end
+  local names, out = {}, {}
+  for name in pairs(fields) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local value = fields[name]
+    for _, one in ipairs(type(value) == "table" and value or { value }) do out[#out + 1] = { name = name, value = one } end
+  end
+  return out
+end
+
+local function part_text(value)
+  if type(value) == "boolean" then return value and "1" or "0" end
+  return tostring(value)
+end
+
+--- A file is its path, or { path = } or { data = } with `filename` and `type`.
+function Spec:file_part(name, file)
+  if type(file) == "string" then return { name = name, file = M.absolute(file) } end
+  local part = file.path and { file = M.absolute(file.path) } or file.data and self:content(file.data)
+  if not part then error(("files.%s needs a `path` or `data`"):format(name), 0) end
+  part.name, part.filename, part.mimeType = name, file.filename or (part.file and file.data and name) or nil, file.type
+  return part
+end
+
+function Spec:multipart(form, files)
+  local parts = {}
+  for _, pair in ipairs(pairs_of(form or {}, "form")) do
+    if pair.value ~= vim.NIL then parts[#parts + 1] = { name = pair.name, text = part_text(pair.value) } end
+  end
+  if files[1] ~= nil then
+    for _, file in ipairs(files) do parts[#parts + 1] = self:file_part(file.name or file[1], file[2] or file) end
+    return { multipart = parts }
+  end
+  local names = {}
+  for name in pairs(files) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do parts[#parts + 1] = self:file_part(name, files[name]) end
+  return { multipart = parts }
+end
+
+function Spec:body()
+  local own = self.own
+  local given = {}
+  for _, name in ipairs({ "body", "json", "form" }) do
+    if own[name] ~= nil then given[#given + 1] = "`" .. name .. "`" end
+  end
+  if #given > 1 or (own.files and (own.body ~= nil or own.json ~= nil)) then
+    error(("a request has one body: %s given"):format(table.concat(given, " and ") .. (own.files and " and `files`" or "")), 0)
+  end
+  if own.files then return self:multipart(own.form, own.files) end
+  if own.form ~= nil then return { form = pairs_of(own.form, "form") } end
+  if type(own.body) == "string" then
+    local body = self:content(own.body)
+    if body.text == "" then return nil end
+    return body
+  end
+  if own.json ~= nil then
+    local text = json.encode(own.json)
+    -- `json` of the service takes any value but null
+    if text == "null" then return { text = text, contentType = "application/json" } end
+    if #text > MOST_INLINE then return { file = self:spool(text), contentType = "application/json" } end
+    return { json = own.json }
+  end
+  return own.body
+end
+
+function Spec:auth()
+  local own = self.own
+  if own.oauth then return { oauth = own.oauth } end
+  if own.bearer then return { bearer = own.bearer } end
+  local auth = own.auth
+  if type(auth) == "string" then
+    local user, password = auth:match("^([^:]*):(.*)$")
+    return { basic = { username = user or auth, password = password or "" } }
+  end
+  if type(auth) == "table" and auth[1] then return { basic = { username = auth[1], password = auth[2] or "" } } end
+  return auth
+end
+
+--- Functions under `callback`, at any depth, become names by which the service asks them.
+function Spec:registered(value, depth)
+  if type(value) ~= "table" or depth > 16 then return value end
+  local out = setmetatable({}, getmetatable(value))
+  for name, one in pairs(value) do
+    if name == "callback" and type(one) == "function" then
+      one = client.register(one)
+      self.names[#self.names + 1] = one
+    end
+    out[name] = self:registered(one, depth + 1)
+  end
+  return out
+end
+
+-- options that are this client's own, or another spelling; all others are those of the service, which refuses unknown ones
+local OWN = {
+  json = true, form = true, files = true, body = true, params = true, oauth = true, bearer = true, auth = true,
+  progress = true, as = true, outpath = true, outbuf = true, retry = true, redirect = true, url = true, method = true,
+  on_response = true,
+}
+
+--- The parameters of the service for a request; an error with a sentence for options that cannot be.
+--- `keep` names options that the caller passes on as they are, such as `as` of a stream.
+function M.build(method, url, opts, keep)
+  if type(url) ~= "string" or url == "" then error("the URL must be a string that is not empty", 0) end
+  if opts ~= nil and type(opts) ~= "table" then error("the options must be a table", 0) end
+  opts = vim.tbl_extend("force", {}, opts or {})
+  local spec = new(method and method:upper(), url, opts)
+  -- for event streams, true asks for events as values; anything else is a body
+  if keep and keep.json and type(opts.json) == "boolean" then spec.params.json, opts.json = opts.json, nil end
+  local ok, why = pcall(function()
+    local params = spec.params
+    for name, value in pairs(opts) do
+      if type(name) ~= "string" then error("the options must be a table of names and values", 0) end
+      if not OWN[name] or (keep and keep[name] and name ~= "json") then
+        params[name] = (name == "headers" or name == "query") and value or spec:registered(value, 1)
+      end
+    end
+    if opts.params ~= nil then
+      if opts.query ~= nil then error("`params` and `query` are the same: give one of them", 0) end
+      params.query = opts.params
+    end
+    params.body = spec:body()
+    params.auth = spec:auth()
+    if type(opts.retry) == "number" then params.retry = { limit = opts.retry } else params.retry = spec:registered(opts.retry, 1) end
+    if type(opts.redirect) == "boolean" then
+      params.redirect = opts.redirect and "follow" or "none"
+    else
+      params.redirect = spec:registered(opts.redirect, 1)
+    end
+    if params.headers and next(params.headers) == nil then params.headers = nil end
+    for _, name in ipairs({ "progress", "on_response" }) do
+      if opts[name] ~= nil and type(opts[name]) ~= "function" then error(("`%s` must be a function"):format(name), 0) end
+    end
+  end)
+  if not ok then
+    spec:release()
+    error(why, 0)
+  end
+  return spec
+end
+
+return M
