@@ -53,6 +53,10 @@ let package = Package(
 
         // ground
         .target(
+            name: "OutriderFiles",
+            swiftSettings: settings
+        ),
+        .target(
             name: "OutriderJSON",
             dependencies: [
                 "CJansson"
@@ -92,6 +96,7 @@ let package = Package(
             name: "OutriderTransport",
             dependencies: [
                 "CZlib",
+                "OutriderFiles",
                 "OutriderHTTP",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -108,6 +113,7 @@ let package = Package(
         .target(
             name: "OutriderServer",
             dependencies: [
+                "OutriderFiles",
                 "OutriderJSON",
                 "OutriderRPC",
                 .product(name: "Logging", package: "swift-log"),
@@ -120,6 +126,7 @@ let package = Package(
             name: "OutriderEngine",
             dependencies: [
                 "CLinux",
+                "OutriderFiles",
                 "OutriderHTTP",
                 "OutriderTransport",
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -147,6 +154,7 @@ let package = Package(
             name: "outrider",
             dependencies: [
                 "OutriderEngine",
+                "OutriderFiles",
                 "OutriderHTTP",
                 "OutriderJSON",
                 "OutriderMethods",
@@ -162,6 +170,13 @@ let package = Package(
         ),
 
         // tests, in the same order
+        .testTarget(
+            name: "OutriderFilesTests",
+            dependencies: [
+                "OutriderFiles"
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "OutriderJSONTests",
             dependencies: [

@@ -22,6 +22,9 @@ struct GetSocketCommand: ParsableCommand {
     @Option(name: .long, help: "The socket; else $OUTRIDER_SOCKET, else the one of this user.", completion: .file())
     var socket: String?
 
+    @Option(name: .long, help: "The user who runs the service, by number; else $OUTRIDER_PEER_UID, else you.")
+    var peerUid: UInt32?
+
     @Flag(name: .long, help: "Do not start it.")
     var noSpawn = false
 
@@ -35,7 +38,7 @@ struct GetSocketCommand: ParsableCommand {
     }
 
     func run() throws {
-        let path = try ServicePath(flag: socket)
+        let path = try ServicePath(flag: socket, peer: peerUid)
         var client = ServiceClient(try connect(path))
         let reply = try client.call("server.info", JSONText(written: Array("{}".utf8)), by: Deadline(after: timeout))
         guard reply.error == nil, let info = try reply.parsed().object else {
@@ -48,7 +51,7 @@ struct GetSocketCommand: ParsableCommand {
 
     private func connect(_ path: ServicePath) throws(CommandFailure) -> Wire {
         guard noSpawn else { return try Daemon(socket: path).connect() }
-        if let wire = try Wire.connect(path.path) { return wire }
+        if let wire = try path.connect() { return wire }
         throw CommandFailure(.noConnection, "no service answers at \(path.path)")
     }
 }

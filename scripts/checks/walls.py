@@ -11,12 +11,14 @@ SYSTEM = {"Glibc", "Musl", "Synchronization"}
 
 # target: what it may import besides SYSTEM, lowest floor first
 MAY_IMPORT = {
+    "OutriderFiles": set(),
     "OutriderJSON": {"CJansson"},
     "OutriderYAML": {"CYaml", "OutriderJSON"},
     "OutriderRPC": {"OutriderJSON"},
     "OutriderHTTP": {"Crypto", "CryptoExtras", "OutriderJSON"},
     "OutriderTransport": {
         "CZlib",
+        "OutriderFiles",
         "OutriderHTTP",
         # the dates of swift-certificates
         "FoundationEssentials",
@@ -28,8 +30,8 @@ MAY_IMPORT = {
         "SwiftASN1",
         "X509",
     },
-    "OutriderServer": {"OutriderJSON", "OutriderRPC", "Logging", "NIOCore", "NIOPosix"},
-    "OutriderEngine": {"CLinux", "Crypto", "OutriderHTTP", "OutriderTransport", "Logging", "NIOCore"},
+    "OutriderServer": {"OutriderFiles", "OutriderJSON", "OutriderRPC", "Logging", "NIOCore", "NIOPosix"},
+    "OutriderEngine": {"CLinux", "Crypto", "OutriderFiles", "OutriderHTTP", "OutriderTransport", "Logging", "NIOCore"},
     "OutriderMethods": {"OutriderEngine", "OutriderHTTP", "OutriderJSON", "OutriderRPC", "OutriderYAML"},
     "outrider": {
         "ArgumentParser",
@@ -37,6 +39,7 @@ MAY_IMPORT = {
         "NIOCore",
         "NIOPosix",
         "OutriderEngine",
+        "OutriderFiles",
         "OutriderHTTP",
         "OutriderJSON",
         "OutriderMethods",

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderFiles
 
 /// A listening Unix socket in the file system, and the lock beside it that says whose it is.
 ///
@@ -43,8 +44,13 @@ final class SocketFile: Sendable {
 
     private static func lock(_ path: String) throws(StartFailure) -> Int32 {
         let file = path + ".lock"
-        let lock = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard lock >= 0 else { throw StartFailure("the lock file \(file) cannot be opened: \(errnoText())") }
+        let lock: Int32
+        do throws(FileFault) {
+            lock = try CheckedFile.open(file, O_RDWR | O_CREAT, .own)
+        } catch {
+            throw StartFailure(
+                "the lock file \(file) cannot be used: \(error) (remove it, or choose another path with --socket)")
+        }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             let holder = holder(lock)
             close(lock)

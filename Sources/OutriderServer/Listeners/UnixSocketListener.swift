@@ -10,13 +10,6 @@ import OutriderRPC
 
 /// Accepts clients on a listening Unix socket, and opens a connection for each that may come in.
 final class UnixSocketListener: Sendable {
-    /// Who is at the other end of a socket, as the kernel says (unix(7), SO_PEERCRED).
-    private struct PeerCredentials: Sendable {
-        var pid: Int32 = 0
-        var uid: UInt32 = 0
-        var gid: UInt32 = 0
-    }
-
     private let channel: any Channel
     private let file: SocketFile?
 

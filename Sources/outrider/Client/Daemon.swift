@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderFiles
 
 /// Starts the service that all programs of this user share, once, however many ask at the same time.
 ///
@@ -19,13 +20,16 @@ struct Daemon {
 
     /// A connection to the service, which is started if nobody answers.
     func connect() throws(CommandFailure) -> Wire {
-        if let wire = try Wire.connect(socket.path) { return wire }
+        if let wire = try socket.connect() { return wire }
+        guard socket.peer == geteuid() else {
+            throw CommandFailure(.noConnection, "no service of user \(socket.peer) answers at \(socket.path)")
+        }
         try socket.prepareDirectory()
         let lock = try lock()
         defer { close(lock) }
-        if let wire = try Wire.connect(socket.path) { return wire }
+        if let wire = try socket.connect() { return wire }
         try start()
-        if let wire = try Wire.connect(socket.path) { return wire }
+        if let wire = try socket.connect() { return wire }
         throw CommandFailure(
             .noConnection, "the service was started, but does not answer at \(socket.path); see \(log)")
     }
@@ -33,8 +37,7 @@ struct Daemon {
     /// Waits for those who start it already.
     private func lock() throws(CommandFailure) -> Int32 {
         let path = socket.path + ".start"
-        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else { throw CommandFailure(.noConnection, "cannot open \(path): \(systemError(errno))") }
+        let file = try Self.open(path, O_RDWR | O_CREAT)
         let deadline = Deadline(after: Self.patience)
         while flock(file, LOCK_EX | LOCK_NB) != 0 {
             if deadline.milliseconds == 0 {
@@ -46,19 +49,24 @@ struct Daemon {
         return file
     }
 
+    /// Opens a file beside the socket. Waits for nothing, and refuses a file that another user has put there.
+    private static func open(_ path: String, _ flags: Int32) throws(CommandFailure) -> Int32 {
+        do throws(FileFault) {
+            return try CheckedFile.open(path, flags, .own)
+        } catch {
+            throw CommandFailure(
+                .noConnection, "cannot use \(path): \(error) (remove it, or choose another path with --socket)")
+        }
+    }
+
     private func start() throws(CommandFailure) {
+        let log = try Self.open(self.log, O_WRONLY | O_CREAT | O_APPEND)
+        defer { close(log) }
+        let null = Glibc.open("/dev/null", O_RDWR | O_CLOEXEC)
+        guard null >= 0 else { throw CommandFailure(.noConnection, "cannot open /dev/null: \(systemError(errno))") }
+        defer { close(null) }
         let ready = try PipeEnds()
         defer { close(ready.reading) }
-        let log = open(self.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
-        defer {
-            if log >= 0 { close(log) }
-            if null >= 0 { close(null) }
-        }
-        guard log >= 0, null >= 0 else {
-            close(ready.writing)
-            throw CommandFailure(.noConnection, "cannot open \(self.log): \(systemError(errno))")
-        }
         do throws(CommandFailure) {
             _ = try Child(
                 ["serve", "--socket", socket.path, "--ready-file", "3"],

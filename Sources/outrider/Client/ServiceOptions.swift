@@ -11,6 +11,9 @@ struct ServiceOptions: ParsableArguments {
         completion: .file())
     var socket: String?
 
+    @Option(name: .long, help: "The user who runs the service, by number; else $OUTRIDER_PEER_UID, else you.")
+    var peerUid: UInt32?
+
     @Flag(name: .long, help: "A service of our own, for this call only.")
     var stdio = false
 
@@ -28,9 +31,9 @@ struct ServiceOptions: ParsableArguments {
     ///   - isDetached: Ctrl-C is for this command alone, and does not end a service of our own.
     func connect(orPrivate: Bool = false, isDetached: Bool = false) throws(CommandFailure) -> Service {
         if stdio { return try Service.privately(isDetached: isDetached) }
-        let path = try ServicePath(flag: socket)
+        let path = try ServicePath(flag: socket, peer: peerUid)
         if spawn { return Service(ServiceClient(try Daemon(socket: path).connect())) }
-        if let wire = try Wire.connect(path.path) { return Service(ServiceClient(wire)) }
+        if let wire = try path.connect() { return Service(ServiceClient(wire)) }
         if orPrivate, !path.isNamed { return try Service.privately(isDetached: isDetached) }
         throw CommandFailure(
             .noConnection,

@@ -4,16 +4,21 @@
 import Glibc
 import OutriderServer
 
-/// Where a client looks for the service: the same rule as the service's own.
+/// Where a client looks for the service, by the same rule as the service itself, and which user must run it.
 struct ServicePath {
     let socket: SocketPath
+    /// The only user whose service is believed.
+    let peer: UInt32
 
     var path: String { socket.path }
 
     /// Somebody named it, as opposed to the place where it is by default.
     var isNamed: Bool { !socket.ownsDirectory }
 
-    init(flag: String?) throws(CommandFailure) {
+    /// - Parameter peer: the user who runs the service; else `$OUTRIDER_PEER_UID`, else the user of this process.
+    init(flag: String?, peer: UInt32? = nil) throws(CommandFailure) {
+        let named = if let peer { peer } else { try Self.peerOfEnvironment() }
+        self.peer = named ?? geteuid()
         var socket = SocketPath.choose(explicit: flag)
         if !socket.path.hasPrefix("/") { socket.path = Self.workingDirectory + "/" + socket.path }
         guard socket.path.utf8.count <= SocketPath.longest else {
@@ -24,6 +29,33 @@ struct ServicePath {
             )
         }
         self.socket = socket
+    }
+
+    private static func peerOfEnvironment() throws(CommandFailure) -> UInt32? {
+        guard let text = environmentVariable("OUTRIDER_PEER_UID") else { return nil }
+        if let user = UInt32(text) { return user }
+        throw CommandFailure(.usage, "OUTRIDER_PEER_UID is \(text), and must be the number of a user")
+    }
+
+    /// A connection to the service; nil if nothing listens there. Throws `noConnection` before a byte is sent where another
+    /// user could have put the socket, or runs the process that listens.
+    func connect() throws(CommandFailure) -> Wire? {
+        do throws(StartFailure) {
+            try socket.checkAsClient()
+        } catch {
+            throw CommandFailure(.noConnection, "not connecting to \(path): \(error.description)")
+        }
+        guard let wire = try Wire.connect(path) else { return nil }
+        guard let user = wire.peer else {
+            throw CommandFailure(.noConnection, "the kernel does not say which user runs the service at \(path)")
+        }
+        guard user == peer else {
+            throw CommandFailure(
+                .noConnection,
+                "the service at \(path) is run by user \(user), not by user \(peer) (if that is intended: --peer-uid \(user))"
+            )
+        }
+        return wire
     }
 
     /// Makes the directory of the socket, unless it is there.

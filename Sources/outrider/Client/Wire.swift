@@ -26,7 +26,10 @@ struct Wire: ~Copyable {
         if output != input { close(output) }
     }
 
-    /// Connects to a socket. Nil if nobody answers there.
+    /// The user who runs the service at the other end of the socket; nil if the kernel does not say.
+    var peer: UInt32? { PeerCredentials(of: input)?.uid }
+
+    /// Connects to a socket. Nil if nothing listens there. `ServicePath.connect` also checks who listens.
     static func connect(_ path: String) throws(CommandFailure) -> Wire? {
         let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard file >= 0 else { throw CommandFailure(.noConnection, "cannot make a socket: \(systemError(errno))") }

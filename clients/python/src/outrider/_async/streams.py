@@ -9,6 +9,7 @@ import os
 import socket as sockets
 from typing import TYPE_CHECKING, Any
 
+from .._connection.peers import check_peer
 from .._protocol.exceptions import HandleError, ServerGone
 from .._resources.reading import PATIENCE, PIECE, Reading, closing
 from .._resources.streams import Head, attached, cut
@@ -84,6 +85,7 @@ class AsyncStream(Head):
         self._socket.setblocking(False)
         try:
             await loop.sock_connect(self._socket, path)
+            check_peer(self._socket, path)
             await loop.sock_sendall(self._socket, reading.attach())
         except OSError as problem:
             raise cut(problem) from None

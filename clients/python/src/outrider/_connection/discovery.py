@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import os
 import stat
-from _socket import AF_UNIX, SO_PEERCRED, SOCK_STREAM, SOL_SOCKET
+from _socket import AF_UNIX, SOCK_STREAM
 from _socket import socket as Socket
 
 from .._protocol.exceptions import ProtocolError, ServerNotFound
 from .._protocol.frames import PROTOCOL, decode
+from .peers import connect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,20 +58,6 @@ def socket_path() -> tuple[str, bool]:
     return f"/tmp/outrider-{user}/outrider.sock", True
 
 
-def check_directory(path: str) -> None:
-    """Refuses a socket in a directory where somebody else could have put it."""
-    directory = os.path.dirname(path)
-    try:
-        status = os.lstat(directory)
-    except OSError:
-        return
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
-        raise ServerNotFound(
-            f"{directory} must be a directory of yours that nobody else can write to;"
-            " remove it, or set OUTRIDER_SOCKET to a path of your own"
-        )
-
-
 def check_path(path: str) -> None:
     """Refuses a path that the kernel would cut off."""
     length = len(os.fsencode(path))
@@ -81,52 +68,24 @@ def check_path(path: str) -> None:
         )
 
 
-def connect(path: str) -> Socket:
-    """A connection to the service at ``path``. Raises :class:`OSError` when nothing answers there."""
-    stream = Socket(AF_UNIX, SOCK_STREAM)
-    try:
-        stream.connect(path)
-    except BaseException:
-        stream.close()
-        raise
-    return stream
-
-
-def check_peer(stream: Socket, path: str) -> None:
-    """Refuses a service that another user runs: it would see our requests and their secrets."""
-    credentials = stream.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)
-    user = int.from_bytes(credentials[4:8], "little" if _little() else "big")
-    if user not in (os.getuid(), 0):
-        stream.close()
-        raise ServerNotFound(f"the service at {path} is run by user {user}, not by you")
-
-
-def _little() -> bool:
-    import sys
-
-    return sys.byteorder == "little"
-
-
 def discover(spawn: bool = True) -> tuple[Socket, str]:
     """A connection to the user's service, started if need be, and the path of its socket."""
     path, ours = socket_path()
     check_path(path)
-    if ours:
-        check_directory(path)
     try:
-        stream = connect(path)
+        stream = connect(path, ours)
+    except ServerNotFound:
+        raise
     except OSError as problem:
         if not spawn:
             raise ServerNotFound(f"no service answers at {path}: {problem.strerror}") from None
         path = start(path)
-        if ours:
-            check_directory(path)
         try:
-            stream = connect(path)
+            stream = connect(path, ours)
+        except ServerNotFound:
+            raise
         except OSError as again:
             raise ServerNotFound(f"the service at {path} was started but does not answer: {again.strerror}") from None
-    if ours:
-        check_peer(stream, path)
     return stream, path
 
 
@@ -244,6 +203,8 @@ def reach(
         return (*discover(spawn_service), None)
     check_path(socket)
     try:
-        return connect(socket), socket, None
+        return connect(socket, False), socket, None
+    except ServerNotFound:
+        raise
     except OSError as problem:
         raise ServerNotFound(f"no service answers at {socket}: {problem.strerror}") from None

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from io import RawIOBase
 
-from .._connection.discovery import connect
+from .._connection.peers import connect
 from .._protocol.exceptions import OutriderError
 from .._resources.reading import PIECE
 from .._resources.streams import attached, cut
@@ -25,7 +25,7 @@ class Pipe(RawIOBase):
         self._ended: Callable[[], None] | None = ended
         self._rest = b""
         try:
-            self._socket: Socket = connect(path)
+            self._socket: Socket = connect(path, False)
         except OSError as problem:
             raise cut(problem) from None
         try:
