@@ -17,10 +17,12 @@ package struct YAMLFault: Error, Equatable {
 /// How much a document may ask of us.
 package struct YAMLLimits: Sendable {
     package var bytes = 32 << 20
-    /// Lists and maps inside each other.
+    /// Lists and maps inside each other, counted as if each alias were written out.
     package var depth = 128
-    /// Values, those that an alias repeats included: aliases of aliases cannot grow without bound.
+    /// Values, counted as if each alias were written out: aliases of aliases cannot grow without bound.
     package var values = 2_000_000
+    /// Bytes of the document's texts and keys, counted as if each alias were written out.
+    package var text = 64 << 20
 
     package init() {}
 }
@@ -33,9 +35,9 @@ package struct YAMLLimits: Sendable {
 package struct YAMLDocument: ~Copyable {
     private var reader: YAMLEvents
     private let limits: YAMLLimits
-    private var anchors: [String: JSONValue] = [:]
-    private var sizes: [String: Int] = [:]
+    private var anchors: [String: Anchored] = [:]
     private var values = 0
+    private var text = 0
     private var path: [JSONPointer] = []
 
     package static func parse(
@@ -46,6 +48,15 @@ package struct YAMLDocument: ~Copyable {
         }
         var document = YAMLDocument(bytes, limits)
         return try document.whole()
+    }
+
+    /// The value of an anchor, and what each alias of it adds to the document.
+    private struct Anchored {
+        var value: JSONValue
+        var values: Int
+        var text: Int
+        /// Lists and maps inside each other; 0 for a scalar.
+        var height: Int
     }
 
     private init(_ bytes: [UInt8], _ limits: YAMLLimits) {
@@ -92,23 +103,51 @@ package struct YAMLDocument: ~Copyable {
     private mutating func value(_ event: YAMLEvents.Event, depth: Int) throws(YAMLFault) -> JSONValue {
         values += 1
         look()
-        if values > limits.values { throw fault("there are more than \(limits.values) values, aliases counted") }
-        if depth > limits.depth { throw fault("nested deeper than \(limits.depth) levels") }
+        if depth > limits.depth { throw tooDeep() }
+        let before = (values: values, text: text, height: height)
+        height = 0
+        defer { height = max(height, before.height) }
+        let value: JSONValue
+        let anchor: String?
         switch event {
-        case .scalar(let scalar): return try anchored(scalar.anchor, 1, try word(scalar))
+        case .scalar(let scalar):
+            text += scalar.text.utf8.count
+            (value, anchor) = (try word(scalar), scalar.anchor)
         case .alias(let name):
-            guard let value = anchors[name] else { throw fault("*\(name) stands for nothing that came before it") }
-            values += sizes[name] ?? 0
-            if values > limits.values { throw fault("there are more than \(limits.values) values, aliases counted") }
-            return value
-        case .sequenceStart(let anchor): return try list(anchor, depth)
-        case .mappingStart(let anchor): return try map(anchor, depth)
+            (value, anchor) = (try written(name, depth), nil)
+        case .sequenceStart(let name): (value, anchor) = (try list(depth), name)
+        case .mappingStart(let name): (value, anchor) = (try map(depth), name)
         default: throw fault("a value is missing")
         }
+        try checkSize()
+        if let anchor {
+            anchors[anchor] = Anchored(
+                value: value, values: values - before.values, text: text - before.text, height: height)
+        }
+        return value
     }
 
-    private mutating func list(_ anchor: String?, _ depth: Int) throws(YAMLFault) -> JSONValue {
-        let before = values
+    /// How many lists and maps are inside each other in the value that is being read, its aliases written out.
+    private var height = 0
+
+    private func checkSize() throws(YAMLFault) {
+        if values > limits.values { throw fault("there are more than \(limits.values) values, aliases counted") }
+        if text > limits.text { throw fault("there are more than \(limits.text) bytes of text, aliases counted") }
+    }
+
+    private func tooDeep() -> YAMLFault { fault("nested deeper than \(limits.depth) levels") }
+
+    /// The value that an alias stands for, counted as if it were written out here.
+    private mutating func written(_ alias: String, _ depth: Int) throws(YAMLFault) -> JSONValue {
+        guard let anchored = anchors[alias] else { throw fault("*\(alias) stands for nothing that came before it") }
+        if depth + anchored.height > limits.depth { throw tooDeep() }
+        values += anchored.values
+        text += anchored.text
+        height = anchored.height
+        return anchored.value
+    }
+
+    private mutating func list(_ depth: Int) throws(YAMLFault) -> JSONValue {
         var elements: [JSONValue] = []
         while true {
             let event = try next()
@@ -117,11 +156,11 @@ package struct YAMLDocument: ~Copyable {
             elements.append(try value(event, depth: depth + 1))
             path.removeLast()
         }
-        return try anchored(anchor, values - before + 1, .array(elements))
+        height += 1
+        return .array(elements)
     }
 
-    private mutating func map(_ anchor: String?, _ depth: Int) throws(YAMLFault) -> JSONValue {
-        let before = values
+    private mutating func map(_ depth: Int) throws(YAMLFault) -> JSONValue {
         var members: [JSONObject.Member] = []
         var known: Set<[UInt8]> = []
         while true {
@@ -132,18 +171,13 @@ package struct YAMLDocument: ~Copyable {
             if !known.insert(Array(key.text.utf8)).inserted {
                 throw fault("the key \(key.text.prefix(80)) occurs twice")
             }
+            text += key.text.utf8.count
             path.append(JSONPointer(member: key.text))
             members.append(.init(key.text, try value(try next(), depth: depth + 1)))
             path.removeLast()
         }
-        return try anchored(anchor, values - before + 1, .object(JSONObject(members: members)))
-    }
-
-    private mutating func anchored(_ anchor: String?, _ size: Int, _ value: JSONValue) throws(YAMLFault) -> JSONValue {
-        guard let anchor else { return value }
-        anchors[anchor] = value
-        sizes[anchor] = size
-        return value
+        height += 1
+        return .object(JSONObject(members: members))
     }
 
     private func word(_ scalar: YAMLEvents.Scalar) throws(YAMLFault) -> JSONValue {

@@ -64,6 +64,23 @@ import Testing
         #expect(fault?.reason == "nested deeper than 128 levels")
     }
 
+    @Test func `an alias counts as deep as the value that it stands for`() throws {
+        func chain(_ levels: Int) -> [UInt8] {
+            let lines = (1...levels).map { "- &a\($0) [\($0 == 1 ? "x" : "*a\($0 - 1)")]\n" }
+            return Array(lines.joined().utf8)
+        }
+        // the list around all of them is the first level
+        #expect(throws: Never.self) { try YAMLDocument.parse(chain(127)) }
+        let fault = #expect(throws: YAMLFault.self) { try YAMLDocument.parse(chain(128)) }
+        #expect(fault?.reason == "nested deeper than 128 levels")
+    }
+
+    @Test func `texts count as often as aliases repeat them`() {
+        let text = "- &a \(String(repeating: "x", count: 1 << 20))\n" + String(repeating: "- *a\n", count: 64)
+        let fault = #expect(throws: YAMLFault.self) { try YAMLDocument.parse(Array(text.utf8)) }
+        #expect(fault?.reason == "there are more than 67108864 bytes of text, aliases counted")
+    }
+
     @Test func `any bytes are read or refused`() {
         let samples = [
             "a: &x [1, 'b', \"c\\n\"]\nd: *x\n", "- |\n  text\n- >-\n  more\n- {k: v, ? x : y}\n",

@@ -35,31 +35,45 @@ package struct OpenAPIImport {
     }
 
     static let maximumNotes = 1000
+    private static let longestNote = 400
+
+    /// The URLs of servers that were read: many operations may share one.
+    private var knownServers: [String: RouterURL] = [:]
 
     private let options: Options
-    var document: JSONValue
+    var document: DocumentIndex
+    /// What may still be made of the document: references let a short document describe a large router.
+    var budget: WorkBudget
     var notes: [Note] = []
     var moreNotes = 0
     var endpoints: [RouterEndpoint] = []
     /// For each endpoint where in the document the schema of its parameters was put.
     var schemas: [JSONObject.Member] = []
-    private var names: Set<String> = []
+    /// For each name of an endpoint the number that the next operation of that name gets.
+    private var names: [String: Int] = [:]
 
     static let methods = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
     /// Where schemas of parameters stand while they are compiled; no document has such a member.
     static let shelf = "x-outrider-params"
 
+    /// The values and texts that one router may be made of.
+    private static let mostValues = 1_500_000
+    private static let mostBytes = 128 << 20
+
     /// Throws a complaint whose pointer is into the document.
+    ///
+    /// - Parameter isLate: whether the time for it is over; the document is refused then.
     package static func router(
-        from document: JSONValue, options: Options = Options()
+        from document: JSONValue, options: Options = Options(), isLate: (@Sendable () -> Bool)? = nil
     ) throws(JSONComplaint) -> Outcome {
-        var run = OpenAPIImport(document: document, options: options)
+        let budget = WorkBudget(values: mostValues, bytes: mostBytes, isLate: isLate)
+        var run = OpenAPIImport(document: DocumentIndex(document), budget: budget, options: options)
         try run.checkVersion()
         let base = try run.base()
         try run.readPaths()
         run.noteWhatIsLeftOut()
-        run.compileSchemas()
-        let title = document.object?["info"]?.object?["title"]?.string
+        try run.compileSchemas()
+        let title = run.root["info"]?.object?["title"]?.string
         return Outcome(
             router: RouterSpec(
                 name: options.name ?? String((title ?? "api").prefix(64)), baseURL: base, defaults: options.defaults,
@@ -69,21 +83,23 @@ package struct OpenAPIImport {
 
     mutating func note(_ pointer: JSONPointer, _ message: String) {
         if notes.count < Self.maximumNotes {
-            notes.append(Note(pointer: pointer, message: message))
+            let isLong = message.utf8.count > Self.longestNote
+            let shown = isLong ? message.prefix(Self.longestNote) + "…" : message[...]
+            notes.append(Note(pointer: pointer, message: String(shown)))
         } else {
             moreNotes += 1
         }
     }
 
     private func checkVersion() throws(JSONComplaint) {
-        let version = document.object?["openapi"]?.string
+        let version = root["openapi"]?.string
         if let version, version.hasPrefix("3.0") || version.hasPrefix("3.1") { return }
-        if document.object?["swagger"] != nil {
+        if root["swagger"] != nil {
             throw JSONComplaint(
                 "must be OpenAPI 3.0 or 3.1, not Swagger 2.0: convert it first", at: JSONPointer(member: "swagger"))
         }
         throw JSONComplaint(
-            "must be an OpenAPI 3.0 or 3.1 document\(version.map { ", not \($0)" } ?? "")",
+            "must be an OpenAPI 3.0 or 3.1 document\(version.map { ", not \($0.prefix(20))" } ?? "")",
             at: JSONPointer(member: "openapi"))
     }
 
@@ -91,15 +107,15 @@ package struct OpenAPIImport {
 
     private mutating func base() throws(JSONComplaint) -> RouterURL {
         if let url = options.baseURL { return try RouterURL(url) }
-        guard let url = try server(document, .root) else {
+        guard let url = try server(root, .root) else {
             throw JSONComplaint("the document names no server: say baseUrl", at: JSONPointer(member: "servers"))
         }
         return url
     }
 
     /// The first server that is named there; nil without any, and where the caller has named one.
-    mutating func server(_ holder: JSONValue, _ pointer: JSONPointer) throws(JSONComplaint) -> RouterURL? {
-        guard options.baseURL == nil, let servers = holder.object?["servers"]?.array, !servers.isEmpty else {
+    mutating func server(_ holder: JSONObject, _ pointer: JSONPointer) throws(JSONComplaint) -> RouterURL? {
+        guard options.baseURL == nil, let servers = holder["servers"]?.array, !servers.isEmpty else {
             return nil
         }
         let place = pointer.appending(JSONPointer(member: "servers"))
@@ -109,38 +125,64 @@ package struct OpenAPIImport {
         if servers.count > 1 {
             note(place, "there are \(servers.count) servers, of which the first is used; baseUrl chooses another")
         }
-        var url = written
-        for (name, value) in variables(server) {
-            url = url.split(separator: "{\(name)}", omittingEmptySubsequences: false).joined(separator: value)
-        }
+        let url = try filled(written, server, place)
+        try budget.spend(bytes: 2 * url.utf8.count)
+        if let known = knownServers[url] { return known }
         do throws(JSONComplaint) {
-            return try RouterURL(url)
+            let read = try RouterURL(url)
+            knownServers[url] = read
+            return read
         } catch {
             throw JSONComplaint(
-                "the server's URL \(url.prefix(200)) \(error.message): say baseUrl",
+                "the server's URL \(url.prefix(200)) \(error.message.prefix(400)): say baseUrl",
                 at: place.appending(JSONPointer(index: 0)))
         }
     }
 
-    private func variables(_ server: JSONObject) -> [(String, String)] {
-        (server["variables"]?.object?.members ?? []).compactMap { member in
-            (options.variables[member.name] ?? member.value.object?["default"]?.string).map { (member.name, $0) }
+    /// The server's URL with the values of its variables. Names in braces within a value stay as they are: values are not
+    /// expanded again.
+    private mutating func filled(
+        _ written: String, _ server: JSONObject, _ place: JSONPointer
+    ) throws(JSONComplaint) -> String {
+        let variables = server["variables"]?.object?.members ?? []
+        try budget.spend(values: variables.count)
+        var values: [String: String] = [:]
+        for member in variables {
+            values[member.name] = options.variables[member.name] ?? member.value.object?["default"]?.string
         }
+        var url = ""
+        var rest = written[...]
+        while let brace = rest.firstIndex(of: "{"), let end = rest[brace...].firstIndex(of: "}"),
+            url.utf8.count <= HTTPURL.maximumLength
+        {
+            url += rest[..<brace]
+            let name = rest[rest.index(after: brace)..<end]
+            url += values[String(name)]?[...] ?? rest[brace...end]
+            rest = rest[rest.index(after: end)...]
+        }
+        url += rest
+        guard url.utf8.count <= HTTPURL.maximumLength else {
+            throw JSONComplaint(
+                "the server's URL is longer than \(HTTPURL.maximumLength) bytes with its variables: say baseUrl",
+                at: place.appending(JSONPointer(index: 0)))
+        }
+        return url
     }
 
     // MARK: paths
 
     private mutating func readPaths() throws(JSONComplaint) {
-        guard let paths = document.object?["paths"]?.object else {
+        guard let paths = root["paths"]?.object else {
             return note(JSONPointer(member: "paths"), "the document has no paths")
         }
         for path in paths.members where !path.name.hasPrefix("x-") {
             let pointer = JSONPointer(member: path.name).under(member: "paths")
-            guard let (item, place) = followed(path.value, pointer), let item = item.object else {
+            try budget.spend(bytes: pointer.description.utf8.count)
+            guard let (item, place) = try followed(path.value, pointer), let item = item.object else {
                 note(pointer, "the path is no object")
                 continue
             }
-            let base = try server(.object(item), place)
+            let base = try server(item, place)
             for method in Self.methods {
                 guard let value = item[method] else { continue }
                 let at = place.appending(JSONPointer(member: method))
@@ -160,6 +202,8 @@ package struct OpenAPIImport {
         _ operation: JSONObject, _ method: String, _ path: String, _ item: JSONObject, _ base: RouterURL?,
         _ pointer: JSONPointer
     ) throws(JSONComplaint) {
+        // the path stands in the endpoint, in its pointer, and in the pointers of its parameters
+        try budget.spend(bytes: 2 * path.utf8.count)
         let template: PathTemplate
         let sent = path.prefix { $0 != "#" }
         if sent.utf8.count < path.utf8.count { note(pointer, "what follows # in the path is not sent") }
@@ -172,24 +216,28 @@ package struct OpenAPIImport {
             endpoint: RouterEndpoint(name: name(operation, method, path, pointer), path: template), pointer: pointer)
         reading.endpoint.summary = operation["summary"]?.string.map { String($0.prefix(300)) }
         reading.endpoint.options["method"] = .string(method.uppercased())
-        reading.readParameters(item, operation, &self)
-        reading.readBody(operation, &self)
-        reading.readResponses(operation, &self)
-        reading.endpoint.baseURL = try server(.object(operation), pointer) ?? base
+        try reading.readParameters(item, operation, &self)
+        try reading.readBody(operation, &self)
+        try reading.readResponses(operation, &self)
+        reading.endpoint.baseURL = try server(operation, pointer) ?? base
         if operation["callbacks"] != nil {
             note(pointer.appending(JSONPointer(member: "callbacks")), "callbacks are not used")
         }
-        if operation["security"] != nil || document.object?["security"] != nil { needsSecurity = true }
+        if operation["security"] != nil || root["security"] != nil { needsSecurity = true }
         schemas.append(.init(reading.endpoint.name, reading.schema))
         endpoints.append(reading.endpoint)
     }
 
     private var needsSecurity = false
 
-    private init(document: JSONValue, options: Options) {
+    private init(document: DocumentIndex, budget: WorkBudget, options: Options) {
         self.document = document
+        self.budget = budget
         self.options = options
     }
+
+    /// The members of the document itself.
+    private var root: JSONObject { document.document.object ?? [:] }
 
     /// Its operationId, or one made of method and path.
     private mutating func name(_ operation: JSONObject, _ method: String, _ path: String, _ pointer: JSONPointer)
@@ -201,15 +249,16 @@ package struct OpenAPIImport {
             name = String((method + words.joined()).prefix(120))
             note(pointer, "the operation has no usable operationId, and is called \(name)")
         }
-        guard names.contains(name) else {
-            names.insert(name)
+        guard var number = names[name] else {
+            names[name] = 2
             return name
         }
-        var number = 2
-        while names.contains("\(name)\(number)") { number += 1 }
-        note(pointer, "the operationId \(name) occurs twice; this one is called \(name)\(number)")
-        names.insert("\(name)\(number)")
-        return "\(name)\(number)"
+        while names["\(name)\(number)"] != nil { number += 1 }
+        names[name] = number + 1
+        let own = "\(name)\(number)"
+        names[own] = 2
+        note(pointer, "the operationId \(name) occurs twice; this one is called \(own)")
+        return own
     }
 
     private mutating func noteWhatIsLeftOut() {
@@ -218,7 +267,7 @@ package struct OpenAPIImport {
                 JSONPointer(member: "security"),
                 "security is not carried over: put headers or auth into defaults or overrides")
         }
-        for word in ["webhooks"] where document.object?[word] != nil {
+        for word in ["webhooks"] where root[word] != nil {
             note(JSONPointer(member: word), "\(word) are not used")
         }
     }
@@ -226,13 +275,16 @@ package struct OpenAPIImport {
     // MARK: references
 
     /// What a reference, or a chain of them, leads to, and where that stands; nil if it leads nowhere.
-    func followed(_ value: JSONValue, _ pointer: JSONPointer) -> (JSONValue, JSONPointer)? {
+    mutating func followed(
+        _ value: JSONValue, _ pointer: JSONPointer
+    ) throws(JSONComplaint) -> (JSONValue, JSONPointer)? {
         var value = value
         var pointer = pointer
         for _ in 0..<16 {
             guard let reference = value.object?["$ref"]?.string else { return (value, pointer) }
+            try budget.spend(bytes: reference.utf8.count)
             guard reference.hasPrefix("#"), let place = JSONPointer(written: String(reference.dropFirst())),
-                let target = document[place]
+                let target = document.value(at: place)
             else { return nil }
             value = target
             pointer = place

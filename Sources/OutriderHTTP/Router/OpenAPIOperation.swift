@@ -24,34 +24,48 @@ struct OperationReading {
         return .object(schema)
     }
 
-    private func isTaken(_ name: String) -> Bool { properties.contains { $0.name == name } }
+    /// The names of the properties.
+    private var taken: Set<String> = []
+
+    private func isTaken(_ name: String) -> Bool { taken.contains(name) }
+
+    private mutating func add(_ name: String, _ schema: JSONValue) {
+        taken.insert(name)
+        properties.append(.init(name, schema))
+    }
+
+    /// The most types that Accept lists, and the bytes that it may have.
+    private static let mostTypes = (count: 100, bytes: 8 << 10)
 
     // MARK: parameters
 
     /// Those of the path item count unless the operation has its own of the same name and place.
-    mutating func readParameters(_ item: JSONObject, _ operation: JSONObject, _ run: inout OpenAPIImport) {
+    mutating func readParameters(
+        _ item: JSONObject, _ operation: JSONObject, _ run: inout OpenAPIImport
+    ) throws(JSONComplaint) {
         var found: [(parameter: JSONObject, place: JSONPointer)] = []
+        var known: Set<[String]> = []
         for (list, place) in [
             (operation["parameters"], pointer), (item["parameters"], Self.parent(pointer)),
         ] {
             for (index, value) in (list?.array ?? []).enumerated() {
                 let at = place.appending(JSONPointer(index: index).under(member: "parameters"))
-                guard let (value, place) = run.followed(value, at), let parameter = value.object,
-                    parameter["name"]?.string != nil
+                try run.budget.spend(bytes: at.description.utf8.count)
+                guard let (value, place) = try run.followed(value, at), let parameter = value.object,
+                    let name = parameter["name"]?.string
                 else {
                     run.note(at, "the parameter cannot be read: its reference leads nowhere, or it has no name")
                     continue
                 }
-                let isKnown = found.contains {
-                    $0.parameter["name"] == parameter["name"] && $0.parameter["in"] == parameter["in"]
-                }
-                if !isKnown { found.append((parameter, place)) }
+                let isNew = known.insert([name, parameter["in"]?.string ?? ""]).inserted
+                if isNew { found.append((parameter, place)) }
             }
         }
         for (parameter, place) in found { add(parameter, place, &run) }
-        for name in endpoint.path.names where !found.contains(where: { $0.parameter["name"]?.string == name }) {
+        let described = Set(found.compactMap { $0.parameter["name"]?.string })
+        for name in endpoint.path.names where !described.contains(name) {
             run.note(pointer, "the path needs {\(name)}, which is not described; any text is taken")
-            properties.append(.init(name, .bool(true)))
+            add(name, .bool(true))
         }
     }
 
@@ -80,7 +94,7 @@ struct OperationReading {
         }
         readStyle(parameter, &target, place, &run)
         if part != .path || own != name || target.explodes != nil { endpoint.places[own] = target }
-        properties.append(.init(own, schema(parameter, place, &run)))
+        add(own, schema(parameter, place, &run))
         if parameter["required"] == .bool(true) || part == .path { required.append(.string(own)) }
     }
 
@@ -115,15 +129,16 @@ struct OperationReading {
 
     // MARK: body
 
-    mutating func readBody(_ operation: JSONObject, _ run: inout OpenAPIImport) {
+    mutating func readBody(_ operation: JSONObject, _ run: inout OpenAPIImport) throws(JSONComplaint) {
         guard let written = operation["requestBody"] else { return }
         let at = pointer.appending(JSONPointer(member: "requestBody"))
-        guard let (value, place) = run.followed(written, at), let body = value.object,
+        guard let (value, place) = try run.followed(written, at), let body = value.object,
             let content = body["content"]?.object?.members, !content.isEmpty
         else { return run.note(at, "the body cannot be read: its reference leads nowhere, or it has no content") }
+        try run.budget.spend(values: content.count)
         let (media, kind) = Self.chosen(content)
         if content.count > 1 {
-            let others = content.map(\.name).filter { $0 != media.name }.joined(separator: ", ")
+            let others = content.lazy.map(\.name).filter { $0 != media.name }.prefix(8).joined(separator: ", ")
             run.note(place, "the body is \(media.name); not offered are \(others)")
         }
         var target = ParameterPlace(.body)
@@ -134,10 +149,10 @@ struct OperationReading {
         }
         let name = isTaken("body") ? "requestBody" : "body"
         endpoint.places[name] = target
+        try run.budget.spend(bytes: place.description.utf8.count + 2 * media.name.utf8.count)
         let holder = place.appending(JSONPointer(member: media.name).under(member: "content"))
         let isChecked = media.value.object?["schema"] != nil && (kind == .json || kind == .form)
-        properties.append(
-            .init(name, isChecked ? Self.reference(holder.appending(JSONPointer(member: "schema"))) : .bool(true)))
+        add(name, isChecked ? Self.reference(holder.appending(JSONPointer(member: "schema"))) : .bool(true))
         if body["required"] == .bool(true) { required.append(.string(name)) }
         if media.value.object?["encoding"] != nil { run.note(holder, "encoding of single parts is not used") }
     }
@@ -162,20 +177,27 @@ struct OperationReading {
     // MARK: responses
 
     /// Which statuses and types count as success, and in which shape the body comes.
-    mutating func readResponses(_ operation: JSONObject, _ run: inout OpenAPIImport) {
+    mutating func readResponses(_ operation: JSONObject, _ run: inout OpenAPIImport) throws(JSONComplaint) {
         var types: [String] = []
         for response in operation["responses"]?.object?.members ?? [] where response.name.hasPrefix("2") {
             let place = pointer.appending(JSONPointer(member: response.name).under(member: "responses"))
-            guard let (value, _) = run.followed(response.value, place) else {
+            try run.budget.spend(bytes: place.description.utf8.count)
+            guard let (value, _) = try run.followed(response.value, place) else {
                 run.note(place, "the response's reference leads nowhere")
                 continue
             }
-            for media in value.object?["content"]?.object?.members ?? [] where !types.contains(media.name) {
-                types.append(media.name)
+            for media in value.object?["content"]?.object?.members ?? [] {
+                if types.count > Self.mostTypes.count { break }
+                if !types.contains(media.name) { types.append(media.name) }
             }
         }
         guard !types.isEmpty else { return }
+        let bytes = types.reduce(0) { $0 + $1.utf8.count + 2 }
+        guard types.count <= Self.mostTypes.count, bytes <= Self.mostTypes.bytes else {
+            return run.note(pointer, "the types of the responses are too many for Accept, which is left out")
+        }
         let accept = types.joined(separator: ", ")
+        try run.budget.spend(bytes: bytes)
         if FieldRules.fault(inField: "Accept", accept) == nil {
             endpoint.options["headers"] = .array([RouterMerge.field("Accept", accept)])
         }

@@ -5,14 +5,15 @@ import OutriderJSON
 
 /// Compiles the schemas of all endpoints at once, so that what they share is compiled once.
 extension OpenAPIImport {
-    /// A pattern or a reference that cannot be used is taken out, with a note, and all else stays.
-    mutating func compileSchemas() {
-        guard case .object(var object) = document else { return }
+    /// A pattern or a reference that cannot be used is taken out, with a note, and all else stays. Throws if the budget is
+    /// used up.
+    mutating func compileSchemas() throws(JSONComplaint) {
+        guard case .object(var object) = document.document else { return }
         object[Self.shelf] = .object(JSONObject(members: schemas))
-        document = .object(object)
+        var whole = JSONValue.object(object)
         let places = schemas.map { JSONPointer(member: $0.name).under(member: Self.shelf) }
         for _ in 0..<64 {
-            let compiled = JSONSchema.all(in: document, at: places)
+            let compiled = try JSONSchema.all(in: whole, at: places, budget: &budget)
             var faults: [JSONPointer: String] = [:]
             for case .failure(let complaint) in compiled { faults[complaint.pointer] = complaint.message }
             if faults.isEmpty {
@@ -20,11 +21,13 @@ extension OpenAPIImport {
                 break
             }
             for (pointer, message) in faults.sorted(by: { $0.key.description < $1.key.description }) {
+                try budget.look()
                 note(pointer, "left out of what is checked: \(message)")
-                document.remove(at: pointer)
+                whole.remove(at: pointer)
             }
         }
-        for (index, place) in places.enumerated() { endpoints[index].params = document[place] }
+        var finished = DocumentIndex(whole)
+        for (index, place) in places.enumerated() { endpoints[index].params = finished.value(at: place) }
     }
 }
 

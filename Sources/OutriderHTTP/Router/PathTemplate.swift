@@ -17,9 +17,14 @@ package struct PathTemplate: Sendable, Equatable {
     package let text: String
     private let pieces: [Piece]
 
+    private static let mostPieces = 256
+
     /// Throws a complaint about the path itself.
     package init(_ text: String) throws(JSONComplaint) {
         self.text = text
+        if text.utf8.count > HTTPURL.maximumLength {
+            throw JSONComplaint("is longer than \(HTTPURL.maximumLength) bytes")
+        }
         if text.utf8.contains(UInt8(ascii: "#")) { throw JSONComplaint("must not have a fragment") }
         var pieces: [Piece] = []
         var rest = text[...]
@@ -29,6 +34,7 @@ package struct PathTemplate: Sendable, Equatable {
                 throw JSONComplaint("has a brace without its other half: write {name}")
             }
             pieces.append(try Self.name(rest[rest.index(after: brace)..<end]))
+            if pieces.count > Self.mostPieces { throw JSONComplaint("has too many names in braces") }
             rest = rest[rest.index(after: end)...]
         }
         if !rest.isEmpty { pieces.append(.text(String(rest))) }

@@ -11,12 +11,15 @@ package struct RouterRequest {
     private var request: JSONObject
 
     /// Throws `missingPathParameter` or `parametersDoNotFit`, each with a pointer into `params`.
+    ///
+    /// - Parameter limits: what checking the parameters against their schema may cost.
     package static func build(
-        _ router: RouterSpec, _ endpoint: RouterEndpoint, params: JSONObject, overrides: JSONObject
+        _ router: RouterSpec, _ endpoint: RouterEndpoint, params: JSONObject, overrides: JSONObject,
+        limits: SchemaLimits = SchemaLimits()
     ) throws(HTTPFailure) -> JSONObject {
         var call = RouterRequest(router, endpoint, params)
         do throws(HTTPFailure) {
-            try call.check()
+            try call.check(limits)
             let url = try call.url()
             try call.placeParameters()
             var request = RouterMerge.cover(call.request, with: overrides)
@@ -42,14 +45,14 @@ package struct RouterRequest {
 
     // MARK: checking
 
-    private func check() throws(HTTPFailure) {
+    private func check(_ limits: SchemaLimits) throws(HTTPFailure) {
         for name in endpoint.path.names.map(endpoint.parameter) {
             if let value = params[name], value != .null, value != .string("") { continue }
             throw HTTPFailure(
                 .missingPathParameter, "\(endpoint.name) needs \(name) for its path \(endpoint.path.text)",
                 pointer: JSONPointer(member: name).description)
         }
-        guard let fault = endpoint.schema?.faults(in: .object(params)).first else { return }
+        guard let fault = endpoint.schema?.faults(in: .object(params), limits: limits).first else { return }
         throw HTTPFailure(
             .parametersDoNotFit, "the parameters of \(endpoint.name) do not fit: \(fault.message)",
             pointer: fault.instance.description)

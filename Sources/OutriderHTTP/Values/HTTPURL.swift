@@ -4,6 +4,9 @@
 /// An http, https, ws, wss, http+unix or https+unix URL that may be requested: parsed once, and the only reading used for
 /// pool keys, Host, TLS names and connecting.
 package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
+    /// The most bytes that a URL may have: far more than servers take, and a bound for everything that is done with it.
+    package static let maximumLength = 64 << 10
+
     package enum Scheme: String, Sendable { case http, https, ws, wss }
 
     package var scheme: Scheme

@@ -19,8 +19,7 @@ struct URLReader {
     private let bytes: [UInt8]
     private var position = 0
 
-    /// Far more than servers take; a bound for everything that is done with it.
-    static let maximumLength = 1 << 16
+    static let maximumLength = HTTPURL.maximumLength
 
     init(_ text: String) {
         self.text = text

@@ -3,15 +3,21 @@
 
 /// Walking a document by pointer.
 extension JSONPointer {
-    /// A pointer as somebody wrote it; nil unless it is empty or begins with a slash, and each `~` means something.
+    /// A pointer as a person wrote it; nil unless it is empty or begins with a slash, and each `~` is followed by 0 or 1.
+    ///
+    /// Such a text is the pointer's own description. Takes time in proportion to its length.
     package init?(written text: String) {
         self.init()
         guard !text.isEmpty else { return }
-        guard text.hasPrefix("/") else { return nil }
-        for token in text.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
-            guard let name = Self.name(token) else { return nil }
-            self = appending(JSONPointer(member: name))
+        let bytes = text.utf8
+        guard bytes.first == UInt8(ascii: "/") else { return nil }
+        var isEscaping = false
+        for byte in bytes {
+            if isEscaping, byte != UInt8(ascii: "0"), byte != UInt8(ascii: "1") { return nil }
+            isEscaping = byte == UInt8(ascii: "~")
         }
+        if isEscaping { return nil }
+        self.init(canonical: text)
     }
 
     /// The names along the way, with nothing escaped.
@@ -19,7 +25,8 @@ extension JSONPointer {
         description.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { Self.name($0) ?? "" }
     }
 
-    private static func name(_ token: Substring) -> String? {
+    /// A token with nothing escaped; nil if a `~` means nothing.
+    static func name(_ token: Substring) -> String? {
         guard token.utf8.contains(UInt8(ascii: "~")) else { return String(token) }
         var name = ""
         var rest = token.unicodeScalars[...]

@@ -12,11 +12,18 @@ package struct JSONSchema: Sendable {
     let nodes: SchemaNodes
     let root: Int
 
-    /// Throws a complaint whose pointer is into the schema.
-    package init(_ schema: JSONValue, formats: Bool = false) throws(JSONComplaint) {
-        var compiler = SchemaCompiler(schema, formats: formats)
+    /// Throws a complaint whose pointer is into the schema; also if the budget is used up.
+    package init(_ schema: JSONValue, formats: Bool = false, budget: inout WorkBudget) throws(JSONComplaint) {
+        var compiler = try SchemaCompiler(schema, formats: formats, budget)
         root = try compiler.compile(at: .root)
         nodes = compiler.finished
+        budget = compiler.budget
+    }
+
+    /// The same with a budget of its own that has no clock.
+    package init(_ schema: JSONValue, formats: Bool = false) throws(JSONComplaint) {
+        var budget = WorkBudget()
+        try self.init(schema, formats: formats, budget: &budget)
     }
 
     private init(nodes: SchemaNodes, root: Int) {
@@ -27,18 +34,22 @@ package struct JSONSchema: Sendable {
     /// Several schemas that stand in one document, such as the parameters of the operations of an API; what they refer to
     /// is compiled once for all of them.
     ///
-    /// A schema that cannot be compiled gives its complaint, and the others stand.
+    /// A schema that cannot be compiled gives its complaint, and the others stand. Throws if the budget is used up.
     package static func all(
-        in document: JSONValue, at pointers: [JSONPointer], formats: Bool = false
-    ) -> [Result<JSONSchema, JSONComplaint>] {
-        var compiler = SchemaCompiler(document, formats: formats)
-        let roots = pointers.map { pointer -> Result<Int, JSONComplaint> in
+        in document: JSONValue, at pointers: [JSONPointer], formats: Bool = false, budget: inout WorkBudget
+    ) throws(JSONComplaint) -> [Result<JSONSchema, JSONComplaint>] {
+        var compiler = try SchemaCompiler(document, formats: formats, budget)
+        var roots: [Result<Int, JSONComplaint>] = []
+        for pointer in pointers {
+            try compiler.budget.look()
             do throws(JSONComplaint) {
-                return .success(try compiler.compile(at: pointer))
+                roots.append(.success(try compiler.compile(at: pointer)))
             } catch {
-                return .failure(error)
+                roots.append(.failure(error))
             }
+            if let complaint = compiler.budget.complaint { throw complaint }
         }
+        budget = compiler.budget
         let nodes = compiler.finished
         return roots.map { root in root.map { JSONSchema(nodes: nodes, root: $0) } }
     }

@@ -6,7 +6,7 @@
 /// Each schema is compiled once, wherever it is referred to from; references are followed last, one after the other, so
 /// that a chain of them needs no stack.
 struct SchemaCompiler {
-    let document: JSONValue
+    private var document: DocumentIndex
     let dialect: SchemaDialect
     let formats: Bool
     private var places: SchemaPlaces
@@ -14,16 +14,16 @@ struct SchemaCompiler {
     private var known: [ByteText: Int] = [:]
     private var waiting: [(node: Int, pointer: JSONPointer)] = []
     private(set) var hasUnevaluated = false
+    var budget: WorkBudget
 
-    /// Enough for the largest public API; a schema of a document counts once.
-    private static let maximumNodes = 500_000
-
-    init(_ document: JSONValue, formats: Bool) {
-        self.document = document
+    /// Throws if the budget is used up.
+    init(_ document: JSONValue, formats: Bool, _ budget: WorkBudget) throws(JSONComplaint) {
+        self.document = DocumentIndex(document)
         self.formats = formats
+        self.budget = budget
         dialect = SchemaDialect(document)
         places = SchemaPlaces(dialect)
-        places.add(document, at: .root, in: 0)
+        try places.add(document, at: .root, in: 0, &self.budget)
     }
 
     var finished: SchemaNodes {
@@ -60,9 +60,7 @@ struct SchemaCompiler {
     mutating func reserve(_ pointer: JSONPointer) throws(JSONComplaint) -> Int {
         let key = ByteText(pointer.description)
         if let node = known[key] { return node }
-        if list.count >= Self.maximumNodes {
-            throw JSONComplaint("the schema has more than \(Self.maximumNodes) parts", at: pointer)
-        }
+        try budget.spend(bytes: key.text.utf8.count)
         known[key] = list.count
         waiting.append((list.count, pointer))
         list.append(SchemaNode(pointer: pointer, resource: 0))
@@ -70,14 +68,20 @@ struct SchemaCompiler {
     }
 
     /// Where a reference leads from a node.
-    func target(of reference: String, from node: SchemaNode) throws(JSONComplaint) -> JSONPointer {
-        if let target = places.target(of: reference, in: node.resource), document[target] != nil { return target }
+    mutating func target(of reference: String, from node: SchemaNode) throws(JSONComplaint) -> JSONPointer {
+        // resolving takes time in proportion to both texts, however often the reference is repeated
+        let base = reference.hasPrefix("#") ? 0 : places.bases[node.resource].utf8.count
+        try budget.spend(values: 0, bytes: reference.utf8.count + base)
+        if let target = places.target(of: reference, in: node.resource) {
+            let isKnown = known[ByteText(target.description)] != nil
+            if isKnown || document.value(at: target) != nil { return target }
+        }
         let uri = URIText.split(reference).uri
         let isOutside = !uri.isEmpty
         throw JSONComplaint(
             isOutside
-                ? "refers to \(reference), which is not in this document: no schema is fetched, so put it under $defs with its $id"
-                : "refers to \(reference), which is not in this document")
+                ? "refers to \(reference.prefix(200)), which is not in this document: no schema is fetched, so put it under $defs with its $id"
+                : "refers to \(reference.prefix(200)), which is not in this document")
     }
 
     func isDynamic(_ target: JSONPointer, _ anchor: ByteText) -> Bool {
@@ -85,12 +89,16 @@ struct SchemaCompiler {
     }
 
     private mutating func fill(_ index: Int, _ pointer: JSONPointer) throws(JSONComplaint) {
-        guard let value = document[pointer] else { throw JSONComplaint("there is no schema here", at: pointer) }
+        guard let value = document.value(at: pointer) else {
+            throw JSONComplaint("there is no schema here", at: pointer)
+        }
         switch value {
         case .bool(let always): list[index].always = always
         case .object(let object):
             // a reference may lead to where no keyword announced a schema
-            if places.resource(at: pointer) == nil { places.add(value, at: pointer, in: enclosing(pointer)) }
+            if places.resource(at: pointer) == nil {
+                try places.add(value, at: pointer, in: enclosing(pointer), &budget)
+            }
             list[index].resource = places.resource(at: pointer) ?? 0
             var node = list[index]
             do throws(JSONComplaint) {

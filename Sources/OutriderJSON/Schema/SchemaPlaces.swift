@@ -19,12 +19,17 @@ struct SchemaPlaces {
     /// The resource that a schema belongs to, itself included.
     func resource(at pointer: JSONPointer) -> Int? { byPointer[ByteText(pointer.description)] }
 
-    /// Notes a schema and all schemas in it; the second time does nothing.
-    mutating func add(_ schema: JSONValue, at pointer: JSONPointer, in resource: Int) {
+    /// Notes a schema and all schemas in it; the second time does nothing. Throws if the budget is used up.
+    mutating func add(
+        _ schema: JSONValue, at pointer: JSONPointer, in resource: Int, _ budget: inout WorkBudget
+    ) throws(JSONComplaint) {
         guard case .object(let object) = schema, self.resource(at: pointer) == nil else { return }
+        try budget.spend(bytes: pointer.description.utf8.count)
         var resource = resource
         if !(dialect.ignoresBesideReference && object["$ref"] != nil) {
-            for word in dialect.idWords { if let id = object[word]?.string { name(id, pointer, &resource) } }
+            for word in dialect.idWords {
+                if let id = object[word]?.string { try name(id, pointer, &resource, &budget) }
+            }
             if let anchor = object["$anchor"]?.string { anchors[resource][ByteText(anchor)] = pointer }
             if let anchor = object["$dynamicAnchor"]?.string {
                 anchors[resource][ByteText(anchor)] = pointer
@@ -33,12 +38,17 @@ struct SchemaPlaces {
             if object["$recursiveAnchor"] == .bool(true) { dynamic[resource][SchemaDialect.recursive] = pointer }
         }
         byPointer[ByteText(pointer.description)] = resource
-        for (inner, place) in SchemaDialect.schemas(in: object, at: pointer) { add(inner, at: place, in: resource) }
+        for (inner, place) in SchemaDialect.schemas(in: object, at: pointer) {
+            try add(inner, at: place, in: resource, &budget)
+        }
     }
 
-    private mutating func name(_ id: String, _ pointer: JSONPointer, _ resource: inout Int) {
+    private mutating func name(
+        _ id: String, _ pointer: JSONPointer, _ resource: inout Int, _ budget: inout WorkBudget
+    ) throws(JSONComplaint) {
         let (uri, fragment) = URIText.split(id)
         if !uri.isEmpty {
+            try budget.spend(values: 0, bytes: bases[resource].utf8.count)
             let base = URIText.resolve(uri, against: bases[resource])
             resource = bases.count
             bases.append(base)

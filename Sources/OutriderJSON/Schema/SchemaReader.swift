@@ -127,8 +127,8 @@ struct SchemaReader {
             node.rules.append(.required(names))
         }
         var members = SchemaMembers()
-        for (name, place) in try named("properties") { members.named[ByteText(name)] = try compiler.reserve(place) }
-        for (name, place) in try named("patternProperties") {
+        for (name, _, place) in try named("properties") { members.named[ByteText(name)] = try compiler.reserve(place) }
+        for (name, _, place) in try named("patternProperties") {
             let pattern = try pattern(name, JSONPointer(member: name).under(member: "patternProperties"))
             members.patterns.append((pattern, try compiler.reserve(place)))
         }
@@ -137,23 +137,24 @@ struct SchemaReader {
             node.rules.append(.members(members))
         }
         if let names = try schema("propertyNames", &compiler) { node.rules.append(.names(names)) }
-        for (name, place) in try named("dependentRequired") { try readRequired(name, place) }
-        for (name, place) in try named("dependentSchemas") {
+        for (name, value, place) in try named("dependentRequired") { try readRequired(name, value, place) }
+        for (name, _, place) in try named("dependentSchemas") {
             node.rules.append(.schemaWith(name, try compiler.reserve(place)))
         }
-        for (name, place) in try named("dependencies") {
-            if object["dependencies"]?.object?[name]?.array != nil {
-                try readRequired(name, place)
+        for (name, value, place) in try named("dependencies") {
+            if value.array != nil {
+                try readRequired(name, value, place)
             } else {
                 node.rules.append(.schemaWith(name, try compiler.reserve(place)))
             }
         }
     }
 
-    private mutating func readRequired(_ name: String, _ place: JSONPointer) throws(JSONComplaint) {
-        let keyword = object["dependentRequired"]?.object?[name] != nil ? "dependentRequired" : "dependencies"
-        let pointer = JSONPointer(member: name).under(member: keyword)
-        let value = object[keyword]?.object?[name]
+    private mutating func readRequired(
+        _ name: String, _ value: JSONValue, _ place: JSONPointer
+    ) throws(JSONComplaint) {
+        let keyword = place.description.dropFirst(node.pointer.description.count)
+        let pointer = JSONPointer(canonical: String(keyword))
         guard let names = try texts(value, pointer) else {
             throw JSONComplaint("\(name) must be a list of names", at: pointer)
         }

@@ -69,18 +69,20 @@ extension SchemaReader {
         return found
     }
 
-    /// The names under a keyword whose value is an object, with their places.
-    func named(_ word: String) throws(JSONComplaint) -> [(name: String, place: JSONPointer)] {
+    /// The members of a keyword whose value is an object, with their places.
+    func named(_ word: String) throws(JSONComplaint) -> [(name: String, value: JSONValue, place: JSONPointer)] {
         guard let value = object[word] else { return [] }
         guard let members = value.object?.members else { throw fault(word, "must be an object, not \(value.typeName)") }
         let place = node.pointer.appending(JSONPointer(member: word))
-        return members.map { ($0.name, place.appending(JSONPointer(member: $0.name))) }
+        return members.map { ($0.name, $0.value, place.appending(JSONPointer(member: $0.name))) }
     }
 }
 
 extension SchemaCompiler {
     /// Where a reference leads, or the complaint about its keyword.
-    func followed(_ reference: String, from node: SchemaNode, _ word: String) throws(JSONComplaint) -> JSONPointer {
+    mutating func followed(_ reference: String, from node: SchemaNode, _ word: String) throws(JSONComplaint)
+        -> JSONPointer
+    {
         do throws(JSONComplaint) {
             return try target(of: reference, from: node)
         } catch {

@@ -9,7 +9,7 @@ import OutriderRPC
 struct RouterDefine: Method {
     static let name = "router.define"
 
-    struct Result: JSONEncodable {
+    struct Reply: JSONEncodable {
         var record: RouterRecord
 
         func encode(to writer: inout JSONWriter) {
@@ -21,10 +21,20 @@ struct RouterDefine: Method {
         }
     }
 
-    static func call(_ params: RouterDefinition, _ call: Call<ClientScope>) async throws -> Result {
-        let record = RouterRecord(params.router, isShared: params.isShared)
+    /// The definition as it was written: it is read away from the event loop.
+    struct Params: JSONDecodable, Sendable {
+        var json: JSONValue
+
+        init(json: JSONValue) { self.json = json }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONText {
+        let record = try await RouterWork.result { budget throws(JSONComplaint) in
+            let definition = try RouterDefinition(json: params.json, budget: &budget)
+            return RouterRecord(definition.router, isShared: definition.isShared)
+        }
         try record.keep(call)
-        return Result(record: record)
+        return await RouterWork.text(Reply(record: record))
     }
 }
 

@@ -5,24 +5,45 @@ import OutriderHTTP
 import OutriderJSON
 
 /// A RouterSpec of the contract: an API as a client, or a file, defines it.
-struct RouterDefinition: JSONDecodable {
+struct RouterDefinition {
     var router: RouterSpec
     var isShared: Bool
 
     /// How many endpoints a router may have.
     static let maximumEndpoints = 10_000
 
-    init(json: JSONValue) throws(JSONComplaint) {
+    /// Throws if the budget is used up, too.
+    init(json: JSONValue, budget: inout WorkBudget) throws(JSONComplaint) {
         var fields = try JSONFields(json)
         let name: String? = try fields.optional("name", check: Self.fault(inName:))
         let base: BaseURLParameter? = try fields.optional("baseUrl")
         let defaults: RequestOptions? = try fields.optional("defaults")
-        let endpoints: EndpointsParameter? = try fields.optional("endpoints")
+        let endpoints: JSONObject? = try fields.optional("endpoints")
+        let list = try endpoints.map { object throws(JSONComplaint) in try Self.endpoints(object, &budget) }
         isShared = try fields.optional("shared") ?? false
         try fields.finish()
         router = RouterSpec(
             name: try JSONFields.need("name", name), baseURL: try JSONFields.need("baseUrl", base).url,
-            defaults: defaults?.object ?? [:], endpoints: try JSONFields.need("endpoints", endpoints).list)
+            defaults: defaults?.object ?? [:], endpoints: try JSONFields.need("endpoints", list))
+    }
+
+    private static func endpoints(
+        _ object: JSONObject, _ budget: inout WorkBudget
+    ) throws(JSONComplaint) -> [RouterEndpoint] {
+        if object.members.count > maximumEndpoints {
+            throw JSONComplaint(
+                "endpoints must have at most \(maximumEndpoints) members", at: JSONPointer(member: "endpoints"))
+        }
+        var list: [RouterEndpoint] = []
+        for member in object.members {
+            do throws(JSONComplaint) {
+                try budget.spend()
+                list.append(try EndpointParameter(member.name, member.value, &budget).endpoint)
+            } catch {
+                throw error.under(member: member.name).under(member: "endpoints")
+            }
+        }
+        return list
     }
 
     static func fault(inName name: String) -> String? {
@@ -38,24 +59,6 @@ struct BaseURLParameter: JSONDecodable {
     init(json: JSONValue) throws(JSONComplaint) { url = try RouterURL(try String(json: json)) }
 }
 
-private struct EndpointsParameter: JSONDecodable {
-    var list: [RouterEndpoint] = []
-
-    init(json: JSONValue) throws(JSONComplaint) {
-        let object = try JSONObject(json: json)
-        if object.members.count > RouterDefinition.maximumEndpoints {
-            throw JSONComplaint("must have at most \(RouterDefinition.maximumEndpoints) endpoints")
-        }
-        for member in object.members {
-            do throws(JSONComplaint) {
-                list.append(try EndpointParameter(member.name, member.value).endpoint)
-            } catch {
-                throw error.under(member: member.name)
-            }
-        }
-    }
-}
-
 /// An Endpoint of the contract.
 private struct EndpointParameter {
     var endpoint: RouterEndpoint
@@ -63,7 +66,7 @@ private struct EndpointParameter {
     /// All other members are those of a request.
     private static let own = ["path", "baseUrl", "summary", "params", "places", "paramDefaults"]
 
-    init(_ name: String, _ json: JSONValue) throws(JSONComplaint) {
+    init(_ name: String, _ json: JSONValue, _ budget: inout WorkBudget) throws(JSONComplaint) {
         if let fault = RouterDefinition.fault(inName: name) { throw JSONComplaint("the endpoint's name \(fault)") }
         guard case .object(let object) = json else {
             throw JSONComplaint("\(name) must be an object, not \(json.typeName)")
@@ -82,7 +85,7 @@ private struct EndpointParameter {
         endpoint.baseURL = base?.url
         endpoint.summary = summary
         endpoint.params = params?.document
-        endpoint.schema = try params?.compiled(formats: false, as: "params")
+        endpoint.schema = try params?.compiled(formats: false, as: "params", budget: &budget)
         endpoint.paramDefaults = defaults ?? [:]
         endpoint.options = JSONObject(members: options)
         for member in places?.members ?? [] where member.value != .null {

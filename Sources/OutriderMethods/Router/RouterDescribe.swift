@@ -22,7 +22,7 @@ struct RouterDescribe: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Reply: JSONEncodable {
         var record: RouterRecord
         var endpoints: [RouterEndpoint]
 
@@ -63,9 +63,9 @@ struct RouterDescribe: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONText {
         let record = try call.scope.routers.find(params.router)
-        guard let name = params.endpoint else { return Result(record: record, endpoints: record.router.endpoints) }
-        return Result(record: record, endpoints: [try record.endpoint(name)])
+        let endpoints = try params.endpoint.map { name throws(RPCError) in [try record.endpoint(name)] }
+        return await RouterWork.text(Reply(record: record, endpoints: endpoints ?? record.router.endpoints))
     }
 }

@@ -75,7 +75,9 @@ package enum RouterFiles {
             throw JSONComplaint("a router must be an object, not \(document.typeName)")
         }
         if object["name"] == nil { object["name"] = .string(name) }
-        return RouterRecord(try RouterDefinition(json: .object(object)).router, isShared: true, source: file)
+        var budget = WorkBudget()
+        let router = try RouterDefinition(json: .object(object), budget: &budget).router
+        return RouterRecord(router, isShared: true, source: file)
     }
 
     private static func stem(_ file: String) -> String {

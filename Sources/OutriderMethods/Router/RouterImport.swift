@@ -30,7 +30,7 @@ struct RouterImport: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Reply: JSONEncodable {
         var record: RouterRecord
 
         func encode(to writer: inout JSONWriter) {
@@ -45,17 +45,18 @@ struct RouterImport: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONText {
         // a large document takes a second or more: not on the loop
         let made = await background { () -> Swift.Result<RouterRecord, RPCError> in
             Swift.Result { () throws(RPCError) in try make(params) }
         }
         let record = try made.get()
         try record.keep(call)
-        return Result(record: record)
+        return await RouterWork.text(Reply(record: record))
     }
 
     private static func make(_ params: Params) throws(RPCError) -> RouterRecord {
+        let isLate = RouterWork.deadline()
         let document: JSONValue
         let member: String
         switch params.source {
@@ -71,7 +72,7 @@ struct RouterImport: Method {
             (document, member) = (try parsed(bytes, "file"), "file")
         }
         do throws(JSONComplaint) {
-            let outcome = try OpenAPIImport.router(from: document, options: params.options)
+            let outcome = try OpenAPIImport.router(from: document, options: params.options, isLate: isLate)
             return RouterRecord(outcome, isShared: params.isShared)
         } catch {
             throw RPCError(error.under(member: member).under(member: "from"))

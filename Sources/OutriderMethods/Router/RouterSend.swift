@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
@@ -25,21 +26,37 @@ struct RouterCall: JSONDecodable {
     }
 
     /// The request that it means. Throws 2100 to 2102 as invalidParams, for nothing has been sent.
-    func request(_ scope: ClientScope) throws(RPCError) -> RequestParameters {
+    func request(_ scope: ClientScope) async throws(RPCError) -> RequestParameters {
         let record = try scope.routers.find(router)
         let endpoint = try record.endpoint(endpoint)
-        let spec: JSONObject
-        do throws(HTTPFailure) {
-            spec = try RouterRequest.build(record.router, endpoint, params: params, overrides: overrides)
-        } catch {
-            throw RPCError(error)
-        }
+        let spec = try await spec(record.router, endpoint)
         do throws(JSONComplaint) {
             return try RequestParameters(json: .object(spec))
         } catch {
             throw RPCError(
                 JSONComplaint(
                     "\(endpoint.name) makes a request that cannot be sent: \(error.message)", at: place(of: error)))
+        }
+    }
+
+    /// Members of the parameters, their defaults and the overrides that are put together on the event loop.
+    private static let fewMembers = 64
+
+    /// At once if that is little work, else away from the event loop: a short schema may take millions of steps.
+    private func spec(_ router: RouterSpec, _ endpoint: RouterEndpoint) async throws(RPCError) -> JSONObject {
+        let count = [params, overrides, endpoint.paramDefaults, router.defaults].reduce(0) { $0 + $1.members.count }
+        if count <= Self.fewMembers {
+            var limits = SchemaLimits()
+            limits.steps = 2000
+            let built = try? RouterRequest.build(router, endpoint, params: params, overrides: overrides, limits: limits)
+            if let built { return built }
+        }
+        do throws(HTTPFailure) {
+            return try await offLoop { () throws(HTTPFailure) in
+                try RouterRequest.build(router, endpoint, params: params, overrides: overrides)
+            }
+        } catch {
+            throw RPCError(error)
         }
     }
 
@@ -56,7 +73,7 @@ struct RouterSend: Method {
     static let name = "router.send"
 
     static func call(_ params: RouterCall, _ call: Call<ClientScope>) async throws -> ResponseReply {
-        try await DataSend.call(try params.request(call.scope), call)
+        try await DataSend.call(await params.request(call.scope), call)
     }
 }
 
@@ -65,7 +82,7 @@ struct RouterStart: Method {
     static let name = "router.start"
 
     static func call(_ params: RouterCall, _ call: Call<ClientScope>) async throws -> DataStart.Result {
-        try await DataStart.call(try params.request(call.scope), call)
+        try await DataStart.call(await params.request(call.scope), call)
     }
 }
 
@@ -74,6 +91,6 @@ struct RouterBuild: Method {
     static let name = "router.build"
 
     static func call(_ params: RouterCall, _ call: Call<ClientScope>) async throws -> RequestBuild.Result {
-        try await RequestBuild.call(try params.request(call.scope), call)
+        try await RequestBuild.call(await params.request(call.scope), call)
     }
 }

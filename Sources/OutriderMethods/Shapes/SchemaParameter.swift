@@ -17,8 +17,14 @@ struct SchemaParameter: JSONDecodable {
 
     /// Throws a complaint seen from the object that has the schema as that member.
     func compiled(formats: Bool, as name: String) throws(JSONComplaint) -> JSONSchema {
+        var budget = WorkBudget()
+        return try compiled(formats: formats, as: name, budget: &budget)
+    }
+
+    /// The same, with a budget that several schemas share.
+    func compiled(formats: Bool, as name: String, budget: inout WorkBudget) throws(JSONComplaint) -> JSONSchema {
         do throws(JSONComplaint) {
-            return try JSONSchema(document, formats: formats)
+            return try JSONSchema(document, formats: formats, budget: &budget)
         } catch {
             throw JSONComplaint("\(name) cannot be used: \(error.message)", at: error.pointer.under(member: name))
         }

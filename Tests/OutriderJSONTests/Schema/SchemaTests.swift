@@ -169,7 +169,9 @@ import Testing
     @Test func `several schemas of one document share what they refer to, and fail alone`() throws {
         let document = try parsed(
             ##"{"a":{"$ref":"#/c"},"b":{"type":"no"},"c":{"type":"integer"},"d":{"items":{"$ref":"#/c"}}}"##)
-        let found = JSONSchema.all(in: document, at: ["a", "b", "d", "e"].map { JSONPointer(member: $0) })
+        var budget = WorkBudget()
+        let found = try JSONSchema.all(
+            in: document, at: ["a", "b", "d", "e"].map { JSONPointer(member: $0) }, budget: &budget)
         #expect(try found[0].get().faults(in: .string("x")).first?.schema.description == "/c/type")
         #expect(throws: JSONComplaint.self) { try found[1].get() }
         #expect(try found[2].get().faults(in: .array([.integer(1), .null])).first?.instance.description == "/1")

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// How much work one document may cause: values, bytes of text that are made of it, and time.
+///
+/// References, aliases and shared parts let a short document describe a large one, so the result is counted and not only the
+/// document. The clock comes from outside: the code that spends has none.
+package struct WorkBudget: Sendable {
+    /// Parts of the result that are left.
+    private var values: Int
+    /// Bytes of text of the result that are left.
+    private var bytes: Int
+    private let isLate: (@Sendable () -> Bool)?
+    private var untilLook = 0
+    /// Why the budget is used up. Once it is set, every `spend` throws it again.
+    package private(set) var complaint: JSONComplaint?
+
+    private static let spendsPerLook = 64
+
+    /// - Parameters:
+    ///   - values: default 1,000,000, enough for the largest public APIs.
+    ///   - bytes: default 64 MiB.
+    ///   - isLate: whether the time is over; nil for no limit. Called once per 64 spends.
+    package init(values: Int = 1_000_000, bytes: Int = 64 << 20, isLate: (@Sendable () -> Bool)? = nil) {
+        self.values = values
+        self.bytes = bytes
+        self.isLate = isLate
+    }
+
+    /// Takes values and bytes off the budget. Throws when nothing is left, or the time is over.
+    package mutating func spend(values: Int = 1, bytes: Int = 0) throws(JSONComplaint) {
+        if let complaint { throw complaint }
+        self.values = self.values.subtractingReportingOverflow(values).partialValue
+        self.bytes = self.bytes.subtractingReportingOverflow(bytes).partialValue
+        if self.values < 0 { throw used("it has too many parts, those that references repeat included") }
+        if self.bytes < 0 { throw used("its names and texts become too long where they are put together") }
+        untilLook -= 1
+        if untilLook < 0 { try look() }
+    }
+
+    /// Looks at the clock now, before a step that takes long by itself.
+    package mutating func look() throws(JSONComplaint) {
+        if let complaint { throw complaint }
+        untilLook = Self.spendsPerLook
+        if isLate?() == true { throw used("reading it takes too long") }
+    }
+
+    private mutating func used(_ why: String) -> JSONComplaint {
+        let complaint = JSONComplaint("the document is refused: \(why) (make it smaller)")
+        self.complaint = complaint
+        return complaint
+    }
+}
