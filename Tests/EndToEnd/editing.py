@@ -39,6 +39,7 @@ io.stdout:write(table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\\n")
 vim.cmd("qa!")
 """
 LISP = """
+(add-to-list 'load-path "{clients}/emacs")
 (load-file "{example}")
 (defun read-json (text) (json-parse-string text :object-type 'plist :null-object nil))
 (with-temp-buffer

@@ -2,37 +2,21 @@
 ;; SPDX-License-Identifier: Apache-2.0
 ;; SPDX-FileCopyrightText: The Outrider authors
 ;;
+;; Needs clients/emacs in `load-path'.
 ;; (load-file "chat.el")
 ;; (chat "http://127.0.0.1:8080/chat" '(:model "m" :messages [(:role "user" :content "Hi")]))
 
-(require 'jsonrpc)
-(defvar chat-outrider nil "The connection to the service.")
-(defvar chat-buffers (make-hash-table :test #'equal) "Streams and their buffers.")
+(require 'outrider)
 
-(defun chat-notified (outrider method params)
-  (let ((buffer (gethash (plist-get params :stream) chat-buffers))
-        (choices (plist-get (plist-get params :value) :choices)))
-    (when (and choices (buffer-live-p buffer))
-      (with-current-buffer buffer
-        (save-excursion
-          (goto-char (point-max))
-          (insert (or (plist-get (plist-get (aref choices 0) :delta) :content) "")))))
-    (pcase method
-      ('event.sse (jsonrpc-notify outrider 'stream.credit (list :stream (plist-get params :stream)
-                                                                :bytes (plist-get params :bytes))))
-      ('event.end (remhash (plist-get params :stream) chat-buffers)
-                  (when (plist-get params :error) (message "%s" (plist-get (plist-get params :error) :message)))))))
+(defun chat-insert (event)
+  "Insert what EVENT adds to the answer at the end of the buffer."
+  (unless (equal (plist-get event :data) "[DONE]")
+    (let ((content (plist-get (plist-get (aref (plist-get (outrider-event-json event) :choices) 0) :delta) :content)))
+      (save-excursion
+        (goto-char (point-max))
+        (when (stringp content) (insert content))))))
 
 (defun chat (url body)
-  (unless (and chat-outrider (jsonrpc-running-p chat-outrider))
-    (setq chat-outrider
-          (make-instance 'jsonrpc-process-connection
-                         :name "outrider" :notification-dispatcher #'chat-notified
-                         :process (make-process :name "outrider" :connection-type 'pipe :noquery t
-                                                :coding 'utf-8-emacs-unix :command '("outrider" "serve" "--stdio")))))
-  (let ((buffer (current-buffer)))
-    (jsonrpc-async-request
-     chat-outrider 'sse.open (list :url url :body (list :json (append body '(:stream t))) :json t
-                                   :mode "push" :credit 65536)
-     :success-fn (lambda (result) (puthash (plist-get result :stream) buffer chat-buffers))
-     :error-fn (lambda (problem) (message "%s" (plist-get problem :message))))))
+  "Stream the answer of the model at URL to BODY into this buffer.
+Returns a request, for `outrider-cancel'."
+  (outrider-sse url #'chat-insert :json (append body '(:stream t)) :then #'ignore))

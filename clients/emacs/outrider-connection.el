@@ -1,0 +1,326 @@
+;;; outrider-connection.el --- The connection of Emacs to the outrider service  -*- lexical-binding: t -*-
+
+;; SPDX-License-Identifier: Apache-2.0
+;; SPDX-FileCopyrightText: The Outrider authors
+
+;;; Commentary:
+
+;; One connection for all requests of this Emacs: opened by the first, opened again after its end.  A message is a line
+;; of JSON.  Replies and events are handled in the process filter, in the order of arrival; functions of the user run
+;; later, from a timer, one after the other.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'json)
+(require 'subr-x)
+(require 'outrider-failure)
+
+(defgroup outrider nil
+  "HTTP through the outrider service."
+  :group 'comm
+  :prefix "outrider-")
+
+(defcustom outrider-command '("outrider")
+  "The program outrider, and words that go before its own arguments."
+  :type '(repeat string))
+
+(defcustom outrider-transport 'auto
+  "How Emacs reaches the service.
+`socket' is the service that all programs of the user share, `stdio'
+a service of this Emacs's own.  `auto' takes the shared one where a
+socket can be had, else its own."
+  :type '(choice (const auto) (const socket) (const stdio)))
+
+(defcustom outrider-start-timeout 30
+  "Seconds in which the service must start."
+  :type 'number)
+
+(defconst outrider--most-running 200 "Calls at once; the service takes 256 of one connection.")
+
+(cl-defstruct (outrider--connection (:copier nil))
+  "A connection: its PROCESS, its PLACE, and what is under way."
+  process place (pieces nil) (number 0) (running 0) (waiting (list nil))
+  (calls (make-hash-table)) (routes (make-hash-table :test #'equal)))
+
+(cl-defstruct (outrider--call (:copier nil)) id method text reply event forgotten)
+
+(defvar outrider--connection nil "The connection of this Emacs, or nil.")
+(defvar outrider--functions (make-hash-table :test #'equal) "Functions that the service may ask, by name.")
+(defvar outrider--function-count 0)
+
+;;; Functions of the user
+
+;; A queue is a cons: its items, and the last cell of them.
+
+(defun outrider--enqueue (queue item)
+  "Add ITEM at the end of QUEUE."
+  (let ((cell (list item)))
+    (if (car queue) (setcdr (cdr queue) cell) (setcar queue cell))
+    (setcdr queue cell)))
+
+(defun outrider--dequeue (queue)
+  "Take the first item of QUEUE, nil if there is none."
+  (pop (car queue)))
+
+(defvar outrider--actions (list nil) "A queue of what is to run.")
+(defvar outrider--timer nil)
+
+(defun outrider--run-next ()
+  "Run the action that waits longest, and set a timer for the next."
+  (setq outrider--timer nil)
+  (let ((action (outrider--dequeue outrider--actions)))
+    (when (car outrider--actions) (setq outrider--timer (run-at-time 0 nil #'outrider--run-next)))
+    (when action (funcall action))))
+
+(defun outrider--later (function &rest arguments)
+  "Call FUNCTION with ARGUMENTS later, in the buffer that is current now.
+If that buffer is dead by then, in a temporary one.  An error is
+shown as a message, and does not touch what runs after it."
+  (let ((buffer (current-buffer)))
+    (outrider--enqueue
+     outrider--actions
+     (lambda ()
+       (condition-case-unless-debug problem
+           (if (buffer-live-p buffer)
+               (with-current-buffer buffer (apply function arguments))
+             (with-temp-buffer (apply function arguments)))
+         ((error quit)
+          (message "outrider: a function of yours failed: %s" (error-message-string problem)))))))
+  (unless outrider--timer (setq outrider--timer (run-at-time 0 nil #'outrider--run-next))))
+
+;;; JSON
+
+(defun outrider--write (value)
+  "VALUE as JSON in UTF-8: plists and alists are objects, vectors lists."
+  (let ((text (json-serialize value :null-object :null :false-object :false)))
+    (if (multibyte-string-p text) (encode-coding-string text 'utf-8-unix t) text)))
+
+(defun outrider--read (text &optional object-type)
+  "The value of TEXT, JSON in UTF-8; OBJECT-TYPE is `plist' if nil.
+Where Emacs's own parser gives up, at long integers or at U+0000, the
+slower one in Lisp reads it."
+  (let ((object-type (or object-type 'plist)))
+    (condition-case nil
+        (json-parse-string text :object-type object-type :null-object :null :false-object :false)
+      (error
+       (let ((json-object-type object-type) (json-array-type 'vector) (json-false :false) (json-null :null)
+             (json-key-type nil))
+         (json-read-from-string text))))))
+
+;;; Opening
+
+(defun outrider--socket ()
+  "The socket of the shared service, which is started if none answers."
+  (let ((default-directory temporary-file-directory) (said (make-temp-file "outrider")))
+    (unwind-protect
+        (with-temp-buffer
+          (let ((status (apply #'call-process (car outrider-command) nil (list t said) nil
+                               (append (cdr outrider-command)
+                                       (list "get-socket" "--timeout" (number-to-string outrider-start-timeout))))))
+            (unless (eq status 0)
+              (erase-buffer)
+              (insert-file-contents said)
+              (error "%s" (string-trim (buffer-string))))
+            (plist-get (outrider--read (encode-coding-string (buffer-string) 'utf-8-unix)) :socket)))
+      (delete-file said))))
+
+(defun outrider--shared-process ()
+  "A process that is connected to the shared service, and where that is."
+  (let ((socket (outrider--socket)))
+    (cons (make-network-process :name "outrider" :family 'local :service socket :coding 'binary :noquery t
+                                :filter #'outrider--filter :sentinel #'outrider--sentinel)
+          socket)))
+
+(defun outrider--own-process ()
+  "A service of this Emacs's own, which ends with it."
+  (let ((default-directory temporary-file-directory))
+    (cons (make-process :name "outrider" :connection-type 'pipe :coding 'binary :noquery t
+                        :command (append outrider-command '("serve" "--stdio"))
+                        :stderr (make-pipe-process :name "outrider-stderr" :noquery t :filter #'ignore :sentinel #'ignore)
+                        :filter #'outrider--filter :sentinel #'outrider--sentinel)
+          'stdio)))
+
+(defun outrider--open ()
+  "Open a connection, or signal an error."
+  (unless (fboundp 'json-parse-string)
+    (outrider--signal (outrider--unavailable "This Emacs was built without JSON (install one that has `json-serialize')")))
+  (condition-case problem
+      (pcase outrider-transport
+        ('stdio (outrider--own-process))
+        ('socket (outrider--shared-process))
+        (_ (condition-case nil (outrider--shared-process) (error (outrider--own-process)))))
+    (file-missing
+     (outrider--signal (outrider--unavailable "cannot start `%s': there is no such program \
+(install outrider and put it into `exec-path', or set `outrider-command')" (car outrider-command))))
+    (error (outrider--signal (outrider--unavailable "no outrider service: %s (try `outrider get-socket' in a shell)"
+                                                    (error-message-string problem))))))
+
+(defun outrider--connect ()
+  "The connection, which is opened if there is none."
+  (unless (and outrider--connection (process-live-p (outrider--connection-process outrider--connection)))
+    (when outrider--connection (outrider--lose outrider--connection "it ended"))
+    (pcase-let ((`(,process . ,place) (outrider--open)))
+      (setq outrider--connection (make-outrider--connection :process process :place place))
+      (process-put process 'outrider outrider--connection)))
+  outrider--connection)
+
+(defun outrider-stop ()
+  "Close the connection of this Emacs; what is pending fails once.
+The shared service goes on."
+  (interactive)
+  (when outrider--connection (outrider--lose outrider--connection "it was closed by this Emacs")))
+
+;;; Sending
+
+(defun outrider--send (connection text)
+  "Send TEXT, one message, through CONNECTION."
+  (condition-case problem
+      (process-send-string (outrider--connection-process connection) (concat text "\n"))
+    (error (outrider--lose connection (error-message-string problem)))))
+
+(defun outrider--notify (connection method params)
+  "Tell CONNECTION METHOD with PARAMS, without a reply."
+  (when (eq connection outrider--connection)
+    (outrider--send connection (outrider--write (list :jsonrpc "2.0" :method method :params params)))))
+
+(defun outrider--call (connection method params reply &optional event)
+  "Call METHOD with PARAMS through CONNECTION.
+REPLY is called once with a failure or nil, and the result.  EVENT is
+called with the name and the parameters of each event of the call.
+Returns the call, for `outrider--forget'."
+  (let ((call (make-outrider--call :method method :reply reply :event event)))
+    (setf (outrider--call-text call) (outrider--write params))
+    (if (< (outrider--connection-running connection) outrider--most-running)
+        (outrider--start connection call)
+      (outrider--enqueue (outrider--connection-waiting connection) call))
+    call))
+
+(defun outrider--start (connection call)
+  "Send CALL through CONNECTION."
+  (let ((id (cl-incf (outrider--connection-number connection))))
+    (setf (outrider--call-id call) id)
+    (cl-incf (outrider--connection-running connection))
+    (puthash id call (outrider--connection-calls connection))
+    (outrider--send connection (concat (format "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":"
+                                               id (outrider--call-method call))
+                                       (outrider--call-text call) "}"))
+    (setf (outrider--call-text call) nil)))
+
+(defun outrider--forget (connection call)
+  "Let nothing of CALL come back through CONNECTION, and cancel it."
+  (setf (outrider--call-forgotten call) t)
+  (when (gethash (outrider--call-id call) (outrider--connection-calls connection))
+    (outrider--notify connection "$/cancelRequest" (list :id (outrider--call-id call)))))
+
+(defun outrider--start-waiting (connection)
+  "Send what waits in CONNECTION, as far as it is its turn."
+  (while (and (car (outrider--connection-waiting connection))
+              (< (outrider--connection-running connection) outrider--most-running))
+    (let ((call (outrider--dequeue (outrider--connection-waiting connection))))
+      (unless (outrider--call-forgotten call) (outrider--start connection call)))))
+
+;;; Receiving
+
+(defun outrider--route (connection handle event)
+  "Let EVENT have the events that name HANDLE in CONNECTION; nil ends that."
+  (if event (puthash handle event (outrider--connection-routes connection))
+    (remhash handle (outrider--connection-routes connection))))
+
+(defun outrider--filter (process text)
+  "Handle the messages that TEXT from PROCESS completes."
+  (let ((connection (process-get process 'outrider)) (from 0) stop)
+    (when connection
+      (while (setq stop (string-match "\n" text from))
+        (push (substring text from stop) (outrider--connection-pieces connection))
+        (let ((line (apply #'concat (nreverse (outrider--connection-pieces connection)))))
+          (setf (outrider--connection-pieces connection) nil)
+          (setq from (1+ stop))
+          (when (eq connection outrider--connection) (outrider--receive connection line))))
+      (when (< from (length text)) (push (substring text from) (outrider--connection-pieces connection))))))
+
+(defun outrider--receive (connection line)
+  "Handle LINE, a message from CONNECTION."
+  (let ((message (condition-case nil (outrider--read line) (error nil))))
+    (cond ((null message)
+           (when (string-match "\\`{\"jsonrpc\":\"2.0\",\"id\":\\([0-9]+\\)" line)
+             (outrider--replied connection (string-to-number (match-string 1 line))
+                                (outrider--invalid "Emacs cannot read the JSON of the service's reply") nil)))
+          ((and (plist-get message :method) (plist-get message :id)) (outrider--asked connection message))
+          ((plist-get message :method)
+           (outrider--told connection (plist-get message :method) (plist-get message :params)))
+          (t (outrider--replied connection (plist-get message :id)
+                                (and (plist-get message :error) (outrider--refused (plist-get message :error)))
+                                (plist-get message :result))))))
+
+(defun outrider--replied (connection id failure result)
+  "End the call ID of CONNECTION with FAILURE or RESULT."
+  (let ((call (gethash id (outrider--connection-calls connection))))
+    (when call
+      (remhash id (outrider--connection-calls connection))
+      (cl-decf (outrider--connection-running connection))
+      (unless (outrider--call-forgotten call) (funcall (outrider--call-reply call) failure result))
+      (outrider--start-waiting connection))))
+
+(defun outrider--told (connection method params)
+  "Bring the event METHOD with PARAMS to what waits for it in CONNECTION."
+  (let* ((call (gethash (plist-get params :call) (outrider--connection-calls connection)))
+         (routes (outrider--connection-routes connection))
+         (event (or (and call (outrider--call-event call)) (gethash (plist-get params :stream) routes)
+                    (gethash (plist-get params :request) routes))))
+    (when (and event (not (and call (outrider--call-forgotten call)))) (funcall event method params))))
+
+(defun outrider--asked (connection message)
+  "Let a function of the user answer MESSAGE, a callback of CONNECTION."
+  (let* ((id (plist-get message :id)) (params (plist-get message :params)) (name (plist-get params :callback))
+         (function (gethash name outrider--functions)) (responded nil))
+    (cl-flet ((respond (member value)
+                (unless (or responded (not (eq connection outrider--connection)))
+                  (setq responded t)
+                  (outrider--send connection (outrider--write (list :jsonrpc "2.0" :id id member value))))))
+      (if (not function)
+          (respond :error (list :code -32601 :message (format "no function is known as %s" name)))
+        (outrider--later
+         (lambda ()
+           (condition-case problem
+               (let ((value (funcall function params (lambda (value) (respond :result value)))))
+                 (when value (respond :result value)))
+             (error
+              (respond :error (list :code -32603 :message (error-message-string problem)))
+              (signal (car problem) (cdr problem))))))))))
+
+(defun outrider-register (function &optional name)
+  "Let the service ask FUNCTION under NAME, and return NAME.
+FUNCTION gets the members of a callback in docs/methods.md as a plist,
+and a function for its answer.  It returns the answer, a plist; or
+nil, and calls that function with the answer later."
+  (let ((name (or name (format "emacs-%d-%d" (emacs-pid) (cl-incf outrider--function-count)))))
+    (puthash name function outrider--functions)
+    name))
+
+(defun outrider-unregister (name)
+  "Let the service ask the function NAME no more."
+  (remhash name outrider--functions))
+
+;;; The end
+
+(defun outrider--sentinel (process event)
+  "Fail what is pending when PROCESS ends, because of EVENT."
+  (let ((connection (process-get process 'outrider)))
+    (when (and connection (not (process-live-p process))) (outrider--lose connection (string-trim event)))))
+
+(defun outrider--lose (connection why)
+  "End CONNECTION because of WHY: every call that is pending fails, once."
+  (when (eq connection outrider--connection)
+    (setq outrider--connection nil)
+    (delete-process (outrider--connection-process connection))
+    (let ((failure (outrider--lost why)) (calls nil) (events nil))
+      (maphash (lambda (_ call) (push call calls)) (outrider--connection-calls connection))
+      (maphash (lambda (_ event) (push event events)) (outrider--connection-routes connection))
+      (dolist (call (append (sort calls (lambda (a b) (< (outrider--call-id a) (outrider--call-id b))))
+                            (car (outrider--connection-waiting connection))))
+        (unless (outrider--call-forgotten call) (funcall (outrider--call-reply call) failure nil)))
+      (dolist (event events) (funcall event "lost" failure)))))
+
+(provide 'outrider-connection)
+;;; outrider-connection.el ends here
