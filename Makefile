@@ -42,7 +42,7 @@ format:
 	swift format --in-place --recursive --parallel Package.swift Sources Tests
 
 schema docs:
-	python3 schema/assemble.py
+	python3 schema/assemble.py && python3 clients/python/unasync.py
 	scripts/rows
 
 bench: build

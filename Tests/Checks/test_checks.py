@@ -11,9 +11,10 @@ from house import CHECKOUT, HASH_HEAD, PACKAGE, SWIFT_HEAD
 RPC = "Sources/OutriderRPC/"
 BODY = SWIFT_HEAD + "func f() {{\n    {}\n}}\n"
 
-FRAMES = "clients/python/src/outrider/_protocol/frames.py"
-LATE_IMPORT = HASH_HEAD + "LIMIT = 1\n\n\ndef most() -> int:\n    from .._sync.client import MOST\n\n    return MOST\n"
-TYPE_IMPORT = HASH_HEAD + "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from .._sync import client\n"
+PACKAGE_PLACE = "clients/python/src/outrider/"
+FRAMES = PACKAGE_PLACE + "_protocol/frames.py"
+LATE_IMPORT = HASH_HEAD + "LIMIT = 1\n\n\ndef most() -> int:\n    from .._sync.events import MOST\n\n    return MOST\n"
+TYPE_IMPORT = HASH_HEAD + "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from .._sync import events\n"
 HIDDEN_IMPORT = HASH_HEAD + "client = __import__('outrider.client')\n"
 
 SCANNER = "Sources/OutriderJSON/JSONScanner.swift"
@@ -51,9 +52,13 @@ FAULTS = [
     ("imports", "Sources/Attic/A.swift", SWIFT_HEAD, "Attic has no row"),
     ("circles", RPC + "Framing/Back.swift", SWIFT_HEAD + "let back: Call? = nil\n", "Calls → Framing → Calls"),
     ("circles", RPC + "Loose.swift", SWIFT_HEAD + "struct Loose {\n    var call: Call\n}\n", None),
-    ("client", FRAMES, LATE_IMPORT, "circle: _protocol.frames → _sync.client → _protocol.frames"),
-    ("client", FRAMES, TYPE_IMPORT, "frames.py:5: _protocol must not import _sync.client"),
+    ("client", FRAMES, LATE_IMPORT, "circle: _protocol.frames → _sync.events → _protocol.frames"),
+    ("client", FRAMES, TYPE_IMPORT, "frames.py:5: _protocol must not import _sync.events"),
     ("client", FRAMES, HIDDEN_IMPORT, "frames.py:3: __import__ hides an import"),
+    ("unasync", PACKAGE_PLACE + "_sync/client.py", HASH_HEAD, "_sync/client.py is not what _async/client.py says"),
+    ("unasync", PACKAGE_PLACE + "_async/client.py", HASH_HEAD, "_sync/client.py is not what _async/client.py says"),
+    ("unasync", PACKAGE_PLACE + "_async/streams.py", HASH_HEAD, "_sync/streams.py is not what _async/streams.py says"),
+    ("unasync", PACKAGE_PLACE + "_sync/streams.py", HASH_HEAD, "_sync/streams.py has no source in _async"),
     ("links", "docs/a.md", "[a](b.md)\n", "docs/a.md:1: b.md leads nowhere"),
     ("links", "docs/a.md", "[a](methods.md#nowhere)\n", "no such heading"),
     ("schema", "schema/assemble.py", HASH_HEAD + "print('openrpc.json')\nraise SystemExit(1)\n", "openrpc.json"),

@@ -3,7 +3,7 @@
 """The checks, in the order in which they are run: the quick ones first."""
 
 from .circles import CIRCLES
-from .client import CLIENT
+from .client import CLIENT, UNASYNC
 from .docs import DOCS, LINKS, SCHEMA
 from .rows import ROWS
 from .shape import HEADERS, SIZES, TRACKED
@@ -23,6 +23,7 @@ ALL: "list[Check]" = [
     IMPORTS,
     CIRCLES,
     CLIENT,
+    UNASYNC,
     LINKS,
     SCHEMA,
     DOCS,

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The Python client: which of its modules may import which, and that no imports form a circle.
+"""The Python client: which of its modules may import which, and that its blocking variant is what the other one says.
 
 Every import statement counts: of a module, of a function, and for type checkers only.
 """
 
 import ast
+import sys
 
 from .circles import circles
-from .tree import Check, Tree
+from .tree import CHECKOUT, Check, Tree, run
 
 ROOT = "clients/python/src/outrider/"
 # package -> packages that it may import; the modules beside the packages may import all of them
@@ -78,9 +79,21 @@ def _client(tree: Tree) -> "list[str]":
     return found
 
 
+def _unasync(tree: Tree) -> "list[str]":
+    script = str(CHECKOUT / "clients/python/unasync.py")
+    status, said = run(tree, sys.executable, "-B", script, "--check", f"--package={tree.root / ROOT}")
+    return (said or ["it failed and said nothing"]) if status != 0 else []
+
+
 CLIENT = Check(
     name="client",
     summary="modules of the Python client import lower packages only, and never in a circle",
     mend="move the code that both modules need into the lower package; take a protocol of `caller` for a type",
     run=_client,
+)
+UNASYNC = Check(
+    name="unasync",
+    summary="the blocking variant of each resource of the Python client is generated from the awaiting one",
+    mend="change the module in _async, then run clients/python/unasync.py",
+    run=_unasync,
 )

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from ._api import sse as sse
     from ._api import upload as upload
     from ._async.client import AsyncClient as AsyncClient
+    from ._async.credentials import AsyncCredential as AsyncCredential
     from ._async.event_source import AsyncEventSource as AsyncEventSource
     from ._async.events import AsyncEventStream as AsyncEventStream
-    from ._async.oauth import AsyncCredential as AsyncCredential
     from ._async.responses import AsyncResponse as AsyncResponse
     from ._async.sessions import AsyncSession as AsyncSession
     from ._async.streams import AsyncStream as AsyncStream
@@ -92,9 +92,9 @@ if TYPE_CHECKING:
     from ._resources.oauth import AccessToken as AccessToken
     from ._resources.oauth import LoggedOut as LoggedOut
     from ._sync.client import Client as Client
+    from ._sync.credentials import Credential as Credential
     from ._sync.event_source import EventSource as EventSource
     from ._sync.events import EventStream as EventStream
-    from ._sync.oauth import Credential as Credential
     from ._sync.responses import Response as Response
     from ._sync.router import Router as Router
     from ._sync.sessions import Session as Session
@@ -106,7 +106,7 @@ _WHERE = {
     "_async.client": "AsyncClient",
     "_async.event_source": "AsyncEventSource",
     "_async.events": "AsyncEventStream",
-    "_async.oauth": "AsyncCredential",
+    "_async.credentials": "AsyncCredential",
     "_async.responses": "AsyncResponse",
     "_async.sessions": "AsyncSession",
     "_async.streams": "AsyncStream",
@@ -120,7 +120,7 @@ _WHERE = {
     "_sync.client": "Client",
     "_sync.event_source": "EventSource",
     "_sync.events": "EventStream",
-    "_sync.oauth": "Credential",
+    "_sync.credentials": "Credential",
     "_sync.responses": "Response",
     "_sync.router": "Router",
     "_sync.sessions": "Session",

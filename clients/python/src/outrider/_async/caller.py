@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""What a resource needs of its client. Only type checkers load this, so that no resource imports a client."""
+"""The interface of a client that its resources use. Only type checkers load this, so no resource imports a client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._connection.awaiting import AsyncConnection
 from .._protocol.options import Timeout
 from .._protocol.parameters import Defaults
 from .._resources.caller import Leaver
-from .events import AsyncEventStream, AsyncInbox
+from .events import AsyncClientInbox, AsyncEventStream
 from .responses import AsyncResponse
 
 
@@ -24,14 +24,16 @@ class AsyncCaller(Leaver, Protocol):
         self, name: str, params: Mapping[str, Any] | None = None, *, timeout: Timeout | None = None
     ) -> dict[str, Any]: ...
 
-    async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse: ...
-
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> AsyncEventStream: ...
 
     def on_callback(self, name: str, function: Callable[[dict[str, Any]], Any]) -> Any: ...
+
+    async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse: ...
 
     async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]: ...
 
     async def _live(self) -> AsyncConnection: ...
 
-    def _inbox(self) -> AsyncInbox: ...
+    def _inbox(self) -> AsyncClientInbox: ...
+
+    def _socket_path(self) -> str | None: ...

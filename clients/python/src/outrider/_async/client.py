@@ -1,53 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The awaiting client: the same calls as the blocking one, in an asyncio event loop."""
+"""The awaiting client: requests, calls, events and callbacks."""
 
 from __future__ import annotations
-
-import os
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from .._connection.wire import Unsent
 from .._protocol.exceptions import ExchangeError, OutriderError
 from .._protocol.frames import encode, result_of, unpack
 from .._protocol.parameters import FOREVER, UNTIMED_GUARD, Defaults, build, build_item, guard_for, own_timeout
-from .connected import Connected
-from .events import AsyncEventStream
+from .connected import AsyncConnected
 from .responses import AsyncResponse
+from .verbs import AsyncVerbs
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    import os
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
+    from typing import Any, overload
 
     from typing_extensions import Unpack
 
     from .._protocol.models import Event
     from .._protocol.options import Auth, HeadersIn, Item, Options, SSEOptions, Timeout
+    from .._protocol.parameters import Built
     from .._resources.sessions import Codes
     from .._resources.watching import Wishes
     from .downloads import AsyncDownloads
     from .event_source import AsyncEventSource
+    from .events import AsyncEventStream
     from .oauth import AsyncCredentials
     from .sessions import AsyncSession
     from .streams import AsyncStream
+    from .variant import Answer, Answerer, Handler
     from .watching import AsyncWatch
+else:
 
-Handler = TypeVar("Handler", bound=Callable[..., object])
-Answerer = TypeVar("Answerer", bound=Callable[[dict[str, Any]], Any])
+    def overload(function: Any) -> None:
+        """Only type checkers read overloads; the module of the real decorator costs too much to load."""
 
 
-class AsyncClient(Connected):
-    """Makes HTTP requests through the outrider service from asyncio.
+class AsyncClient(AsyncConnected, AsyncVerbs):
+    """Makes HTTP requests through the outrider service, one at a time or many at once.
 
     ::
 
         async with outrider.AsyncClient() as client:
             r = await client.get("https://example.org", params={"q": "wolf"})
-            pages = await client.many(["https://example.org/a", "https://example.org/b"])
+            r.raise_for_status()
+            print(r.json())
 
-    The arguments and the methods are those of :class:`~outrider.Client`. A cancelled task cancels its request.
-    A body that the service keeps because it is large is read before the response is returned, unless ``body_to``
-    was given.
+    Without arguments it finds the user's service, and starts it if there is none. ``socket`` is the path of
+    another one; ``stdio=True`` starts a service that belongs to this client alone, ``command`` one by a command
+    of your own. ``headers``, ``auth`` and ``timeout`` are for every request that does not give its own.
+
+    A request that fails on the network raises the matching :class:`~outrider.ExchangeError`; ``check=False``,
+    here or in a request, returns the response instead, with the exception in ``r.error``. A status such as 404
+    is not a failure: see :meth:`AsyncResponse.raise_for_status`.
     """
 
     download: AsyncDownloads
@@ -72,8 +81,8 @@ class AsyncClient(Connected):
         if command is not None and not command:
             raise ValueError("command must name a program")
         self._defaults = Defaults(headers, auth, timeout, check)
-        super().__init__(socket, stdio, command, spawn)
         self._codes: Codes | None = None
+        super().__init__(socket, stdio, command, spawn)
 
     if not TYPE_CHECKING:
 
@@ -91,100 +100,75 @@ class AsyncClient(Connected):
 
     # Requests
 
-    async def get(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
-        """Sends a GET request, and awaits its response; the options are those of :meth:`outrider.Client.get`."""
-        return await self._send("GET", url, options)
-
-    async def head(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
-        """Sends a HEAD request; the response has no body."""
-        return await self._send("HEAD", url, options)
-
-    async def options(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
-        """Sends an OPTIONS request."""
-        return await self._send("OPTIONS", url, options)
-
-    async def post(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
-        """Sends a POST request, usually with ``json=``, ``data=``, ``file=`` or ``files=``."""
-        return await self._send("POST", url, options)
-
-    async def put(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
-        """Sends a PUT request."""
-        return await self._send("PUT", url, options)
-
-    async def patch(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
-        """Sends a PATCH request."""
-        return await self._send("PATCH", url, options)
-
-    async def delete(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
-        """Sends a DELETE request."""
-        return await self._send("DELETE", url, options)
-
-    async def request(self, method: str, url: str, **options: Unpack[Options]) -> AsyncResponse:
-        """Sends a request with any method."""
-        return await self._send(method, url, options)
-
-    async def upload(
-        self, url: str, path: Any = None, *, method: str = "POST", **options: Unpack[Options]
-    ) -> AsyncResponse:
-        """Sends the file of that path, or another body; see :meth:`outrider.Client.upload`."""
-        from .._resources.transfers import with_body
-
-        return await self._send(method, url, with_body(path, options))
-
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
         if options.get("progress"):
             from .transfers import send
 
-            return await self._whole(await send(self, method, url, options), options.get("body_to"))
+            response = await send(self, method, url, options)
+            await self._load(response, options.get("body_to"))  # async
+            return response
         built = build(method, url, options, self._defaults)
         message = await self._message("data.send", built.params, built.guard)
         response = AsyncResponse(message if type(message) is bytes else result_of(message), self.invoke)
-        if built.check:
+        if built.body_to == "stream":
+            response._follow(self)
+        if built.check and type(message) is not bytes:
             response.raise_for_error()
-        return await self._whole(response, built.body_to)
+        await self._load(response, built.body_to)  # async
+        return response
+
+    async def _load(self, response: AsyncResponse, body_to: str | None) -> None:  # async
+        """Reads a body that became too large for the message, unless ``body_to`` was given."""  # async
+        if body_to is None and response._packed() is None and response.body_kind == "stored":  # async
+            await response.read()  # async
 
     async def many(
         self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
     ) -> list[AsyncResponse | OutriderError]:
-        """Sends many requests over one connection, ``window`` of them at a time; see :meth:`outrider.Client.many`."""
+        """Sends many requests over one connection, ``window`` of them at a time, and waits for all.
+
+        A request is a URL, a pair of method and URL, or a mapping with ``url``, perhaps ``method``, and options;
+        ``options`` are for all of them. The list has their responses in the same order. A failed request does not
+        disturb the others: in its place is the exception, which is returned and not raised::
+
+            for url, r in zip(urls, await client.many(urls)):
+                print(url, r if isinstance(r, Exception) else r.status)
+        """
         if not 1 <= window <= 256:
             raise ValueError("window must be between 1 and 256")
         built = [build_item(item, options, self._defaults) for item in requests]
         if not built:
             return []
-        guard = max([one.guard for one in built])
+        params, guard = [one.params for one in built], max([one.guard for one in built])
         connection = await self._live()
-        answers = await connection.batch("data.send", [one.params for one in built], window, guard)
-        outcomes = [self._outcome(answer, one.check) for answer, one in zip(answers, built)]
-        for outcome, one in zip(outcomes, built):
-            if isinstance(outcome, AsyncResponse):
-                await self._whole(outcome, one.body_to)
+        try:
+            answers = await connection.batch("data.send", params, window, guard)
+        except Unsent:
+            connection = await self._live()
+            answers = await connection.batch("data.send", params, window, guard)
+        outcomes = [self._outcome(answer, one) for answer, one in zip(answers, built)]
+        for outcome, one in zip(outcomes, built):  # async
+            if isinstance(outcome, AsyncResponse):  # async
+                await self._load(outcome, one.body_to)  # async
         return outcomes
 
-    def _outcome(self, answer: Any, check: bool) -> AsyncResponse | OutriderError:
+    def _outcome(self, answer: Any, built: Built) -> AsyncResponse | OutriderError:
         if isinstance(answer, OutriderError):
             return answer
-        if type(answer) is bytes:
-            return AsyncResponse(answer, self.invoke)
         try:
-            response = AsyncResponse(result_of(answer), self.invoke)
+            response = AsyncResponse(answer if type(answer) is bytes else result_of(answer), self.invoke)
         except OutriderError as problem:
             return problem
-        error: ExchangeError | None = response.error if check else None
+        if built.body_to == "stream":
+            response._follow(self)
+        error: ExchangeError | None = response.error if built.check else None
         return response if error is None else error
 
-    async def _whole(self, response: AsyncResponse, body_to: str | None) -> AsyncResponse:
-        """The response, with a body that became too large for the answer."""
-        if body_to == "stream":
-            response._follow(self)
-        elif body_to is None and response._packed() is None and response.body_kind == "stored":
-            await response.read()
-        return response
-
     async def start(self, method: str, url: str, **options: Unpack[Options]) -> str:
-        """Starts a request and returns its handle at once. See :meth:`wait`."""
+        """Starts a request and returns its handle at once; options as for :meth:`get`. See :meth:`wait`."""
         built = build(method, url, options, self._defaults)
-        return str((await self._result("data.start", built.params, UNTIMED_GUARD))["request"])
+        result = await self._result("data.start", built.params, UNTIMED_GUARD)
+        return str(result["request"])
 
     async def wait(
         self, request: str, *, timeout: float | None = None, check: bool | None = None
@@ -202,122 +186,124 @@ class AsyncClient(Connected):
         return response
 
     async def cancel(self, request: str) -> str:
-        """Cancels a started request; its state afterwards. Who waits for it gets :class:`~outrider.Cancelled`."""
-        return str((await self.invoke("request.cancel", {"request": request}))["state"])
+        """Cancels a started request; returns its state. Calls that wait for it raise :class:`~outrider.Cancelled`."""
+        result = await self.invoke("request.cancel", {"request": request})
+        return str(result["state"])
 
     def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> AsyncStream:
-        """``async with`` it: sends a request, awaits its head, and gives the body as it comes.
+        """Sends a request, waits for its head, and gives the body as it comes; options as for :meth:`get`.
 
         ::
 
             async with client.stream("https://example.org/log") as s:
                 async for line in s.lines():
                     print(line)
+
+        The other forms are ``s.bytes()``, ``s.text()``, ``s.json()`` and ``s.frames()``; the blocking client has
+        ``s.raw()``, a file, too. A ``timeout`` in seconds is for the head, and for each silence in the body.
         """
         from .._resources.streams import build_stream
         from .streams import AsyncStream
 
-        built = build_stream(method, url, options, self._defaults)
-
-        async def opening() -> tuple[dict[str, Any], bool, str | None]:
-            result = await self._result("stream.open", built.params, built.guard)
-            connection = self._here()
-            path = None if self._stdio or self._command or connection is None else connection.name
-            return result, built.check, path
-
-        return AsyncStream(opening, self)
+        return AsyncStream(self, build_stream(method, url, options, self._defaults))
 
     # Any method
 
     async def call(self, name: str, /, **params: Any) -> dict[str, Any]:
-        """Calls any method of the service by its name; see :meth:`outrider.Client.call`."""
+        """Calls any method of the service by its name: ``await client.call("server.info")``.
+
+        The parameters are those of the protocol, by their names there; the result is that of the service. An error
+        raises a :class:`~outrider.CallError`. A failed exchange does not: it is in the result."""
         return await self.invoke(name, params, timeout=own_timeout(params))
 
     async def invoke(
         self, name: str, params: Mapping[str, Any] | None = None, *, timeout: Timeout | None = None
     ) -> dict[str, Any]:
         """As :meth:`call`, with the parameters in a mapping and a time limit that is this client's only."""
-        return await self._result(name, encode({} if params is None else params), guard_for(timeout))
+        message = await self._message(name, encode({} if params is None else params), guard_for(timeout))
+        return unpack(message)
 
     async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
         return unpack(await self._message(method, params, seconds))
 
-    async def _message(self, method: str, params: str, seconds: float) -> Any:
-        connection = self._here() or await self._live()
-        try:
-            return await connection.call(method, params, seconds)
-        except Unsent:
-            return await (await self._live()).call(method, params, seconds)
-
     async def info(self) -> dict[str, Any]:
-        """What the service tells about itself: ``server.info``."""
+        """The version, the features and the limits of the service: ``server.info``."""
         return await self.invoke("server.info")
 
     async def stats(self) -> dict[str, Any]:
-        """What the service has done so far: ``server.stats``."""
+        """The counters of the service: ``server.stats``."""
         return await self.invoke("server.stats")
 
     # Events and callbacks
 
     def sse(self, url: str, **options: Unpack[SSEOptions]) -> AsyncEventSource:
-        """The events of a server, for ``async for``; see :class:`AsyncEventSource` and :class:`EventSource`."""
+        """Opens an event stream: the events of a server, as they come; see :class:`outrider.AsyncEventSource`."""
         from .event_source import AsyncEventSource
 
         return AsyncEventSource(self, url, options)
 
     def session(self, **settings: Any) -> AsyncSession:
-        """Requests that share settings, and functions that are asked about them; see :class:`AsyncSession`."""
+        """Requests that share settings, and functions that decide about them; see :class:`outrider.AsyncSession`."""
         from .._resources.sessions import Codes
         from .sessions import AsyncSession
 
-        if self._codes is None:
-            self._codes = Codes()
+        self._codes = self._codes or Codes()
         return AsyncSession(self, self._codes, settings)
 
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> AsyncEventStream:
-        """Events as they come, to iterate over with ``async for``; see :meth:`outrider.Client.events`."""
-        return AsyncEventStream(self._inbox(), names, timeout, limit)
+        """Events as they come, to iterate over: all of them, or those with the given names.
+
+        Ask for it before the request that makes them, so that none is missed: ``with client.events() as events: …``
+        """
+        from .events import AsyncEventStream
+
+        inbox = self._inbox()
+        return AsyncEventStream(inbox, names, timeout, limit)  # async
+        # sync: return EventStream(self._live(), inbox, names, timeout, limit)
 
     def watch(
         self, *topics: str, function: Callable[[Event], object] | None = None, **wishes: Unpack[Wishes]
     ) -> AsyncWatch:
-        """What happens to this client's requests; see :class:`outrider.AsyncWatch` and :class:`outrider.Watch`."""
-        from .watching import watch
+        """The events of this client's requests, to iterate over or for a function: see :class:`outrider.AsyncWatch`."""
+        from .watching import AsyncWatch
 
-        return watch(self, topics, function, **wishes)
+        return AsyncWatch(self, topics, function, **wishes)
 
     @overload
     def on(self, name: str) -> Callable[[Handler], Handler]: ...
     @overload
-    def on(self, name: str, function: Handler) -> Handler: ...
-    def on(self, name: str, function: Callable[[Event], object] | None = None) -> Any:
-        """Calls ``function`` with every event of that name (``"*"`` for all); also as a decorator.
+    def on(self, name: str, function: Handler) -> Handler: ...  # noqa: F811
+    def on(self, name: str, function: Callable[[Event], object] | None = None) -> Any:  # noqa: F811
+        """Calls ``function`` with every event of that name (``"*"`` for all); also as a decorator:
+        ``@client.on("event.progress")``.
 
-        A coroutine function is run as a task.
-        """
+        The blocking client calls one function at a time, in the order of the events, in a thread of its own; if the
+        functions are too slow, the oldest events are dropped. In asyncio, a coroutine function runs as a task."""
         if function is None:
             return lambda given: self.on(name, given)
-        self._inbox().handlers[name] = [*self._inbox().handlers.get(name, ()), function]
+        inbox = self._inbox()
+        inbox.handlers[name] = [*inbox.handlers.get(name, ()), function]
+        # sync: inbox.serve(self._live())
         return function
 
     def off(self, name: str, function: Callable[[Event], object] | None = None) -> None:
-        """Ends what :meth:`on` began, for one function or for all of that name."""
-        handlers = self._inbox().handlers
-        kept = [] if function is None else [other for other in handlers.get(name, ()) if other != function]
-        if kept:
-            handlers[name] = kept
-        else:
-            handlers.pop(name, None)
+        """Undoes :meth:`on`, for one function or for all of that name."""
+        self._inbox().remove(name, function)
 
     @overload
     def on_callback(self, name: str) -> Callable[[Answerer], Answerer]: ...
     @overload
-    def on_callback(self, name: str, function: Answerer) -> Answerer: ...
-    def on_callback(self, name: str, function: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-        """Answers the service's questions of that name with what ``function`` returns, or its coroutine."""
+    def on_callback(self, name: str, function: Answerer) -> Answerer: ...  # noqa: F811
+    def on_callback(self, name: str, function: Callable[[dict[str, Any]], Answer] | None = None) -> Any:  # noqa: F811
+        """Answers the service's callbacks of that name (``callback.ask``) with the result of ``function``.
+
+        The function gets the parameters and returns a mapping or ``None``; the service gets its exceptions as errors.
+        Also as a decorator. Callbacks without a function are refused."""
         if function is None:
             return lambda given: self.on_callback(name, given)
-        self._inbox().callbacks[name] = function
+        inbox = self._inbox()
+        inbox.callbacks[name] = function
+        # sync: inbox.serve(self._live())
         return function
 
     async def __aenter__(self) -> AsyncClient:

@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from .._connection.awaiting import AsyncConnection
 from .._connection.discovery import end, reach
+from .._connection.wire import Unsent
 from .._protocol.exceptions import ServerGone
-from .events import AsyncInbox
+from .events import AsyncClientInbox
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from subprocess import Popen
 
 
-class Connected:
-    """Where the service is, and the ways to it that are open."""
+class AsyncConnected:
+    """The way to the service, and the connections that are open: one for each event loop.
+
+    A cancelled task cancels its request. A body that the service keeps because it is large is read before the
+    response is returned, unless ``body_to`` was given.
+    """
 
     def __init__(
         self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
@@ -32,9 +37,16 @@ class Connected:
         self._connections: dict[asyncio.AbstractEventLoop, AsyncConnection] = {}
         self._opening: dict[asyncio.AbstractEventLoop, asyncio.Task[AsyncConnection]] = {}
         self._child: Popen[bytes] | None = None
-        self._events = AsyncInbox()
+        self._events = AsyncClientInbox()
         self._pid = os.getpid()
         self._closed = False
+
+    async def _message(self, method: str, params: str, seconds: float) -> Any:
+        connection = self._here() or await self._live()
+        try:
+            return await connection.call(method, params, seconds)
+        except Unsent:
+            return await (await self._live()).call(method, params, seconds)
 
     def _here(self) -> AsyncConnection | None:
         """The connection of this event loop and this process, if it lives."""
@@ -100,7 +112,12 @@ class Connected:
         if self._closed:
             raise ServerGone("this client is closed")
 
-    def _inbox(self) -> AsyncInbox:
+    def _socket_path(self) -> str | None:
+        """The path of the service's socket, for another connection; None on stdio."""
+        connection = self._here()
+        return None if self._stdio or self._command or connection is None else connection.name
+
+    def _inbox(self) -> AsyncClientInbox:
         return self._events
 
     def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None:

@@ -7,8 +7,10 @@ from __future__ import annotations
 from .._protocol.exceptions import OutriderError
 from .._protocol.frames import encode
 from .._protocol.parameters import FOREVER, GRACE
+from .._protocol.progress import Progress
 from .._resources.downloads import BuiltDownload, build_download, build_resume, result_of_start
 from .responses import AsyncResponse
+from .variant import detach, settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,48 +21,57 @@ if TYPE_CHECKING:
 
 
 class AsyncDownloads:
-    """Files, for an :class:`~outrider.AsyncClient`; see :class:`outrider._sync.downloads.Downloads`."""
+    """Files, for an :class:`~outrider.AsyncClient`: ``client.download(url, path)`` and its methods."""
 
     def __init__(self, client: AsyncCaller) -> None:
         self._client = client
-        self._ending: set[Any] = set()
 
-    async def __call__(
-        self,
-        url: str,
-        path: str | os.PathLike[str] | None = None,
-        **options: Any,
-    ) -> AsyncResponse:
-        """Downloads a file, and returns when it is there; a cancelled task keeps what has come."""
+    async def __call__(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> AsyncResponse:
+        """Downloads a file, and returns when it is there: ``path`` and ``size`` of the response tell about it.
+
+        Without ``path`` the file goes into ``directory``, or into the working directory, under ``filename`` or the name
+        that the server suggests. The service resumes an interrupted download to the same place, unless
+        ``resume=False``. A status outside of 200 to 299 raises, unless ``validate`` says otherwise.
+
+        ``replace``             ``True``: replace an existing file
+        ``create_directories``  ``True``: make the directories that are missing
+        ``checksum``            digests that the file must have: ``{"sha-256": "9f86d0…"}``
+        ``segments``            how many parts to ask for at the same time
+        ``rate_limit``          the most bytes a second
+        ``when_changed``        ``restart`` or ``fail``, if the server now has another file than the part that was kept
+
+        The other options are those of :meth:`outrider.AsyncClient.get`; ``progress=True`` is a bar on a terminal.
+        """
         built = build_download(url, path, options, self._client._defaults)
         return await self._finished("download.send", built)
 
     async def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> str:
-        """Starts a download and returns its handle at once."""
+        """Starts a download and returns its handle at once; options as above. See
+        :meth:`outrider.AsyncClient.wait`."""
         built = build_download(url, path, options, self._client._defaults)
         return result_of_start(await self._client._result("download.start", built.text(), FOREVER))
 
-    async def resume(
-        self,
-        source: str | os.PathLike[str],
-        **options: Any,
-    ) -> AsyncResponse:
-        """Goes on with a download: by what :meth:`cancel` gave, by its handle, or by the path of its file."""
+    async def resume(self, source: str | os.PathLike[str], **options: Any) -> AsyncResponse:
+        """Resumes a download: by the result of :meth:`cancel`, by its handle, or by the path of its file.
+
+        ``url`` and ``headers`` may be others.
+        """
         built = build_resume(source, options, self._client._defaults)
         return await self._finished("download.resume", built)
 
     async def cancel(self, request: str) -> str | None:
-        """Ends a started download; what to give to :meth:`resume`, or ``None`` if nothing was kept."""
-        answer = await self._client.invoke("request.cancel", {"request": request, "resumeData": True})
-        data = answer.get("resumeData")
+        """Ends a started download; the data for :meth:`resume`, or ``None`` if nothing was kept."""
+        result = await self._client.invoke("request.cancel", {"request": request, "resumeData": True})
+        data = result.get("resumeData")
         return None if data is None else str(data)
 
     async def _finished(self, method: str, built: BuiltDownload) -> AsyncResponse:
         client = self._client
         if method == "download.send" and built.watch is None:
-            response = AsyncResponse(await client._result(method, built.text(), built.guard), client.invoke)
+            result = await client._result(method, built.text(), built.guard)
         else:
-            response = AsyncResponse(await self._watched(method, built), client.invoke)
+            result = await self._watched(method, built)
+        response = AsyncResponse(result, client.invoke)
         if built.check:
             response.raise_for_error()
         return response
@@ -71,8 +82,6 @@ class AsyncDownloads:
         if built.watch is None:
             request = result_of_start(await client._result(started, built.text(), FOREVER))
             return await client._result("request.wait", encode({"request": request}), built.guard)
-        from .._protocol.progress import Progress
-
         with built.watch as show:
             async with client.events("event.progress", "event.finish") as events:
                 text = built.text("progress", "finish")
@@ -82,28 +91,18 @@ class AsyncDownloads:
                         if event.request == request:
                             if event.name == "event.finish":
                                 return dict(event.params["response"])
-                            outcome: Any = show(Progress(event.params))
-                            if hasattr(outcome, "__await__"):
-                                await outcome
+                            await settled(show(Progress(event.params)))
                         if events.dropped:
                             break
                     return await client._result("request.wait", encode({"request": request}), built.guard)
                 except BaseException:
-                    # whatever ended the waiting ends the download, which can go on
-                    self._abandon(request)
+                    # a program that stops waiting ends the download, which can be resumed
+                    detach(self._abandon(request))
                     raise
 
-    def _abandon(self, request: str) -> None:
-        """In a task of its own: a cancelled one cannot wait."""
-        from asyncio import ensure_future
-
-        async def cancel() -> None:
-            try:
-                wish = {"request": request, "resumeData": True}
-                await self._client.invoke("request.cancel", wish, timeout=GRACE)
-            except OutriderError:
-                pass
-
-        task = ensure_future(cancel())
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+    async def _abandon(self, request: str) -> object:
+        params = {"request": request, "resumeData": True}
+        try:
+            return await self._client.invoke("request.cancel", params, timeout=GRACE)
+        except OutriderError:
+            return None

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Server-sent events of the awaiting client."""
+"""Server-sent events of the awaiting client. Loaded when the first event stream is opened."""
 
 from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, ServerGone
-from .._resources.event_source import BATCH, PATIENCE, WAIT, Reading, build_sse, events_of
+from .._resources.event_source import BATCH, PATIENCE, WAIT, Reading, ServerSentEvent, build_sse, events_of
 from .responses import AsyncResponse
 
 TYPE_CHECKING = False
@@ -14,42 +14,62 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from .._resources.event_source import ServerSentEvent
+    from .._protocol.parameters import Built
     from .caller import AsyncCaller
 
 
 class AsyncEventSource(Reading):
-    """The events of a server, as they come: ``async for event in client.sse(url):``.
+    """The events of a server, as they come. Made by :meth:`AsyncClient.sse`::
 
-    It is opened by ``async with``, by :meth:`open`, or by the loop. The rest is as for :class:`~outrider.EventSource`.
+        async for event in client.sse("https://example.org/events"):
+            print(event.event, event.data)
+
+        async with client.sse(url, json={"model": "m", "stream": True}) as events:     # a model that streams its text
+            async for event in events:
+                if event.data != "[DONE]":
+                    print(event.json()["choices"][0]["delta"].get("content", ""), end="")
+
+    The blocking variant is open as soon as it is made; the other by ``async with``, by :meth:`open`, or by the loop.
+
+    The stream is closed when the loop is left, however that happens. When the connection is lost, the service
+    reconnects with the last id, and the loop goes on; but not for a method that may not be repeated, such as POST.
+    A failure raises the matching :class:`~outrider.ExchangeError`. A server that says that there is no more (status
+    204) ends the loop.
     """
 
     def __init__(self, client: AsyncCaller, url: str, options: Mapping[str, Any]) -> None:
         super().__init__(client, options.get("last_event_id") or "")
-        self._open = client._result
+        self._call = client._result
         self._invoke = client.invoke
-        self._built = build_sse(url, options, client._defaults)
-        self.response: AsyncResponse | None = None
-        """The head of the server's first answer, once it is open; its body is the events."""
+        self._built = build_sse(url, options, client._defaults)  # async
+        self.response: AsyncResponse | None = None  # async
+        # sync: self._open(build_sse(url, options, client._defaults))
 
-    async def open(self) -> AsyncEventSource:
-        """Opens the stream, unless it has been opened: sends the request, and awaits the head of its answer."""
-        if self.response is not None:
-            return self
-        result = await self._open("sse.open", self._built.params, self._built.guard)
+    async def _open(self, built: Built) -> None:
+        result = await self._call("sse.open", built.params, built.guard)
         self.request = result["request"]
         self.stream = result["stream"]
         self.response = AsyncResponse(result["response"], self._invoke)
+        """The head of the server's first response, once the stream is open; its body is the events."""
         if not self.response.ok:
-            self._refused(self.response.error, self._built.check)
-        return self
+            self._refused(self.response.error, built.check)
+
+    async def open(self) -> AsyncEventSource:  # async
+        """Opens the stream, unless it is open: sends the request, and awaits the head of its response."""  # async
+        if self.response is None:  # async
+            await self._open(self._built)  # async
+        return self  # async
 
     async def __aiter__(self) -> AsyncIterator[ServerSentEvent]:
-        await self.open()
+        await self.open()  # async
         try:
             while self.stream is not None:
                 result = await self._read(self.stream)
-                for event in events_of(result["values"], self.last_event_id):
+                values = result["values"]
+                # sync: if values and not self.last_event_id and not [1 for value in values if type(value) is not str]:
+                # sync:     yield from map(ServerSentEvent, values)
+                # sync:     values = ()
+                for event in events_of(values, self.last_event_id):
                     self.last_event_id = event.id
                     yield event
                 problem = self._ended(result, self.response)
@@ -64,7 +84,7 @@ class AsyncEventSource(Reading):
             return await self._invoke("stream.read", asked, timeout=PATIENCE)
         except HandleError:
             if self.stream is None:
-                # somebody else closed it
+                # another thread or task closed it
                 return {"values": [], "end": True}
             raise self._lost() from None
 
@@ -78,7 +98,8 @@ class AsyncEventSource(Reading):
                 pass
 
     async def __aenter__(self) -> AsyncEventSource:
-        return await self.open()
+        return await self.open()  # async
+        # sync: return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -5,63 +5,50 @@
 from __future__ import annotations
 
 import asyncio
-from _weakref import ref
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from .._connection.inbox import Inbox
 from .._protocol.exceptions import OutriderError
 from .._protocol.frames import CALLBACK_FAILED, answer_frame, refusal_frame
-from .._protocol.models import Event
+from .._resources.events import EventQueue, Listeners
+from .variant import settled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
     from types import TracebackType
 
     from .._connection.awaiting import AsyncConnection
+    from .._protocol.models import Event
 
 
-class AsyncInbox(Inbox):
+class AsyncClientInbox(Listeners, Inbox):
     """Events and callbacks of one awaiting client. Functions run in the event loop, coroutines as tasks."""
 
     def __init__(self) -> None:
-        self.handlers: dict[str, list[Callable[[Event], object]]] = {}
-        self.callbacks: dict[str, Callable[[dict[str, Any]], Any]] = {}
+        super().__init__()
         self.kept: set[asyncio.Task[None]] = set()
-        self._streams: list[Callable[[], AsyncEventStream | None]] = []
 
     def event(self, name: str, params: Any) -> None:
         """An event arrived."""
-        event = Event(name, params if isinstance(params, dict) else {})
-        for stream in self._open():
-            stream.take(event)
-        for function in [*self.handlers.get(name, ()), *self.handlers.get("*", ())]:
-            self._start(self._handle(function, event))
+        event = self._spread(name, params)
+        for function in self._functions(name):
+            self.start(self._handle(function, event))
 
     def callback(self, connection: AsyncConnection, number: Any, name: str, params: Any) -> bool:
         """A callback arrived; whether it will be answered."""
         if name not in self.callbacks:
             return False
-        self._start(self._answer(connection, number, name, params))
+        self.start(self._answer(connection, number, name, params))
         return True
 
     def closed(self, problem: OutriderError | None = None) -> None:
         """No more will arrive on that connection."""
-        for stream in self._open():
-            stream.end(problem)
+        for queue in self._open():
+            if isinstance(queue, AsyncEventStream):
+                queue.end(problem)
 
-    def add(self, stream: AsyncEventStream) -> None:
-        """Every event is shown to it from now on, as long as somebody else keeps it."""
-        self._streams = [*[other for other in self._streams if other() is not None], ref(stream)]
-
-    def forget(self, stream: AsyncEventStream) -> None:
-        """No event is shown to it any more."""
-        self._streams = [other for other in self._streams if other() not in (None, stream)]
-
-    def _open(self) -> list[AsyncEventStream]:
-        return [stream for one in self._streams for stream in (one(),) if stream is not None]
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs the coroutine as a task."""
         task = asyncio.get_running_loop().create_task(work)
         self.kept.add(task)
         task.add_done_callback(self.kept.discard)
@@ -76,9 +63,7 @@ class AsyncInbox(Inbox):
 
     async def _answer(self, connection: AsyncConnection, number: Any, name: str, params: Any) -> None:
         try:
-            given = self.callbacks[name](params if isinstance(params, dict) else {})
-            if asyncio.iscoroutine(given):
-                given = await given
+            given = await settled(self.callbacks[name](params if isinstance(params, dict) else {}))
             frame = answer_frame(number, {} if given is None else given)
         except BaseException as problem:
             connection.write(refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}"))
@@ -89,7 +74,7 @@ class AsyncInbox(Inbox):
             connection.write(frame)
 
 
-class AsyncEventStream:
+class AsyncEventStream(EventQueue):
     """The events of one client, one after the other: ``async for event in client.events("event.progress"):``.
 
     At most ``limit`` events are kept; when more arrive the oldest is dropped and counted in ``dropped``. The
@@ -97,16 +82,10 @@ class AsyncEventStream:
     connection ends.
     """
 
-    def __init__(self, inbox: AsyncInbox, names: tuple[str, ...], timeout: float | None, limit: int) -> None:
-        if limit < 1:
-            raise ValueError("limit must be at least 1")
-        self.dropped = 0
-        self._inbox = inbox
-        self._names = frozenset(names)
+    def __init__(self, inbox: AsyncClientInbox, names: tuple[str, ...], timeout: float | None, limit: int) -> None:
+        super().__init__(inbox, names, limit)
         self._timeout = timeout
-        self._events: deque[Event] = deque(maxlen=limit)
         self._arrived: asyncio.Future[None] | None = None
-        self._open = True
         self._problem: OutriderError | None = None
         inbox.add(self)
 
@@ -129,27 +108,12 @@ class AsyncEventStream:
                 self._arrived = None
         return self._events.popleft()
 
-    def take(self, event: Event) -> None:
-        """Keeps an event, if it is one of those wanted."""
-        if self._names and event.name not in self._names:
-            return
-        if len(self._events) == self._events.maxlen:
-            self.dropped += 1
-        self._events.append(event)
-        self._wake()
-
     def end(self, problem: OutriderError | None) -> None:
         """No more will come, and this is why."""
         self._problem = problem
         self.close()
 
-    def close(self) -> None:
-        """Wants no more events; an iteration ends after those that are kept."""
-        self._open = False
-        self._inbox.forget(self)
-        self._wake()
-
-    def _wake(self) -> None:
+    def wake(self) -> None:
         if self._arrived is not None and not self._arrived.done():
             self._arrived.set_result(None)
 

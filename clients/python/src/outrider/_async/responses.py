@@ -20,42 +20,29 @@ from .._resources.responses import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable  # async
+
+    # sync: from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Any
 
 
 class AsyncResponse(ResponseData):
-    """The answer to a request made by :class:`~outrider.AsyncClient`.
+    """The response to a request made by :class:`~outrider.AsyncClient`.
 
-    The body has been read unless ``body_to`` asked for it to be kept, or for a stream; then ``await r.read()``
-    first, or ``async for piece in r.iter_bytes()``.
+    A body of up to 1 MiB came with the response. The service keeps a larger one: :meth:`iter_bytes` reads it piece by
+    piece, and the end of ``async with await client.get(url) as r:`` gives it back; otherwise the service drops it ten
+    minutes later. A copy, also a pickled one, has the body only if it came with the response or had been read.
+
+    With ``body_to="stream"`` only the head has come: the body comes while :meth:`iter_bytes` runs, and leaving the
+    ``async with`` cancels the rest.
     """
 
     __slots__ = ()
     _call: Callable[..., Awaitable[Any]]
 
-    @property
-    def content(self) -> bytes:
-        """The body's bytes. A body that the service keeps must be read first: ``await r.read()``."""
-        if self._content is None:
-            self._content = self._inline()
-            if self._content is None:
-                raise RuntimeError("this body has not been read: await r.read() first")
-        return self._content
-
-    @property
-    def text(self) -> str:
-        """The body as text, by its charset; what cannot be decoded becomes U+FFFD."""
-        return self._text(self.content)
-
-    def json(self) -> Any:
-        """The body as a JSON value. Raises :class:`ValueError` if it is not JSON."""
-        if self._packed() is None and self.body_kind == "json":
-            return self.body["json"]
-        return self._json(self.content)
-
-    async def read(self) -> bytes:
+    async def read(self) -> bytes:  # async
+    # sync: def _fetched(self) -> bytes:
         """Reads the whole body, wherever it is."""
         if self._content is None:
             inline = self._inline()
@@ -66,6 +53,9 @@ class AsyncResponse(ResponseData):
                     await self.close()
             self._content = inline
         return self._content
+
+    def _fetched(self) -> bytes:  # async
+        raise RuntimeError("this body has not been read: await r.read() first")  # async
 
     async def iter_bytes(self, chunk_size: int = CHUNK) -> AsyncIterator[bytes]:
         """The body in pieces of ``chunk_size`` bytes (the last may be shorter), without holding all of it.
@@ -110,11 +100,12 @@ class AsyncResponse(ResponseData):
                     file.write(piece)
             await self.close()
         else:
-            write_file(target, await self.read(), replace)
+            write_file(target, await self.read(), replace)  # async
+            # sync: write_file(target, self.content, replace)
         return target
 
     async def close(self) -> None:
-        """Gives a kept body back to the service, and wants no more of a stream. Harmless when done twice."""
+        """Gives a kept body back to the service, and cancels the rest of a stream. Harmless when done twice."""
         if self._released:
             return
         self._released = True

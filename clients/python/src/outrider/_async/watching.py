@@ -8,7 +8,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from .._protocol.exceptions import HandleError, OutriderError, ServerGone
-from .._resources.watching import DROPPED, Sieve, wish
+from .._resources.watching import Sieve, Subscribed, wish
 from .events import AsyncEventStream, complain
 
 if TYPE_CHECKING:
@@ -18,49 +18,23 @@ if TYPE_CHECKING:
     from .caller import AsyncCaller
 
 
-def watch(
-    client: AsyncCaller, topics: tuple[str, ...], function: Callable[[Event], object] | None, *,
-    timeout: float | None = None, **wishes: Any,
-) -> AsyncWatch:
-    """The events of a subscription that is to be made."""
-    params = wish(topics, **wishes)
-    return AsyncWatch(client, params, timeout, params["queue"], function)
-
-
-class AsyncWatch(AsyncEventStream):
+class AsyncWatch(Subscribed, AsyncEventStream):
     """As :class:`outrider.Watch`: ``async with client.watch("request.*") as events: async for event in events: …``.
 
     It is subscribed from the beginning of the ``async with``, or of the iteration.
     """
 
     def __init__(
-        self,
-        client: AsyncCaller,
-        params: dict[str, Any],
-        timeout: float | None,
-        limit: int,
-        function: Callable[[Event], object] | None,
+        self, client: AsyncCaller, topics: tuple[str, ...], function: Callable[[Event], object] | None = None, *,
+        timeout: float | None = None, **wishes: Any,
     ) -> None:
-        super().__init__(client._inbox(), (), timeout, limit)
+        self._params = wish(topics, **wishes)
         self._client = client
-        self._params = params
-        self._function = function
         self._sieve = Sieve()
+        self._function = function
         self._began = False
-        self._task: asyncio.Task[None] | None = None
-
-    def __del__(self) -> None:
-        try:
-            if self._open and self._sieve.name is not None:
-                self._client._leave([("events.unsubscribe", {"subscription": self._sieve.name})])
-        except Exception:
-            # of one that never was, or at the end of the interpreter
-            pass
-
-    @property
-    def subscription(self) -> str | None:
-        """The handle of the subscription, once there is one."""
-        return self._sieve.name
+        self._inbox = client._inbox()
+        super().__init__(self._inbox, (), timeout, self._params["queue"])
 
     async def begin(self) -> None:
         """Subscribes. Harmless when done twice."""
@@ -74,23 +48,11 @@ class AsyncWatch(AsyncEventStream):
             super().close()
             raise
         if self._function is not None:
-            self._task = asyncio.get_running_loop().create_task(self._run(self._function))
-            # the loop knows its tasks by weak references only
-            self._inbox.kept.add(self._task)
-            self._task.add_done_callback(self._inbox.kept.discard)
+            self._inbox.start(self._run(self._function))
 
     async def __anext__(self) -> Event:
         await self.begin()
         return await super().__anext__()
-
-    def take(self, event: Event) -> None:
-        self._sieve.take(event, self._accept)
-
-    def _accept(self, event: Event) -> None:
-        if event.name == DROPPED:
-            self.dropped += event.params.get("count", 0)
-        else:
-            super().take(event)
 
     async def _run(self, function: Callable[[Event], object]) -> None:
         try:

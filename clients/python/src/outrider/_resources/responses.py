@@ -263,6 +263,33 @@ class ResponseData:
                 return value.strip().strip("\"'") or "utf-8"
         return "utf-8"
 
+    @property
+    def content(self) -> bytes:
+        """The body's bytes.
+
+        The blocking client reads a body that the service keeps when this is first used. The awaiting client has read
+        the body before, unless ``body_to`` was given: then ``await r.read()`` first.
+        """
+        if self._content is None:
+            inline = self._inline()
+            self._content = self._fetched() if inline is None else inline
+        return self._content
+
+    @property
+    def text(self) -> str:
+        """The body as text, by its charset; bytes that cannot be decoded become U+FFFD."""
+        return self._text(self.content)
+
+    def json(self) -> Any:
+        """The body as a JSON value. Raises :class:`ValueError` if it is not JSON."""
+        if self._packed() is None and self.body_kind == "json":
+            return self.body["json"]
+        return self._json(self.content)
+
+    def _fetched(self) -> bytes:
+        """The bytes of a body that did not come with the response."""
+        raise NotImplementedError
+
     def _inline(self) -> bytes | None:
         """The body's bytes if they came with the answer, else ``None``."""
         packed = self._packed()

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
+from .events import EventQueue
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,3 +64,32 @@ class Sieve:
             for event in early:
                 if event.params.get("subscription") == name:
                     accept(event)
+
+
+class Subscribed(EventQueue):
+    """An iteration over the events of one subscription; ends the subscription when it is dropped."""
+
+    _client: Any
+    _sieve: Sieve
+
+    def __del__(self) -> None:
+        try:
+            if self._open and self._sieve.name is not None:
+                self._client._leave([("events.unsubscribe", {"subscription": self._sieve.name})])
+        except Exception:
+            # of an object that was never complete, or at the end of the interpreter
+            pass
+
+    @property
+    def subscription(self) -> str | None:
+        """The handle of the subscription, once there is one."""
+        return self._sieve.name
+
+    def take(self, event: Event) -> None:
+        self._sieve.take(event, self._accept)
+
+    def _accept(self, event: Event) -> None:
+        if event.name == DROPPED:
+            self.dropped += event.params.get("count", 0)
+        else:
+            super().take(event)

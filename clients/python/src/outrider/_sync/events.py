@@ -8,7 +8,6 @@ This file is loaded when the first of them is asked for; a program that only mak
 from __future__ import annotations
 
 from _thread import get_ident, start_new_thread
-from _weakref import ref
 from collections import deque
 from itertools import count
 from time import monotonic, sleep
@@ -17,15 +16,16 @@ from .._connection.blocking import Waiter
 from .._connection.inbox import Inbox
 from .._protocol.exceptions import OutriderError, ServerGone
 from .._protocol.frames import CALLBACK_FAILED, answer_frame, refusal_frame
-from .._protocol.models import Event
+from .._resources.events import EventQueue, Listeners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Any
 
     from .._connection.blocking import Connection
+    from .._protocol.models import Event
 
 FOREVER = 1e6
 
@@ -39,35 +39,30 @@ MOST_INSIDE = 64
 _numbers = count(-1000, -1).__next__
 
 
-class EventStream:
+class EventStream(EventQueue):
     """The events of one client, one after the other: ``for event in client.events("event.progress"):``.
 
     The thread that iterates reads the connection while it waits. At most ``limit`` events are kept; when more
     arrive the oldest is dropped and counted in ``dropped``. The iteration ends when nothing arrived for
-    ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the connection ends. One that is dropped is as one
-    that was closed.
+    ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the connection ends. Dropping the iteration closes
+    it.
     """
 
     def __init__(
-        self, connection: Connection, names: tuple[str, ...], timeout: float, limit: int, forget: Callable[..., None]
+        self, connection: Connection, inbox: ClientInbox, names: tuple[str, ...], timeout: float | None, limit: int
     ) -> None:
-        if limit < 1:
-            raise ValueError("limit must be at least 1")
-        self.dropped = 0
+        super().__init__(inbox, names, limit)
         self._connection = connection
-        self._names = frozenset(names)
-        self._timeout = timeout
-        self._events: deque[Event] = deque(maxlen=limit)
-        self._forget = forget
+        self._timeout = FOREVER if timeout is None else min(timeout, FOREVER)
         self._waiter = Waiter("")
         self._number = _numbers()
-        self._open = True
+        inbox.add(self)
 
     def __iter__(self) -> Iterator[Event]:
         return self
 
     def __next__(self) -> Event:
-        deadline = monotonic() + min(self._timeout, FOREVER)
+        deadline = monotonic() + self._timeout
         while self._open or self._events:
             self._waiter.lock.acquire(False)
             if self._events:
@@ -80,23 +75,7 @@ class EventStream:
             self._connection.listen(self._number, self._waiter, deadline)
         raise StopIteration
 
-    def take(self, event: Event) -> None:
-        """Keeps an event, if it is one of those wanted."""
-        if self._names and event.name not in self._names:
-            return
-        if len(self._events) == self._events.maxlen:
-            self.dropped += 1
-        self._events.append(event)
-        self._waiter.wake()
-
     def wake(self) -> None:
-        """Lets the iterating thread look again."""
-        self._waiter.wake()
-
-    def close(self) -> None:
-        """Wants no more events; an iteration ends after those that are kept."""
-        self._open = False
-        self._forget(self)
         self._waiter.wake()
 
     def __enter__(self) -> EventStream:
@@ -108,14 +87,12 @@ class EventStream:
         self.close()
 
 
-class Subscriptions(Inbox):
+class ClientInbox(Listeners, Inbox):
     """Everything that one client wants to be told, and the thread in which its functions run."""
 
     def __init__(self, limit: int = 1000) -> None:
+        super().__init__()
         self.dropped = 0
-        self.handlers: dict[str, list[Callable[[Event], object]]] = {}
-        self.callbacks: dict[str, Callable[[dict[str, Any]], Mapping[str, Any] | None]] = {}
-        self._streams: list[Callable[[], EventStream | None]] = []
         self._events: deque[Event] = deque()
         self._questions: deque[tuple[Connection, Any, str, Any]] = deque()
         self._limit = limit
@@ -127,9 +104,7 @@ class Subscriptions(Inbox):
     # What the connection tells; must not block.
 
     def event(self, name: str, params: Any) -> None:
-        event = Event(name, params if isinstance(params, dict) else {})
-        for stream in self._open():
-            stream.take(event)
+        event = self._spread(name, params)
         if name in self.handlers or "*" in self.handlers:
             if len(self._events) >= self._limit:
                 self.dropped += 1
@@ -154,27 +129,10 @@ class Subscriptions(Inbox):
 
     def closed(self, problem: OutriderError | None = None) -> None:
         self._waiter.wake()
-        for stream in self._open():
-            stream.wake()
+        for queue in self._open():
+            queue.wake()
 
     # What the client asks for.
-
-    def stream(self, connection: Connection, names: tuple[str, ...], timeout: float, limit: int) -> EventStream:
-        """A new iteration over events."""
-        stream = EventStream(connection, names, timeout, limit, self.forget)
-        self.add(stream)
-        return stream
-
-    def add(self, stream: EventStream) -> None:
-        """Every event is shown to it from now on, as long as somebody else keeps it."""
-        self._streams = [*[other for other in self._streams if other() is not None], ref(stream)]
-
-    def _open(self) -> list[EventStream]:
-        return [stream for one in self._streams for stream in (one(),) if stream is not None]
-
-    def forget(self, stream: EventStream) -> None:
-        """No event is shown to it any more."""
-        self._streams = [other for other in self._streams if other() not in (None, stream)]
 
     def serve(self, connection: Connection) -> None:
         """Makes sure that a thread runs the functions for this connection."""
@@ -223,7 +181,7 @@ class Subscriptions(Inbox):
                 self._served = None
 
     def _handle(self, event: Event) -> None:
-        for function in [*self.handlers.get(event.name, ()), *self.handlers.get("*", ())]:
+        for function in self._functions(event.name):
             try:
                 function(event)
             except BaseException as problem:

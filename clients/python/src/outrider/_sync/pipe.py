@@ -75,3 +75,8 @@ class Pipe(RawIOBase):
         if not self.closed:
             self._socket.close()
         super().close()
+
+
+def open_pipe(path: str, frame: bytes, ended: Callable[[], None]) -> Pipe:
+    """A connection for the bytes of one stream; ``ended`` raises at their end if the body was cut short."""
+    return Pipe(path, frame, ended)

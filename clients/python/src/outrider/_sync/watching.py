@@ -7,8 +7,8 @@ from __future__ import annotations
 from _thread import start_new_thread
 
 from .._protocol.exceptions import HandleError, OutriderError, ServerGone
-from .._resources.watching import DROPPED, Sieve, wish
-from .events import FOREVER, EventStream, complain
+from .._resources.watching import Sieve, Subscribed, wish
+from .events import EventStream, complain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,17 +19,8 @@ if TYPE_CHECKING:
     from .caller import Caller
 
 
-def watch(
-    client: Caller, topics: tuple[str, ...], function: Callable[[Event], object] | None, *,
-    timeout: float | None = None, **wishes: Any,
-) -> Watch:
-    """The events of a new subscription."""
-    params = wish(topics, **wishes)
-    return Watch(client, params, FOREVER if timeout is None else timeout, params["queue"], function)
-
-
-class Watch(EventStream):
-    """What happens to one's requests, one event after the other::
+class Watch(Subscribed, EventStream):
+    """The events of the client's requests, one after the other::
 
         with client.watch("request.finished", "request.retrying", timeout=5) as events:
             client.many(urls)
@@ -39,24 +30,19 @@ class Watch(EventStream):
         client.watch("attempt.*", function=print)       # in a thread of its own, until it is closed
 
     The topics are those of ``events.topics``; ``*`` stands for any run of characters, ``session=`` or ``request=``
-    narrows them. ``event.detail`` is what there is to say. At most ``queue=1000`` events wait in the service, and as
-    many here; what was too much is counted in ``dropped``, and ``drop="newest"`` says which ones go. The iteration
+    narrows them. ``event.detail`` holds the details. At most ``queue=1000`` events wait in the service, and as
+    many here; ``dropped`` counts the events that were dropped, the oldest ones unless ``drop="newest"``. The iteration
     ends when nothing came for ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the connection ends.
     """
 
     def __init__(
-        self,
-        client: Caller,
-        params: dict[str, Any],
-        timeout: float,
-        limit: int,
-        function: Callable[[Event], object] | None,
+        self, client: Caller, topics: tuple[str, ...], function: Callable[[Event], object] | None = None, *,
+        timeout: float | None = None, **wishes: Any,
     ) -> None:
-        inbox = client._inbox()
-        super().__init__(client._live(), (), timeout, limit, inbox.forget)
+        params = wish(topics, **wishes)
         self._client = client
         self._sieve = Sieve()
-        inbox.add(self)
+        super().__init__(client._live(), client._inbox(), (), timeout, params["queue"])
         try:
             self._sieve.learn(client.invoke("events.subscribe", params)["subscription"], self._accept)
         except BaseException:
@@ -64,28 +50,6 @@ class Watch(EventStream):
             raise
         if function is not None:
             start_new_thread(self._run, (function,))
-
-    def __del__(self) -> None:
-        try:
-            if self._open and self._sieve.name is not None:
-                self._client._leave([("events.unsubscribe", {"subscription": self._sieve.name})])
-        except Exception:
-            # of one that never was, or at the end of the interpreter
-            pass
-
-    @property
-    def subscription(self) -> str | None:
-        """The handle of the subscription."""
-        return self._sieve.name
-
-    def take(self, event: Event) -> None:
-        self._sieve.take(event, self._accept)
-
-    def _accept(self, event: Event) -> None:
-        if event.name == DROPPED:
-            self.dropped += event.params.get("count", 0)
-        else:
-            super().take(event)
 
     def _run(self, function: Callable[[Event], object]) -> None:
         try:

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""A response body on a connection that carries nothing else, for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import socket as sockets
+
+from .._connection.peers import check_peer
+from .._protocol.exceptions import ServerNotFound
+from .._resources.reading import PIECE
+from .._resources.streams import attached, cut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
+class AsyncPipe:
+    """The bytes of a body, as they come."""
+
+    def __init__(self, ended: Callable[[], Awaitable[None]]) -> None:
+        self._ended: Callable[[], Awaitable[None]] | None = ended
+        self._rest = b""
+        self._socket = sockets.socket(sockets.AF_UNIX)
+        self._socket.setblocking(False)
+
+    async def open(self, path: str, frame: bytes) -> AsyncPipe:
+        """Connects, and sends the line that turns the connection into the bytes of a stream."""
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.sock_connect(self._socket, path)
+            check_peer(self._socket, path)
+            await loop.sock_sendall(self._socket, frame)
+        except ServerNotFound:
+            raise
+        except OSError as problem:
+            raise cut(problem) from None
+        while b"\n" not in self._rest:
+            piece = await self._received(PIECE)
+            if not piece:
+                raise cut()
+            self._rest += piece
+        line, self._rest = self._rest.split(b"\n", 1)
+        attached(line)
+        return self
+
+    async def read(self, size: int) -> bytes:
+        """Some bytes; none at the end. Raises if the body was cut short."""
+        if self._rest:
+            piece, self._rest = self._rest[:size], self._rest[size:]
+            return piece
+        if self._ended is None:
+            return b""
+        piece = await self._received(size)
+        if not piece:
+            ended, self._ended = self._ended, None
+            await ended()
+        return piece
+
+    async def _received(self, size: int) -> bytes:
+        if self._socket.fileno() < 0:
+            raise ValueError("the stream is closed")
+        try:
+            return await asyncio.get_running_loop().sock_recv(self._socket, size)
+        except ConnectionError as problem:
+            raise cut(problem) from None
+
+    def close(self) -> None:
+        """Ends the connection, and with it the request unless all was read."""
+        self._socket.close()
+
+
+async def open_pipe(path: str, frame: bytes, ended: Callable[[], Awaitable[None]]) -> AsyncPipe:
+    """A connection for the bytes of one stream; ``ended`` raises at their end if the body was cut short."""
+    pipe = AsyncPipe(ended)
+    try:
+        return await pipe.open(path, frame)
+    except BaseException:
+        pipe.close()
+        raise

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The few operations in which the awaiting and the blocking variant of a resource differ."""
+
+from __future__ import annotations
+
+import asyncio
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any, TypeVar
+
+    Handler = TypeVar("Handler", bound=Callable[..., object])
+    Answerer = TypeVar("Answerer", bound=Callable[[dict[str, Any]], Any])
+    Answer = Any
+
+_detached: set[asyncio.Task[object]] = set()
+
+SerialLock = asyncio.Lock
+
+
+async def settled(value: Any) -> Any:
+    """The value that a function of the program returned; the result of its coroutine if it returned one."""
+    return await value if hasattr(value, "__await__") else value
+
+
+def detach(work: Coroutine[Any, Any, object]) -> None:
+    """Runs the coroutine in a task of its own: a task that is being cancelled cannot await."""
+    task = asyncio.ensure_future(work)
+    # the event loop itself keeps only weak references to tasks
+    _detached.add(task)
+    task.add_done_callback(_detached.discard)

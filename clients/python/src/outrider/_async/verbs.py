@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""One method per kind of request, for clients and sessions."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from typing_extensions import Unpack
+
+    from .._protocol.options import Options
+    from .responses import AsyncResponse
+
+
+class AsyncVerbs:
+    """Requests by their methods; a subclass sends them."""
+
+    async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
+        raise NotImplementedError
+
+    async def get(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a GET request, and waits for its response.
+
+        ``params``        names and values for the query
+        ``parameters``    values for the query or the body, as ``encoding`` says; bytes, dates and decimals, too
+        ``encoding``      ``json``, ``propertyList``, or a mapping: see Encoding in the protocol; else a form
+        ``headers``       fields, as a mapping or as pairs
+        ``json``          a value to send as JSON
+        ``data``          text, bytes, or names and values to send as a form
+        ``file``          the path of a file to send; the service reads it
+        ``content_type``  instead of the one that the kind of body implies
+        ``auth``          a user name and a password, or a mapping: ``{"bearer": token}``, ``{"digest": ("u", "p")}``
+        ``timeout``       seconds for all of it, or a mapping of phases (``connect``, ``firstByte``…) to seconds;
+                          without it the service's limits hold, and ten minutes in all
+        ``proxy``         the URL of one, ``none``, ``environment`` (of this program, as curl reads it), or a mapping:
+                          ``{"http": url, "https": url, "credential": ("u", "p"), "bypass": ["*.example.org"]}``
+        ``serialize``     ``json``, ``text``, ``auto``, or a mapping such as ``{"schema": {...}}``: let the service
+                          check or decode the body
+        ``validate``      ``True``, or rules such as ``{"status": ["200..299"]}``: what else raises ValidationError
+        ``handlers``      mappings of ``id``, ``serialize``, ``validate``; see :attr:`Response.results`
+        ``max_body``      how many bytes the body may have; more raises ResponseTooLarge
+        ``body_to``       ``stored``, ``file`` or ``discard``: leave the body in the service
+        ``max_inline``    up to how many bytes the body comes with the answer
+        ``redirect``      ``none``, or a mapping with ``max``, ``keepHeaders``, ``keepBody``
+        ``retry``         ``True``, ``connectionLost``, or a mapping such as ``{"limit": 5, "jitter": "full"}``
+        ``metrics``       ``True``: report how long each phase took
+        ``tag``           a label that comes back in every event
+        ``progress``      ``True``: a bar on a terminal; or a function that gets :class:`~outrider.Progress`
+        ``expected_size`` how many bytes to expect, for progress where the server does not say
+        ``events``        ``True``, or which kinds of events to send; see :meth:`events`
+        ``check``         ``False``: return failed exchanges instead of raising
+        """
+        return await self._send("GET", url, options)
+
+    async def head(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a HEAD request; the response has no body."""
+        return await self._send("HEAD", url, options)
+
+    async def options(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends an OPTIONS request."""
+        return await self._send("OPTIONS", url, options)
+
+    async def post(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a POST request, with ``json=``, ``data=``, ``file=`` or ``files=``; options as for :meth:`get`."""
+        return await self._send("POST", url, options)
+
+    async def put(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a PUT request; options as for :meth:`get`."""
+        return await self._send("PUT", url, options)
+
+    async def patch(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a PATCH request; options as for :meth:`get`."""
+        return await self._send("PATCH", url, options)
+
+    async def delete(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a DELETE request; options as for :meth:`get`."""
+        return await self._send("DELETE", url, options)
+
+    async def request(self, method: str, url: str, **options: Unpack[Options]) -> AsyncResponse:
+        """Sends a request with any method; options as for :meth:`get`."""
+        return await self._send(method, url, options)
+
+    async def upload(
+        self, url: str, path: Any = None, *, method: str = "POST", **options: Unpack[Options]
+    ) -> AsyncResponse:
+        """Sends the file of that path, or another body; ``progress=True`` shows a progress bar."""
+        from .._resources.transfers import with_body
+
+        return await self._send(method, url, with_body(path, options))

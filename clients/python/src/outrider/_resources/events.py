@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Events that wait for a program: the part of both clients that neither blocks nor awaits."""
+
+from __future__ import annotations
+
+from _weakref import ref
+from collections import deque
+
+from .._protocol.models import Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+class EventQueue:
+    """The events of one iteration. The oldest is dropped when there are more than ``limit``."""
+
+    def __init__(self, listeners: Listeners, names: tuple[str, ...], limit: int) -> None:
+        if limit < 1:
+            raise ValueError("limit must be at least 1")
+        self.dropped = 0
+        self._listeners = listeners
+        self._names = frozenset(names)
+        self._events: deque[Event] = deque(maxlen=limit)
+        self._open = True
+
+    def take(self, event: Event) -> None:
+        """Keeps an event, if its name is a wanted one."""
+        if self._names and event.name not in self._names:
+            return
+        if len(self._events) == self._events.maxlen:
+            self.dropped += 1
+        self._events.append(event)
+        self.wake()
+
+    def wake(self) -> None:
+        """Lets the iteration look again."""
+
+    def close(self) -> None:
+        """Wants no more events; an iteration ends after those that are kept."""
+        self._open = False
+        self._listeners.forget(self)
+        self.wake()
+
+
+class Listeners:
+    """The iterations and functions of one client that want events, and the functions that answer callbacks."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[str, list[Callable[[Event], object]]] = {}
+        self.callbacks: dict[str, Callable[[dict[str, Any]], Any]] = {}
+        self._queues: list[Callable[[], EventQueue | None]] = []
+
+    def add(self, queue: EventQueue) -> None:
+        """Every event goes to the queue from now on, as long as the program keeps a reference to it."""
+        self._queues = [*[other for other in self._queues if other() is not None], ref(queue)]
+
+    def forget(self, queue: EventQueue) -> None:
+        """No event goes to the queue any more."""
+        self._queues = [other for other in self._queues if other() not in (None, queue)]
+
+    def _open(self) -> list[EventQueue]:
+        return [queue for one in self._queues for queue in (one(),) if queue is not None]
+
+    def _spread(self, name: str, params: Any) -> Event:
+        """Gives an event to all queues."""
+        event = Event(name, params if isinstance(params, dict) else {})
+        for queue in self._open():
+            queue.take(event)
+        return event
+
+    def _functions(self, name: str) -> list[Callable[[Event], object]]:
+        """The functions that want events of that name."""
+        return [*self.handlers.get(name, ()), *self.handlers.get("*", ())]
+
+    def remove(self, name: str, function: Callable[[Event], object] | None) -> None:
+        """Gives no more events of that name to one function, or to all."""
+        kept = [] if function is None else [other for other in self.handlers.get(name, ()) if other != function]
+        if kept:
+            self.handlers[name] = kept
+        else:
+            self.handlers.pop(name, None)

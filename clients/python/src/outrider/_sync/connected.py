@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The connection of a blocking client: opened when first needed, and again after its end or in a forked child."""
+
+from __future__ import annotations
+
+import os
+from _thread import allocate_lock
+
+from .._connection.blocking import Connection
+from .._connection.discovery import end, reach
+from .._connection.inbox import Inbox
+from .._connection.wire import Unsent
+from .._protocol.exceptions import ServerGone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from subprocess import Popen
+    from typing import Any
+
+    from .events import ClientInbox
+
+
+class Connected:
+    """The way to the service, and the connection that is open.
+
+    Many threads may use one client, also after a fork: a child opens a connection of its own. When the service
+    has gone, calls in flight raise :class:`~outrider.ServerGone`, and the next one connects again.
+    """
+
+    def __init__(
+        self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
+    ) -> None:
+        self._socket = None if socket is None else os.fspath(socket)
+        self._command = None if command is None else list(command)
+        self._stdio = stdio
+        self._spawn = spawn
+        self._connection: Connection | None = None
+        self._child: Popen[bytes] | None = None
+        self._subscriptions: ClientInbox | None = None
+        self._opening = allocate_lock()
+        self._pid = os.getpid()
+        self._closed = False
+
+    def _message(self, method: str, params: str, seconds: float) -> Any:
+        if self._subscriptions is not None:
+            return self._subscriptions.beside(self._say, method, params, seconds)
+        return self._say(method, params, seconds)
+
+    def _say(self, method: str, params: str, seconds: float) -> Any:
+        connection = self._connection
+        if connection is None or connection.dead is not None or connection.pid != os.getpid():
+            connection = self._open()
+        try:
+            return connection.call(method, params, seconds)
+        except Unsent:
+            return self._open().call(method, params, seconds)
+
+    def _live(self) -> Connection:
+        connection = self._connection
+        if connection is None or connection.dead is not None or connection.pid != os.getpid():
+            return self._open()
+        return connection
+
+    def _open(self) -> Connection:
+        pid = os.getpid()
+        if self._pid != pid:
+            # Another thread of the parent may have held the lock when it forked.
+            self._opening = allocate_lock()
+            self._pid = pid
+        with self._opening:
+            if self._closed:
+                raise ServerGone("this client is closed")
+            old = self._connection
+            if old is not None:
+                if old.pid != pid:
+                    old.abandon()
+                    self._child = None
+                elif old.dead is None:
+                    return old
+                else:
+                    old.close()
+                    if self._child is not None:
+                        raise ServerGone(f"the service that this client started has ended: {old.dead}")
+            stream, name, self._child = reach(self._socket, self._stdio, self._command, self._spawn)
+            inbox = Inbox() if self._subscriptions is None else self._subscriptions
+            self._connection = connection = Connection(stream, inbox, name)
+            if self._subscriptions is not None:
+                self._subscriptions.serve(connection)
+            return connection
+
+    def _socket_path(self) -> str | None:
+        """The path of the service's socket, for another connection; None on stdio."""
+        return None if self._stdio or self._command or self._connection is None else self._connection.name
+
+    def _inbox(self) -> ClientInbox:
+        if self._subscriptions is None:
+            from .events import ClientInbox
+
+            with self._opening:
+                if self._subscriptions is None:
+                    self._subscriptions = ClientInbox()
+            if self._connection is not None:
+                self._connection.inbox = self._subscriptions
+        return self._subscriptions
+
+    def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
+        """Makes calls for a resource that was dropped, without waiting for their results."""
+        if self._connection is not None:
+            self._connection.post(calls)
+
+    def close(self) -> None:
+        """Ends the connection, and the service if this client started one of its own. Harmless when done twice."""
+        self._closed = True
+        connection, child = self._connection, self._child
+        self._connection = self._child = None
+        if connection is not None:
+            if connection.pid == os.getpid():
+                connection.close()
+            else:
+                connection.abandon()
+                return
+        if child is not None:
+            end(child)

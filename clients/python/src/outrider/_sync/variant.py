@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The few operations in which the blocking and the awaiting variant of a resource differ."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar, Union
+
+    from .._protocol.models import Event
+
+    Handler = TypeVar("Handler", bound=Callable[[Event], object])
+    Answer = Union[Mapping[str, Any], None]
+    Answerer = TypeVar("Answerer", bound=Callable[[dict[str, Any]], Answer])
+
+
+class SerialLock:
+    """No lock: blocking calls of one thread are serial already, and a lock would not survive a fork."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def settled(value: Any) -> Any:
+    """The value that a function of the program returned."""
+    return value
+
+
+def detach(done: object) -> None:
+    """Nothing: the work was done when its argument was evaluated."""
