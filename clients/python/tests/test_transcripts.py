@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from peers import ROOT, serve, stop
 
-from outrider._connection.discovery import connect
+from outrider._connection.peers import connect
 from outrider._connection.wire import Wire
 from outrider._protocol import frames as _rpc
 
@@ -56,7 +56,7 @@ def test_the_service_behaves_as_the_transcript_says(
 
     steps = transcript.parse(path.read_text(), {"{origin}": origin, "{tmp}": str(tmp_path)})
     service = request.getfixturevalue("mortal" if path.parent.name == "server.stop" else "service")
-    wire = Replay(connect(service), service)
+    wire = Replay(connect(service, False), service)
     remembered: dict[str, Any] = {}
     try:
         for step in steps:
