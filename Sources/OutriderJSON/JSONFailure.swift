@@ -26,13 +26,13 @@ package struct JSONComplaint: Error, Equatable {
     package var known: [String]?
 
     package init(_ message: String, at pointer: JSONPointer = .root, known: [String]? = nil) {
-        self.message = message
+        self.message = Excerpt.sentence(message)
         self.pointer = pointer
         self.known = known
     }
 
     package func under(member name: String) -> JSONComplaint {
-        JSONComplaint(message, at: pointer.under(member: name), known: known)
+        JSONComplaint(message, at: pointer.under(member: name.excerpt), known: known)
     }
 
     package func under(index: Int) -> JSONComplaint {

@@ -109,8 +109,8 @@ package struct JSONFields: ~Copyable {
         for member in object.members where !asked.contains(where: { Self.same(member.name, $0) }) {
             if member.name == "_meta" { continue }
             throw JSONComplaint(
-                "unknown parameter \(member.name)",
-                at: JSONPointer(member: member.name),
+                "unknown parameter \(member.name.excerpt)",
+                at: JSONPointer(member: member.name.excerpt),
                 known: asked.map(\.description)
             )
         }

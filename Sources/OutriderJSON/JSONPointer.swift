@@ -39,6 +39,9 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func token(_ name: String) -> String {
+        guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else {
+            return "/" + name
+        }
         var token = "/"
         for scalar in name.unicodeScalars {
             switch scalar {

@@ -71,6 +71,7 @@ extension HTTPFailure.Kind {
         case .redirectRefused: FailureCode(1414, "sessionTaskFailed", "redirectRefused")
         case .proxyRefused: FailureCode(1415, "sessionTaskFailed", "proxyRefused")
         case .proxyAuthenticationRequired: FailureCode(1416, "sessionTaskFailed", "proxyAuthenticationRequired")
+        case .tooManyOpenFiles: FailureCode(1417, "sessionTaskFailed", "tooManyOpenFiles")
         case .settingAnchorCertificatesFailed:
             FailureCode(1504, "serverTrustEvaluationFailed", "settingAnchorCertificatesFailed")
         case .trustEvaluationFailed: FailureCode(1506, "serverTrustEvaluationFailed", "trustEvaluationFailed")

@@ -116,7 +116,7 @@ package struct EncodedForm: Sendable {
     }
 
     private static func isOfOpening(_ code: Int?) -> Bool {
-        let codes = [ENOENT, ENOTDIR, EACCES, EPERM, EROFS, EISDIR, ELOOP, ENAMETOOLONG, EMFILE, ENFILE]
+        let codes = [ENOENT, ENOTDIR, EACCES, EPERM, EROFS, EISDIR, ELOOP, ENAMETOOLONG]
         return code.map { code in codes.contains { Int($0) == code } } ?? false  // safe: CInt is narrower
     }
 }

@@ -31,7 +31,8 @@ final class DownloadPlace: Sendable {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
         let name = String(path[path.index(after: slash)...])
         if let fault = FileName.fault(name) {
-            throw HTTPFailure(.destinationUnsafe, "the name of \(path) \(fault)", details: [.path(path)])
+            throw HTTPFailure(
+                .destinationUnsafe, "the name of \(HTTPFailure.excerpt(path)) \(fault)", details: [.path(path)])
         }
         let directory = slash == path.startIndex ? "/" : String(path[..<slash])
         try self.init(directory: directory, name: name, replaces: replaces, creating: creating)
@@ -75,7 +76,8 @@ final class DownloadPlace: Sendable {
             }
         guard what.isEmpty else {
             throw HTTPFailure(
-                .destinationUnsafe, "\(path) is \(what), and no file may take its place: choose another path",
+                .destinationUnsafe,
+                "\(HTTPFailure.excerpt(path)) is \(what), and no file may take its place: choose another path",
                 details: [.path(path)])
         }
         if !replaces { throw taken }
@@ -83,7 +85,8 @@ final class DownloadPlace: Sendable {
 
     var taken: HTTPFailure {
         HTTPFailure(
-            .destinationExists, "\(path) exists already; choose another path or set replace", details: [.path(path)])
+            .destinationExists, "\(HTTPFailure.excerpt(path)) exists already; choose another path or set replace",
+            details: [.path(path)])
     }
 
     /// Puts a file of that name in the directory in the place. Throws destinationExists, and downloadedFileMoveFailed; an
@@ -108,7 +111,7 @@ final class DownloadPlace: Sendable {
     }
 
     private func moveFailure(_ directory: borrowing DownloadPlace, _ file: String) -> HTTPFailure {
-        var failure = Self.failure("the file could not be moved to \(path)", path)
+        var failure = Self.failure("the file could not be moved to \(HTTPFailure.excerpt(path))", path)
         failure.details.append(.source("\(directory.directory)/\(file)"))
         return failure
     }

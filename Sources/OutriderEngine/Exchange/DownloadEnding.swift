@@ -141,7 +141,7 @@ extension HTTPFailure.Kind {
     fileprivate var isAboutPlace: Bool {
         switch self {
         case .downloadedFileMoveFailed, .destinationExists, .destinationUnsafe, .destinationBusy, .fileWriteFailed,
-            .insufficientSpace, .limitExceeded:
+            .insufficientSpace, .limitExceeded, .tooManyOpenFiles:
             true
         default: false
         }

@@ -143,8 +143,7 @@ package final class Exchange: Sendable {
             if attempt.body != .none { state.snapshot.progress.sentTotal = attempt.body.plainSize }
             if case .composed(let body) = attempt.body { state.feeds = body.feeds }
         case .failure:
-            url = spec.url
-            method = spec.method
+            (method, url) = spec.excerpt
         }
         self.state = Mutex(state)
     }

@@ -70,7 +70,7 @@ struct PosixFile: ~Copyable {
         let code = errno
         let reason = String(cString: strerror(code))
         return HTTPFailure(
-            .fileWriteFailed, "could not \(verb) \(path): \(reason.lowercased())",
+            .fileWriteFailed, "could not \(verb) \(HTTPFailure.excerpt(path)): \(reason.lowercased())",
             underlying: HTTPFailure.Underlying(.posix, Int(code), reason)
         )
     }

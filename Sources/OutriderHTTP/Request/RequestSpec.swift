@@ -7,6 +7,8 @@ package import OutriderJSON
 package struct RequestSpec: Sendable {
     package var url: String
     package var method = "GET"
+    /// Both as a result shows them if no request can be built from them.
+    package var excerpt: (method: String, url: String) { (method.excerpt, url.excerpt) }
     package var fields: HTTPFields = []
     /// Names and values in order, to be appended to the URL's query; names may repeat. See QueryEncoding.
     package var query = JSONObject()

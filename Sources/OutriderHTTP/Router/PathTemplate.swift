@@ -78,7 +78,8 @@ package struct PathTemplate: Sendable, Equatable {
         if Self.dotSegments(path) != Self.dotSegments(text) {
             let names = names.joined(separator: ", ")
             throw HTTPFailure(
-                .parametersDoNotFit, "a segment of \(text) would become . or .., and lead elsewhere: check \(names)",
+                .parametersDoNotFit,
+                "a segment of \(text.excerpt) would become . or .., and lead elsewhere: check \(names.excerpt)",
                 pointer: names.contains(",") ? "" : JSONPointer(member: names).description)
         }
         return path
@@ -86,7 +87,7 @@ package struct PathTemplate: Sendable, Equatable {
 
     private func missing(_ name: String) -> HTTPFailure {
         HTTPFailure(
-            .missingPathParameter, "\(text) needs \(name), which is missing or empty",
+            .missingPathParameter, "\(text.excerpt) needs \(name.excerpt), which is missing or empty",
             pointer: JSONPointer(member: name).description)
     }
 

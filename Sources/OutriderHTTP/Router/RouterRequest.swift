@@ -49,7 +49,8 @@ package struct RouterRequest {
         for name in endpoint.path.names.map(endpoint.parameter) {
             if let value = params[name], value != .null, value != .string("") { continue }
             throw HTTPFailure(
-                .missingPathParameter, "\(endpoint.name) needs \(name) for its path \(endpoint.path.text)",
+                .missingPathParameter,
+                "\(endpoint.name) needs \(name.excerpt) for its path \(endpoint.path.text.excerpt)",
                 pointer: JSONPointer(member: name).description)
         }
         guard let fault = endpoint.schema?.faults(in: .object(params), limits: limits).first else { return }
@@ -60,7 +61,8 @@ package struct RouterRequest {
 
     private func unfit(_ name: String, _ why: String) -> HTTPFailure {
         HTTPFailure(
-            .parametersDoNotFit, "\(name) of \(endpoint.name) \(why)", pointer: JSONPointer(member: name).description)
+            .parametersDoNotFit, "\(name.excerpt) of \(endpoint.name) \(why)",
+            pointer: JSONPointer(member: name).description)
     }
 
     // MARK: placing

@@ -93,7 +93,7 @@ package enum FieldRules {
             let plain = scalar.value >= 0x20 && scalar.value != 0x7F && !(0x80..<0xA0).contains(scalar.value)
             shown += plain ? String(scalar) : "\\u{\(String(scalar.value, radix: 16))}"
         }
-        if text.unicodeScalars.count > 40 { shown += "…" }
+        if !text.unicodeScalars.dropFirst(40).isEmpty { shown += "…" }
         return shown + "\""
     }
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderJSON
+
 /// Why network work ended badly: what, where, why, and whether trying again could help.
 package struct HTTPFailure: Error, Sendable, Equatable {
-    package var kind: Kind
+    package var kind: Kind {
+        didSet { if underlying?.isOutOfDescriptors == true { kind = .tooManyOpenFiles } }
+    }
     /// One sentence for a person, naming host, phase or limit; no secrets, no query of a URL.
     package var message: String
     /// Where time or the connection ran out.
@@ -18,19 +22,25 @@ package struct HTTPFailure: Error, Sendable, Equatable {
     /// What a program may want to know beyond the kind.
     package var details: [FailureDetail]
 
+    /// - Parameter kind: `tooManyOpenFiles` takes its place if the underlying error is EMFILE or ENFILE, whatever was
+    ///   attempted: the file, host or server at hand is not at fault then.
     package init(
         _ kind: Kind, _ message: String, phase: Phase? = nil, retryable: Bool? = nil, sent: Sent = .notSent,
         underlying: Underlying? = nil, pointer: String? = nil, details: [FailureDetail] = []
     ) {
+        let kind = underlying?.isOutOfDescriptors == true ? .tooManyOpenFiles : kind
         self.kind = kind
-        self.message = message
+        self.message = Excerpt.sentence(message)
         self.phase = phase
-        self.retryable = retryable ?? kind.usuallyRetryable
+        self.retryable = kind == .tooManyOpenFiles || retryable ?? kind.usuallyRetryable
         self.sent = sent
         self.underlying = underlying
-        self.pointer = pointer
+        self.pointer = pointer.map(Excerpt.pointer)
         self.details = details
     }
+
+    /// A name, value or path in a message about it: its first 200 characters.
+    package static func excerpt(_ text: String) -> String { text.excerpt }
 
     package enum Phase: String, Sendable, CaseIterable {
         case queue, resolve, connect, proxy, tls, request, firstByte, response, total
@@ -51,6 +61,9 @@ package struct HTTPFailure: Error, Sendable, Equatable {
             self.code = code
             self.message = message
         }
+
+        /// Whether the process (EMFILE) or the system (ENFILE) has no file descriptor left.
+        var isOutOfDescriptors: Bool { (domain == .posix || domain == .file) && (code == 24 || code == 23) }
     }
 
     /// A closed list; its codes and names on the wire stand in the contract (schema/errors.json).
@@ -71,6 +84,8 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case sessionTaskFailed, nameNotFound, connectionRefused, unreachable, connectionLost, timedOut
         case tlsHandshakeFailed, tooManyRedirects, malformedResponse, bodyUnreadable, limitExceeded
         case offline, unsupportedScheme, redirectRefused
+        // this process or this machine
+        case tooManyOpenFiles
         // a proxy: it does not work, it says no, it wants to know who asks
         case proxyFailed, proxyRefused, proxyAuthenticationRequired
         // trust
@@ -95,7 +110,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         package var usuallyRetryable: Bool {
             switch self {
             case .nameNotFound, .connectionRefused, .unreachable, .connectionLost, .timedOut, .offline,
-                .eventStreamReconnectLimit, .destinationBusy, .proxyFailed:
+                .eventStreamReconnectLimit, .destinationBusy, .proxyFailed, .tooManyOpenFiles:
                 true
             default: false
             }

@@ -80,8 +80,8 @@ struct SchemaCompiler {
         let isOutside = !uri.isEmpty
         throw JSONComplaint(
             isOutside
-                ? "refers to \(reference.prefix(200)), which is not in this document: no schema is fetched, so put it under $defs with its $id"
-                : "refers to \(reference.prefix(200)), which is not in this document")
+                ? "refers to \(reference.excerpt), which is not in this document: no schema is fetched, so put it under $defs with its $id"
+                : "refers to \(reference.excerpt), which is not in this document")
     }
 
     func isDynamic(_ target: JSONPointer, _ anchor: ByteText) -> Bool {

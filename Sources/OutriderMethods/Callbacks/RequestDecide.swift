@@ -30,7 +30,7 @@ struct RequestDecide: Method {
         if let message = params.error {
             result = .failure(
                 RPCError(
-                    .callbackFailed, "the client answered with an error: \(message)",
+                    .callbackFailed, "the client answered with an error: \(message.excerpt)",
                     data: ["error": .object(["message": .string(message)])]))
         } else {
             result = .success(params.answer)

@@ -75,7 +75,7 @@ struct DownloadResume: Method {
                     .wrongState, error.message, data: ["pointer": .string("/path"), "state": .string("busy")])
             }
             throw RPCError(
-                .wrongState, "no interrupted download has left anything for \(path): download.start begins one",
+                .wrongState, "no interrupted download has left anything for \(path.excerpt): download.start begins one",
                 data: ["pointer": .string("/path"), "state": .string("absent")])
         }
     }

@@ -69,7 +69,7 @@ private struct EndpointParameter {
     init(_ name: String, _ json: JSONValue, _ budget: inout WorkBudget) throws(JSONComplaint) {
         if let fault = RouterDefinition.fault(inName: name) { throw JSONComplaint("the endpoint's name \(fault)") }
         guard case .object(let object) = json else {
-            throw JSONComplaint("\(name) must be an object, not \(json.typeName)")
+            throw JSONComplaint("\(name.excerpt) must be an object, not \(json.typeName)")
         }
         var fields = try JSONFields(.object(JSONObject(members: object.members.filter { Self.own.contains($0.name) })))
         let path: PathParameter? = try fields.optional("path")
@@ -92,7 +92,7 @@ private struct EndpointParameter {
             do throws(JSONComplaint) {
                 endpoint.places[member.name] = try PlaceParameter(json: member.value).place
             } catch {
-                throw JSONComplaint("\(member.name) \(error.message)", at: error.pointer, known: error.known)
+                throw JSONComplaint("\(member.name.excerpt) \(error.message)", at: error.pointer, known: error.known)
                     .under(member: member.name).under(member: "places")
             }
         }
@@ -104,14 +104,18 @@ private struct EndpointParameter {
         for (name, place) in endpoint.places.sorted(by: { $0.key < $1.key }) where place.part == .path {
             let there = place.name ?? name
             guard endpoint.path.names.contains(there) else {
-                throw JSONComplaint("the path \(endpoint.path.text) has no {\(there)}", at: JSONPointer(member: name))
-                    .under(member: "places")
+                throw JSONComplaint(
+                    "the path \(endpoint.path.text.excerpt) has no {\(there.excerpt)}", at: JSONPointer(member: name)
+                )
+                .under(member: "places")
             }
         }
         let bodies = endpoint.places.filter { $0.value.part == .body }.map(\.key).sorted()
         guard bodies.count < 2 else {
-            throw JSONComplaint("only one parameter can be the body, not \(bodies.joined(separator: " and "))")
-                .under(member: "places")
+            throw JSONComplaint(
+                "only one parameter can be the body, not \(bodies.map(\.excerpt).joined(separator: " and "))"
+            )
+            .under(member: "places")
         }
     }
 }

@@ -29,8 +29,8 @@ struct ServerHello: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Greeting {
         for (index, feature) in params.require.enumerated() where !Features.contains(feature) {
             throw RPCError(
-                .featureMissing, "the required feature \(feature) is unknown to this version",
-                data: ["pointer": .string("/require/\(index)"), "feature": .string(feature)])
+                .featureMissing, "the required feature \(feature.excerpt) is unknown to this version",
+                data: ["pointer": .string("/require/\(index)"), "feature": .string(feature.excerpt)])
         }
         call.peer.agree(to: params.terms)
         return Greeting(call)

@@ -45,7 +45,7 @@ struct SessionCreate: Method {
         let directory = params.isShared ? scope.service.sessions : scope.sessions
         if let name = params.label, !directory.add(record, as: name) {
             throw RPCError(
-                .wrongState, "there is a session named \(name) already: use it, or close it first",
+                .wrongState, "there is a session named \(name.excerpt) already: use it, or close it first",
                 data: ["pointer": .string("/name"), "state": .string("taken")])
         }
         do throws(RPCError) {

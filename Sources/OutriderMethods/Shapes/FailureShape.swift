@@ -41,7 +41,7 @@ struct FailureShape: JSONEncodable {
         case .acceptable(let types): writer.member("acceptable", types)
         case .contentType(let type): writer.member("contentType", type)
         case .encoding(let label): writer.member("encoding", label)
-        case .path(let path): writer.member("path", path)
+        case .path(let path): writer.member("path", Self.shown(path))
         case .instancePointer(let pointer): writer.member("instancePointer", pointer)
         case .proxy(let name): writer.member("proxy", name)
         case .headers(let fields): writer.member("headers", FieldsShape(Redaction.masked.fields(fields)))
@@ -49,7 +49,7 @@ struct FailureShape: JSONEncodable {
         case .originalError(let failure): writer.member("originalError", FailureShape(failure))
         case .retryError(let error): writer.member("retryError", error)
         case .error(let error): writer.member("error", error)
-        case .source(let path): writer.member("source", path)
+        case .source(let path): writer.member("source", Self.shown(path))
         case .algorithm(let name): writer.member("algorithm", name)
         case .expected(let text): writer.member("expected", text)
         case .actual(let text): writer.member("actual", text)
@@ -60,6 +60,11 @@ struct FailureShape: JSONEncodable {
         case .oauth(let failure): writer.member("oauth", OAuthFailureShape(failure))
         }
     }
+}
+
+extension FailureShape {
+    /// A path that can exist is shown whole (PATH_MAX is 4,096 bytes).
+    private static func shown(_ path: String) -> String { path.utf8.count < 4096 ? path : path.excerpt }
 }
 
 extension RPCError {

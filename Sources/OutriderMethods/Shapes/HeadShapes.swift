@@ -42,7 +42,7 @@ struct FieldsParameter: JSONDecodable {
         case .null: return
         case .string(let text): fields.add(name, text)
         case .array: for text in try [String](json: value) { fields.add(name, text) }
-        default: throw JSONComplaint("\(name) must be a string or a list of strings, not \(value.typeName)")
+        default: throw JSONComplaint("\(name.excerpt) must be a string or a list of strings, not \(value.typeName)")
         }
     }
 

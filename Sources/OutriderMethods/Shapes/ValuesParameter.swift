@@ -30,7 +30,8 @@ struct ValuesParameter: JSONDecodable {
             do throws(JSONComplaint) {
                 try Self.check(member.value)
             } catch {
-                throw JSONComplaint("\(member.name) \(error.message)", at: error.pointer).under(member: member.name)
+                throw JSONComplaint("\(member.name.excerpt) \(error.message)", at: error.pointer).under(
+                    member: member.name)
             }
         }
     }

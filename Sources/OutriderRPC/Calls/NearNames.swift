@@ -5,13 +5,18 @@
 package enum NearNames {
     /// At most three, the closest first; none if nothing is close.
     package static func of(_ name: String, among names: [String]) -> [String] {
-        let wanted = Array(name.lowercased().utf8.prefix(128))
+        let wanted = folded(name)
         let limit = max(2, wanted.count / 3)
-        return names.map { (name: $0, distance: distance(wanted, Array($0.lowercased().utf8))) }
+        return names.map { (name: $0, distance: distance(wanted, folded($0))) }
             .filter { $0.distance <= limit }
             .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
             .prefix(3)
             .map(\.name)
+    }
+
+    /// In lower case, and no longer than a name that could be typed: the distance takes time by length times length.
+    private static func folded(_ name: String) -> [UInt8] {
+        Array(String(decoding: name.utf8.prefix(128), as: UTF8.self).lowercased().utf8)
     }
 
     /// Insertions, deletions and substitutions that lead from one to the other (Levenshtein).

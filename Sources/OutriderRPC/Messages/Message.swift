@@ -110,7 +110,7 @@ private struct Envelope {
         guard case .string(let name) = method else {
             return refused(id, method == nil ? "method is missing" : "method must be a string", at: "/method")
         }
-        if name.isEmpty || (name.utf8.count > limits.methodCharacters && name.count > limits.methodCharacters) {
+        if name.isEmpty || name.isLonger(than: limits.methodCharacters) {
             return refused(id, "method must have 1 to \(limits.methodCharacters) characters", at: "/method")
         }
         switch name {
@@ -169,7 +169,7 @@ extension RequestID {
     package init(_ json: JSONValue, limits: MessageLimits = MessageLimits()) throws(RPCError) {
         switch json {
         case .string(let text):
-            guard text.utf8.count <= limits.idCharacters || text.count <= limits.idCharacters else {
+            guard !text.isLonger(than: limits.idCharacters) else {
                 throw RPCError(
                     .invalidRequest, "id must have at most \(limits.idCharacters) characters",
                     data: ["pointer": .string("/id"), "limit": .integer(Int64(limits.idCharacters))])
@@ -190,5 +190,13 @@ extension RequestID {
         case .string(let text): .string(text)
         case .integer(let number): .integer(number)
         }
+    }
+}
+
+extension String {
+    /// Whether there are more characters, or more than eight bytes for each that may be there: one character can have any
+    /// number of bytes.
+    fileprivate func isLonger(than characters: Int) -> Bool {
+        utf8.count > characters && (utf8.count > 8 * characters || count > characters)
     }
 }

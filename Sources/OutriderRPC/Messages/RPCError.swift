@@ -16,7 +16,7 @@ package struct RPCError: Error, Equatable {
 
     package init(code: Int, _ message: String, data: JSONObject? = nil) {
         self.code = code
-        self.message = message
+        self.message = Excerpt.sentence(message)
         self.data = data
     }
 
@@ -46,18 +46,19 @@ package struct RPCError: Error, Equatable {
 extension RPCError {
     /// A parameter that is not what its method asks for; the pointer is into `params`.
     package init(_ complaint: JSONComplaint) {
-        var data: JSONObject = ["pointer": .string(complaint.pointer.description)]
+        var data: JSONObject = ["pointer": .string(Excerpt.pointer(complaint.pointer.description))]
         if let known = complaint.known { data["known"] = .array(known.map { .string($0) }) }
         self.init(.invalidParams, complaint.message, data: data)
     }
 }
 
+/// At most about 50 KiB, whatever the message and the data hold.
 extension RPCError: JSONEncodable {
     package func encode(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("code", code)
             writer.member("message", message)
-            writer.member("data", data)
+            writer.member("data", data.map(Excerpt.data))
         }
     }
 }

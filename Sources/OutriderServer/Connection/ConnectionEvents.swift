@@ -153,7 +153,8 @@ extension Connection {
         case .error(let error):
             let message = error.object?["message"]?.string ?? "no message"
             result = .failure(
-                RPCError(.callbackFailed, "the client answered with an error: \(message)", data: ["error": error]))
+                RPCError(
+                    .callbackFailed, "the client answered with an error: \(message.excerpt)", data: ["error": error]))
         }
         let continuation: CheckedContinuation<JSONValue, any Error>? = state.withLock { state in
             guard let question = state.calls.answered(id) else { return nil }

@@ -60,7 +60,8 @@ package final class ServerLog: LogOutlet {
         guard let path else { throw RPCError(.invalidParams, "path is needed for a log in a file", data: data) }
         let file = Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard file >= 0 else {
-            throw RPCError(.invalidParams, "path \(path) cannot be opened for appending: \(errnoText())", data: data)
+            throw RPCError(
+                .invalidParams, "path \(path.excerpt) cannot be opened for appending: \(errnoText())", data: data)
         }
         return LineWriter(file) { [weak self] problem in
             self?.standardError.write("outrider: error: the log file cannot be written: \(problem)\n") { _ in "" }
@@ -160,6 +161,11 @@ package final class ServerLog: LogOutlet {
 private struct Sentence: LogLine {
     var level: LogSetting.Level
     var text: String
+
+    init(level: LogSetting.Level, text: String) {
+        self.level = level
+        self.text = Excerpt.sentence(text)
+    }
 
     func encodeMembers(to writer: inout JSONWriter) {}
 }

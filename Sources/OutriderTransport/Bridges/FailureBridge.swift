@@ -25,8 +25,9 @@ enum FailureBridge {
             return HTTPFailure(
                 .connectionRefused, "there is no socket at \(place)", phase: .connect, underlying: underlying)
         case EMFILE, ENFILE:
-            let text = "too many files are open here for another connection"
-            return HTTPFailure(.limitExceeded, text, phase: .connect, retryable: true, underlying: underlying)
+            let text =
+                "no connection to \(place) could be opened: the service has too many open files (try again later)"
+            return HTTPFailure(.tooManyOpenFiles, text, phase: .connect, underlying: underlying)
         case ENETUNREACH, ENETDOWN, EADDRNOTAVAIL:
             guard isOffline() else { fallthrough }
             return HTTPFailure(

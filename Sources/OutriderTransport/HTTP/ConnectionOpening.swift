@@ -228,7 +228,7 @@ extension HTTPFailure {
     fileprivate func blamed(on proxy: ProxyServer?) -> HTTPFailure {
         guard let proxy else { return self }
         switch kind {
-        case .offline, .explicitlyCancelled, .proxyAuthenticationRequired, .proxyRefused: return self
+        case .offline, .explicitlyCancelled, .proxyAuthenticationRequired, .proxyRefused, .tooManyOpenFiles: return self
         default:
             return HTTPFailure(
                 .proxyFailed, "the proxy \(proxy.name) cannot be used: \(message)", phase: phase, retryable: retryable,

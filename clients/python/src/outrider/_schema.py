@@ -272,6 +272,7 @@ ERRORS = {
     1414: ("sessionTaskFailed", "redirectRefused"),
     1415: ("sessionTaskFailed", "proxyRefused"),
     1416: ("sessionTaskFailed", "proxyAuthenticationRequired"),
+    1417: ("sessionTaskFailed", "tooManyOpenFiles"),
     1504: ("serverTrustEvaluationFailed", "settingAnchorCertificatesFailed"),
     1506: ("serverTrustEvaluationFailed", "trustEvaluationFailed"),
     1508: ("serverTrustEvaluationFailed", "hostValidationFailed"),
