@@ -306,3 +306,21 @@ def test_a_socks_proxy_that_does_not_lead_there(wire, home, name):
     with Socks() as proxy:
         error = get(wire, home.url(), proxy=f"socks5h://127.0.0.1:{proxy.port}")["error"]
     assert (error["code"], error["data"]["proxy"]) == (code, f"127.0.0.1:{proxy.port}") and not home.seen
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_drips_its_answer_is_waited_for_as_long_as_for_a_connection(wire, scheme):
+    """A byte now and then does not extend the deadline of the head of the response to CONNECT."""
+
+    def act(connection, head):
+        with contextlib.suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+            while True:
+                connection.sendall(b"x")
+                time.sleep(0.05)
+
+    with Odd(act) as proxy:
+        began = time.monotonic()
+        error = failure(wire, proxy, f"{scheme}://origin.test/", timeout={"connect": 0.5, "firstByte": 0.5, "idle": 5})
+        assert time.monotonic() - began < 4
+        assert error["code"] in (1405, 1409) and error["retryable"]

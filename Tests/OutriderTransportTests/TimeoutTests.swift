@@ -68,6 +68,60 @@ struct TimeoutTests {
         await server.close()
     }
 
+    /// A head of 60 bytes, one every 30 ms.
+    private static let drippingHead =
+        [ScriptedServer.Step.send("HTTP/1.1 200 OK\r\nX: ")]
+        + (0..<60).flatMap { _ in [ScriptedServer.Step.send("x"), .pause(0.03)] }
+        + [.send("\r\nContent-Length: 2\r\n\r\nok")]
+
+    @Test(arguments: ["GET", "POST"])
+    func `a head that drips must be complete before the deadline of the first byte`(method: String) async throws {
+        let server = try await ScriptedServer { _ in Self.drippingHead }
+        var attempt = Attempt.local(server.port, method: method, body: method == "POST" ? .bytes([1, 2, 3]) : .none)
+        attempt.timeouts.firstByte = 0.5
+        let failure = await makeTransport().failure(attempt)
+        #expect(failure?.kind == .timedOut && failure?.phase == .firstByte && failure?.sent == .sent)
+        #expect(failure?.message == "127.0.0.1: receiving the head of the response took more than 0.5 s")
+        // a deadline after its end is none
+        attempt.timeouts.firstByte = 20
+        #expect(try await makeTransport().answer(attempt).text == "ok")
+        await server.close()
+    }
+
+    @Test func `a head that begins before the request is sent has the same deadline`() async throws {
+        // the server never takes the body, and drips: neither may keep the attempt alive
+        let server = try await ScriptedServer(readsBodies: false) { _ in Self.drippingHead + [.pause(60)] }
+        let body = [UInt8](repeating: 1, count: 64 << 20)
+        var attempt = Attempt.local(server.port, method: "POST", body: .bytes(body))
+        attempt.timeouts.firstByte = 0.5
+        attempt.timeouts.idle = 20
+        let began = ContinuousClock.now
+        let failure = await makeTransport().failure(attempt)
+        #expect(failure?.kind == .timedOut && failure?.phase == .firstByte)
+        #expect(ContinuousClock.now - began < .seconds(15))
+        await server.close()
+    }
+
+    @Test func `an informational head starts the deadline of the head anew`() async throws {
+        let processing = (0..<4).flatMap { _ in
+            [ScriptedServer.Step.pause(0.3), .send("HTTP/1.1 102 Processing\r\n\r\n")]
+        }
+        let server = try await ScriptedServer { _ in
+            processing + [.pause(0.3), .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")]
+        }
+        var attempt = Attempt.local(server.port)
+        attempt.timeouts.firstByte = 1
+        attempt.timeouts.idle = 0.2
+        #expect(try await makeTransport().answer(attempt).text == "ok")
+        let slow = try await ScriptedServer { _ in [.send("HTTP/1.1 102 Processing\r\n\r\n")] + Self.drippingHead }
+        attempt.timeouts.idle = 20
+        attempt.timeouts.firstByte = 0.5
+        attempt.url.port = slow.port
+        #expect(await makeTransport().failure(attempt)?.phase == .firstByte)
+        await server.close()
+        await slow.close()
+    }
+
     @Test func `an answer that drips is silent never, but too long in all`() async throws {
         let drip = (0..<10).flatMap { _ in [ScriptedServer.Step.send("x"), .pause(0.2)] }
         let server = try await ScriptedServer { _ in [.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")] + drip }

@@ -9,7 +9,7 @@ package struct Timeouts: Sendable, Equatable {
     package var connect = 10.0
     /// TLS handshake. Default 10.
     package var tls = 10.0
-    /// From the end of the request to the first byte of the answer. Default 60.
+    /// From the end of the request to the end of the head of the response. A 1xx head starts it anew. Default 60.
     package var firstByte = 60.0
     /// Longest silence while either body is moving. Default 60.
     package var idle = 60.0

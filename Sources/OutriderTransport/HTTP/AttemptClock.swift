@@ -14,6 +14,9 @@ struct AttemptClock {
     private var phaseEnd = NIODeadline.distantFuture
     private var phaseSeconds = 0.0
     private var phaseBegan: NIODeadline
+    /// When the wait for a head began, and by when all of it must be here; none while no head is awaited.
+    private var headBegan: NIODeadline
+    private var headEnd = NIODeadline.distantFuture
     private(set) var timeline = Timeline()
     /// Bytes since the phase, or its last deadline that was met, began.
     private var phaseBytes = 0
@@ -23,10 +26,11 @@ struct AttemptClock {
     init(_ timeouts: Timeouts) {
         self.timeouts = timeouts
         phaseBegan = began
+        headBegan = began
         totalEnd = began + .seconds(timeouts.total)
     }
 
-    var deadline: NIODeadline { frozenAt == nil ? min(totalEnd, phaseEnd) : .distantFuture }
+    var deadline: NIODeadline { frozenAt == nil ? min(totalEnd, phaseEnd, headEnd) : .distantFuture }
 
     /// No time passes for the deadlines until `thaw`.
     mutating func freeze() { frozenAt = frozenAt ?? .now() }
@@ -37,6 +41,7 @@ struct AttemptClock {
         totalEnd = totalEnd + (now - frozenAt)
         // a phase that began in the meantime has its whole time
         if phaseEnd != .distantFuture { phaseEnd = phaseEnd + (now - max(frozenAt, phaseBegan)) }
+        if headEnd != .distantFuture { headEnd = headEnd + (now - max(frozenAt, headBegan)) }
         self.frozenAt = nil
     }
 
@@ -54,9 +59,36 @@ struct AttemptClock {
         case .connect, .proxy: allow(timeouts.connect, from: now)
         case .tls: allow(timeouts.tls, from: now)
         case .request: allow(timeouts.idle, from: now)
-        case .firstByte: allow(timeouts.firstByte, from: now)
+        case .firstByte:
+            awaitHead(from: now)
+            allow(nil, from: now)
+        // the deadline of the head stays beside it until the head is complete
         case .response: allow(timeouts.idle, from: now)
         }
+    }
+
+    /// The first bytes of a head came. `timeouts.firstByte` ends with its last byte, however steadily bytes come.
+    mutating func headBegins() {
+        if headEnd == .distantFuture { awaitHead(from: .now()) }
+    }
+
+    /// A 1xx head is complete: the wait for the next head begins anew.
+    mutating func informed() {
+        guard phase != .request else {
+            headEnd = .distantFuture
+            return moved()
+        }
+        let now = NIODeadline.now()
+        awaitHead(from: now)
+        allow(nil, from: now)
+    }
+
+    /// The head of the final response is complete.
+    mutating func headEnds() { headEnd = .distantFuture }
+
+    private mutating func awaitHead(from now: NIODeadline) {
+        headBegan = now
+        headEnd = now + .seconds(timeouts.firstByte)
     }
 
     /// Something moved: the silence begins anew. With a rate to be kept to, only enough of it has that effect.
@@ -83,6 +115,7 @@ struct AttemptClock {
         let bytes = timeline.bytesSent
         timeline = Timeline()
         timeline.bytesSent = bytes
+        headEnd = .distantFuture
         phase = .queue
         phaseBegan = began
     }
@@ -92,6 +125,7 @@ struct AttemptClock {
         close(at: now)
         timeline.total = .between(began, now)
         phase = .total
+        headEnd = .distantFuture
         allow(nil, from: now)
     }
 
@@ -127,6 +161,11 @@ struct AttemptClock {
             let what = phase == .queue ? "waiting for one of \(limit) connections" : Self.words(phase)
             let text = "\(host) took more than \(Self.text(timeouts.total)) in all; it ended while \(what)"
             return HTTPFailure(.timedOut, text, phase: .total)
+        }
+        if headEnd <= now {
+            let what = phase == .firstByte ? Self.words(.firstByte) : "receiving the head of the response"
+            let text = "\(host): \(what) took more than \(Self.text(timeouts.firstByte))"
+            return HTTPFailure(.timedOut, text, phase: .firstByte)
         }
         if let rate = timeouts.minimumRate, phaseBytes > 0, phase == .request || phase == .response {
             let text = "\(host): in \(Self.text(phaseSeconds)) of \(Self.words(phase)) moved \(phaseBytes) bytes, "

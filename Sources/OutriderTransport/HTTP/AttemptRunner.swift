@@ -282,9 +282,10 @@ extension AttemptRunner: ConnectionUser {
     func heard(_ bytes: Int) {
         sent = .sent
         clock.received(bytes)
+        if stage == .sending { clock.headBegins() }
         switch clock.phase {
-        // the answer to a request that is still being sent: its phase goes on
-        case .request where writer != nil || expectation.isWaiting: clock.moved()
+        // the response to a request that is still being sent: its phase goes on
+        case .request where writer != nil || expectation.isWaiting: break
         case .request, .firstByte: clock.enter(.response)
         default: if stage == .sending || body.isAwaited { clock.moved() }
         }
@@ -292,6 +293,7 @@ extension AttemptRunner: ConnectionUser {
     }
 
     func informational(_ head: ResponseHead) {
+        clock.informed()
         observer.informational(status: head.status, fields: head.fields)
         if head.status == 100 { goOn() }
     }
@@ -305,6 +307,7 @@ extension AttemptRunner: ConnectionUser {
         stage = .answering
         sent = .sent
         if stopSending || expectation.isWaiting { self.stopSending() }
+        clock.headEnds()
         clock.enter(.response)
         clock.pause()
         body.begin(head, framing, decodes: attempt.decodesContent)
