@@ -16,6 +16,7 @@ import Synchronization
 package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHost, Sendable {
     private struct State {
         var connections: [String: Connection] = [:]
+        var places: ClientPlaces
         var listeners: [UnixSocketListener] = []
         var isStdio = false
         var stopping = false
@@ -33,7 +34,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     private let makeScope: @Sendable (any Peer, any ServerControl) -> Scope
     let logger: Logger
     private let log: ServerLog
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let executors: [ObjectIdentifier: LoopExecutor]
 
     package init(
@@ -45,6 +46,8 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     ) {
         self.table = table
         self.settings = settings
+        let places = ClientPlaces(places: settings.limits.connections, patience: settings.limits.firstMessage.seconds)
+        state = Mutex(State(places: places))
         self.group = group
         self.makeScope = makeScope
         self.log = log
@@ -125,10 +128,15 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         let setting = Connection.Setting(
             name: Handle.make("con_"), transport: transport, limits: settings.limits, pad: settings.pad, pid: pid,
             uid: uid)
-        let admitted = state.withLock { state in
-            state.connections.count < settings.limits.connections && state.status == nil && !state.stopping
+        let age = (ContinuousClock.now - startedAt).seconds
+        let (entry, silent) = state.withLock { state -> (ClientPlaces.Entry, Connection?) in
+            guard state.status == nil, !state.stopping else { return (.refused, nil) }
+            let entry = state.places.enter(setting.name, now: age)
+            guard case .admittedInstead(let silent) = entry else { return (entry, nil) }
+            return (entry, state.connections.removeValue(forKey: silent))
         }
-        guard admitted else { return nil }
+        if entry == .refused { return nil }
+        silent?.giveWay()
         let executor = executors[ObjectIdentifier(loop)] ?? LoopExecutor(loop)
         let connection = Connection(setting, loop: loop, executor: executor, wire: wire, service: self)
         logger.debug("\(setting.name) connected: \(transport.rawValue)\(pid.map { ", process \($0)" } ?? "")")
@@ -137,9 +145,12 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         return connection
     }
 
+    func spoke(_ connection: Connection) { state.withLock { $0.places.spoke(connection.setting.name) } }
+
     func closed(_ connection: Connection) {
         logger.debug("\(connection.setting.name) left")
         let done = state.withLock { state in
+            state.places.leave(connection.setting.name)
             state.connections[connection.setting.name] = nil
             state.idleSince = .now
             return state.connections.isEmpty && (state.isStdio || state.stopping)

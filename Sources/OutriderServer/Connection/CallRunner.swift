@@ -11,6 +11,7 @@ import Synchronization
 extension Connection {
     /// What a frame held. On the loop.
     func receive(_ incoming: Incoming) {
+        if isSilent.exchange(false, ordering: .relaxed) { service.spoke(self) }
         switch incoming {
         case .one(let message): receive(message, place: nil)
         case .batch(let messages):

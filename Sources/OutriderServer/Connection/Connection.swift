@@ -32,6 +32,8 @@ final class Connection: Peer, Sendable {
     private let dispatchBox = Mutex<(any Dispatch)?>(nil)
     /// For stdio: what the process should end with.
     let exitStatus = Atomic<Int32>(0)
+    /// Until the first message is complete.
+    let isSilent = Atomic(true)
 
     init(_ setting: Setting, loop: any EventLoop, executor: LoopExecutor, wire: any Wire, service: any ServiceHooks) {
         self.setting = setting
@@ -135,6 +137,16 @@ final class Connection: Peer, Sendable {
                 if state.phase != .closed { state.phase = .finishing }
                 return effects
             })
+    }
+
+    /// The client has said nothing, and its place is needed.
+    func giveWay() {
+        let text =
+            "no message came within \(setting.limits.firstMessage.seconds) s, and another client needs the place (connect again)"
+        let data: JSONObject = ["what": .string("connections")]
+        onLoop { self.refuse(RPCError(.tooMany, text, data: data)) }
+        // a client that does not close its end, or does not read, keeps nothing
+        loop.scheduleTask(in: .seconds(1)) { self.wire.abort() }
     }
 
     /// An HTTP client gets an answer that it can read.

@@ -12,6 +12,8 @@ package struct ServerLimits: Sendable {
     package var outbox = OutboxLimits()
     /// Clients at once. Default 256.
     package var connections = 256
+    /// When all places are taken, a client that has said no message for so long gives way to a new one. Default 10 s.
+    package var firstMessage = Duration.seconds(10)
     /// Messages over this are parsed off the event loop. Default 64 KiB.
     package var parseOnLoop = 64 << 10
 

@@ -13,6 +13,9 @@ protocol ServiceHooks: AnyObject, Sendable {
     /// LSP `exit`, on stdio.
     func exit(status: Int32)
 
+    /// Called once for each connection, with its first message.
+    func spoke(_ connection: Connection)
+
     /// Called once for each connection, when it is over.
     func closed(_ connection: Connection)
 
