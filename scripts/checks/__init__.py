@@ -5,6 +5,7 @@
 from .circles import CIRCLES
 from .client import CLIENT, UNASYNC
 from .docs import DOCS, LINKS, SCHEMA
+from .prose import PROSE
 from .rows import ROWS
 from .shape import HEADERS, SIZES, TRACKED
 from .tools import FORMAT, LINKAGE, LINT, TYPES
@@ -24,6 +25,7 @@ ALL: "list[Check]" = [
     CIRCLES,
     CLIENT,
     UNASYNC,
+    PROSE,
     LINKS,
     SCHEMA,
     DOCS,

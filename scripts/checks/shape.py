@@ -20,7 +20,11 @@ _PRODUCTS = re.compile(
 def _sources(tree: Tree) -> "list[str]":
     """Everything that people write as code; not samples, not unit files, not texts."""
     found = tree.matching(*_SOURCES)
-    return [name for name in found if "/Fixtures/" not in name and not name.startswith("scripts/systemd/")]
+    return [
+        name
+        for name in found
+        if "/Fixtures/" not in name and not name.startswith("scripts/systemd/") and not name.endswith(".json")
+    ]
 
 
 def _sizes(tree: Tree) -> "list[str]":
