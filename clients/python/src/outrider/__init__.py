@@ -134,7 +134,7 @@ _WHERE = {
 }
 
 __all__ = ["__version__"]
-__all__ += sorted(name for names in _WHERE.values() for name in names.split())
+__all__ += sorted(name for names in _WHERE.values() for name in names.split())  # pyright: ignore
 
 
 if not TYPE_CHECKING:

@@ -68,7 +68,7 @@ class AsyncEventSource(Reading):
                 values = result["values"]
                 # sync: if values and not self.last_event_id and not [1 for value in values if type(value) is not str]:
                 # sync:     yield from map(ServerSentEvent, values)
-                # sync:     values = ()
+                # sync:     values = []
                 for event in events_of(values, self.last_event_id):
                     self.last_event_id = event.id
                     yield event

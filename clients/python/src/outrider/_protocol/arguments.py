@@ -19,7 +19,7 @@ def text_of(value: object, name: str) -> str:
 def header_list(headers: object, name: str = "headers") -> list[tuple[str, str]]:
     """Fields in their order, one tuple for each, from a mapping or from pairs."""
     items = getattr(headers, "items", None)
-    pairs = items() if callable(items) else headers
+    pairs: Any = items() if callable(items) else headers
     if isinstance(pairs, (str, bytes)) or not hasattr(pairs, "__iter__"):
         raise TypeError(f"{name} must be a mapping or pairs, not {type(headers).__name__}")
     fields: list[tuple[str, str]] = []
@@ -37,7 +37,7 @@ def header_list(headers: object, name: str = "headers") -> list[tuple[str, str]]
 def pairs_of(pairs: object, name: str) -> list[tuple[str, Any]]:
     """The names and values of a mapping, or of pairs in which a name may occur again, in their order."""
     items = getattr(pairs, "items", None)
-    given = items() if callable(items) else pairs
+    given: Any = items() if callable(items) else pairs
     if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
         raise TypeError(f"{name} must be a mapping or pairs, not {type(pairs).__name__}")
     found: list[tuple[str, Any]] = []

@@ -97,19 +97,21 @@ def _content(value: Any, place: str) -> dict[str, Any]:
 def path_of(file: Any) -> str | None:
     """The path of an open regular file that stands at its beginning: outrider can then stream it by itself.
 
-    Only of what gives the bytes of that file as they are. Other things have its name, too: such as ``gzip.open`` makes,
-    and what somebody puts around a file to count or to change what is read.
+    Only if reading gives the bytes of that file as they are. Other objects have the file's name, too, such as the
+    result of ``gzip.open``, and wrappers that count or change the bytes.
     """
     import io
     import os
     import stat
 
+    path: Any = None
     if type(file).__name__ == "_TemporaryFileWrapper" and type(file).__module__ == "tempfile":
-        file = file.file
+        # before Python 3.12 the file in it has only a descriptor for a name
+        path, file = file.name, file.file
     bare = file.raw if type(file) in (io.BufferedReader, io.BufferedRandom) else file
     if type(bare) is not io.FileIO:
         return None
-    path: Any = bare.name
+    path = bare.name if path is None else path
     try:
         if not isinstance(path, str) or not bare.readable() or file.tell() != 0:
             return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
         def __enter__(self) -> Callable[[Progress], object]: ...
         def __exit__(
-            self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+            self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
         ) -> object: ...
 
 

@@ -161,7 +161,7 @@ def line(progress: Progress, width: int, label: str = "") -> str:
     speed = None if progress.rate is None else size(progress.rate) + "/s"
     left = None if progress.remaining is None else clock(progress.remaining)
     ways: list[list[str | None]] = [[label, percent, amount, speed, left], [percent, amount, speed, left]]
-    ways += [percent, amount, speed], [percent, amount], [percent or amount]
+    ways += [[percent, amount, speed], [percent, amount], [percent or amount]]
     for words in ways:
         text = "  ".join(word for word in words if word)
         if len(text) <= width:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._protocol.parameters import Defaults
-    from .responses import ResponseData
 
 
 _NOT_OF_STREAMS = ("serialize", "handlers", "body_to", "max_inline", "detach", "start_immediately")
@@ -51,12 +50,13 @@ def cut(problem: OSError | None = None) -> ServerGone:
 class Head:
     """What the streams of both clients say of the head."""
 
-    response: ResponseData
+    response: Any
 
     @property
     def status(self) -> int | None:
         """The status code; ``None`` when no head arrived."""
-        return self.response.status
+        status: int | None = self.response.status
+        return status
 
     @property
     def headers(self) -> Any:
@@ -66,7 +66,8 @@ class Head:
     @property
     def ok(self) -> bool:
         """Whether there is an acceptable head with a status below 400."""
-        return self.response.ok
+        ok: bool = self.response.ok
+        return ok
 
     def raise_for_status(self) -> None:
         """Raises :class:`~outrider.StatusError` for a status of 400 and above, and what else is wrong."""

@@ -61,7 +61,7 @@ class EventSource(Reading):
                 values = result["values"]
                 if values and not self.last_event_id and not [1 for value in values if type(value) is not str]:
                     yield from map(ServerSentEvent, values)
-                    values = ()
+                    values = []
                 for event in events_of(values, self.last_event_id):
                     self.last_event_id = event.id
                     yield event
