@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SPDX-FileCopyrightText: The Outrider authors
--- 100 HTTPS calls from Neovim, one after the other: through `outrider serve --stdio`, or by spawning curl.
+-- 100 HTTPS calls from Neovim, one after the other: through clients/neovim, or by spawning curl.
 -- nvim --headless -u NONE -l nvim_calls.lua is not in every version, so: nvim --headless -u NONE -c "luafile …" -c qa
 local url, ca, kind, n = vim.env.BENCH_URL, vim.env.BENCH_CA, vim.env.BENCH_KIND, tonumber(vim.env.BENCH_N)
-local uv = vim.loop
+local uv = vim.uv or vim.loop
 
 local function report(start)
   io.stdout:write(string.format('{"seconds":%f,"cpu":0,"n":%d}\n', (uv.hrtime() - start) / 1e9, n))
@@ -17,30 +17,19 @@ if kind == "curl" then
   end
   report(start)
 else
-  local stdin, stdout = uv.new_pipe(false), uv.new_pipe(false)
-  local start = uv.hrtime()
-  local process = uv.spawn(vim.env.OUTRIDER, {
-    args = { "serve", "--stdio", "--ca-file", ca }, stdio = { stdin, stdout, nil },
-  }, function() end)
-  local buffer, done = "", 0
-  local function call(id)
-    stdin:write(vim.json.encode({ jsonrpc = "2.0", id = id, method = "data.send", params = { url = url } }) .. "\n")
-  end
-  stdout:read_start(function(_, data)
-    buffer = buffer .. (data or "")
-    while true do
-      local stop = buffer:find("\n", 1, true)
-      if not stop then return end
-      local reply = vim.json.decode(buffer:sub(1, stop - 1))
-      buffer = buffer:sub(stop + 1)
-      assert(reply.result and reply.result.ok and reply.result.body.json.id == 1, vim.inspect(reply))
+  vim.opt.runtimepath:prepend(vim.env.BENCH_CLIENTS .. "/neovim")
+  local outrider = require("outrider")
+  outrider.setup({ command = vim.env.OUTRIDER })
+  local start, done = uv.hrtime(), 0
+  local function call()
+    outrider.get(url, { as = "json" }, function(err, response)
+      assert(not err and response.body.id == 1, err)
       done = done + 1
-      if done < n then call(done + 1) end
-    end
-  end)
-  call(1)
+      if done < n then call() end
+    end)
+  end
+  call()
   vim.wait(60000, function() return done >= n end, 1)
-  assert(done >= n, "only " .. done .. " answers")
+  assert(done >= n, "only " .. done .. " responses")
   report(start)
-  process:kill("sigterm")
 end

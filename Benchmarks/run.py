@@ -187,24 +187,31 @@ class Bench:
         self.row("20 scripts of 5 HTTPS calls in a row, 20 ms away", "s", medians, [(None, 2.8)], smaller=True)
         print("  a round trip as measured %.1f ms" % (proxy.round_trip * 1000))
 
-    def neovim(self, kind, url):
-        env = dict(self.env, BENCH_URL=url, BENCH_CA=self.ca, BENCH_KIND=kind, BENCH_N="100", OUTRIDER=self.binary)
-        script = os.path.join(HERE, "nvim_calls.lua")
-        command = ("nvim", "--headless", "-u", "NONE", "-c", "luafile " + script, "-c", "qa!")
+    def editor_calls(self, editor, kind, url):
+        clients = os.path.join(HERE, "..", "clients")
+        env = dict(self.env, BENCH_URL=url, BENCH_CA=self.ca, BENCH_KIND=kind, BENCH_N="100", OUTRIDER=self.binary,
+                   BENCH_CLIENTS=clients)
+        command = {
+            "Neovim": ("nvim", "--headless", "-u", "NONE", "-c", "luafile %s/nvim_calls.lua" % HERE, "-c", "qa!"),
+            "Emacs": ("emacs", "-Q", "--batch", "-l", os.path.join(HERE, "emacs_calls.el")),
+        }[editor]
         done = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         found = re.search(rb"\{.*\}", done.stdout + done.stderr)
         if not found:
-            raise SystemExit("Neovim: %s" % (done.stderr or done.stdout).decode())
+            raise SystemExit("%s: %s" % (editor, (done.stderr or done.stdout).decode()))
         return json.loads(found.group())["seconds"]
 
     def editor(self):
+        """The clients for editors, over the shared service, beside a curl for each request."""
         proxy = origin.DelayProxy(self.https, 0.02)
-        for title, url, reach in (("100 HTTPS calls from Neovim", self.url, 0.10),
-                                  ("100 HTTPS calls from Neovim, 20 ms away",
-                                   "https://localhost:%d/1k.json" % proxy.port, 2.3)):
-            cells = {"curl": lambda u=url: self.neovim("curl", u), "outrider": lambda u=url: self.neovim("outrider", u)}
-            samples = self.interleave(cells)
-            self.row(title, "s", {p: statistics.median(s) for p, s in samples.items()}, [(None, reach)], smaller=True)
+        far = "https://localhost:%d/1k.json" % proxy.port
+        for editor in ("Neovim", "Emacs"):
+            near = 0.10 if editor == "Neovim" else 0.50
+            for where, url, reach in (("", self.url, near), (", 20 ms away", far, 2.3)):
+                cells = {kind: (lambda kind=kind, url=url, editor=editor: self.editor_calls(editor, kind, url))
+                         for kind in ("curl", "outrider")}
+                medians = {kind: statistics.median(some) for kind, some in self.interleave(cells).items()}
+                self.row("100 HTTPS calls from %s%s" % (editor, where), "s", medians, [(None, reach)], smaller=True)
         print("  a round trip as measured %.1f ms" % (proxy.round_trip * 1000))
         proxy.stop()
 

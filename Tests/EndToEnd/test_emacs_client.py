@@ -116,7 +116,7 @@ def test_a_response_comes_in_the_shape_that_was_asked_for(editors, origin):
 
 def test_a_long_body_is_sent_whole(editors, origin):
     seen = editors.emacs("""
-      (let* ((long (make-string (* 10 1024 1024) ?ä))
+      (let* ((long (concat "ä" (make-string (* 17 1024 1024) ?x)))
              (got (outrider 'post (concat url "/echo") :body long :as 'json)))
         (finish (if (equal (plist-get got :body) long) t :false)))
     """, url=origin)
@@ -234,6 +234,23 @@ def test_control_g_cancels_a_request_that_is_waited_for(editors):
         assert result.read_text() == "quit"
 
 
+def test_a_function_of_the_user_may_wait_while_another_request_is_waited_for(editors, origin):
+    """The reply to the outer request comes while the inner one is waited for; a timer may end a wait."""
+    seen = editors.emacs("""
+      (let (inner)
+        (outrider 'get (concat url "/json")
+                  :then (lambda (_) (setq inner (outrider 'get (concat url "/delay/0.3")))))
+        (let ((outer (outrider 'get (concat url "/delay/0.1"))) began request)
+          (wait-for (lambda () inner))
+          (run-at-time 0.1 nil #'outrider-stop)
+          (setq began (float-time)
+                request (condition-case problem (outrider 'get (concat url "/delay/5"))
+                          (outrider-service-error "stopped")))
+          (finish (vector outer inner request (if (< (- (float-time) began) 3) t :false)))))
+    """, url=origin)
+    assert seen == ["waited 0.1 s\n", "waited 0.3 s\n", "stopped", True]
+
+
 def test_an_error_in_a_function_of_the_user_leaves_the_connection_alone(editors, origin):
     editor = editors.start_emacs("""
       (let (seen)
@@ -264,6 +281,15 @@ def test_the_end_of_the_service_fails_what_is_pending_once_and_the_next_request_
         editors.kill_service()
         assert editor.result() == [["serviceLost"] * 4, '{"id":1,"x":0.1}']
     assert editors.service_pid() not in (None, first)
+
+
+def test_a_service_that_ended_unnoticed_does_not_fail_the_next_request(editors, origin):
+    assert editors.emacs("""
+      (outrider 'get url)
+      (let ((pid (plist-get (outrider-call "server.info" nil) :pid)))
+        (call-process "sh" nil nil nil "-c" (format "kill -9 %d; sleep 0.15" pid))
+        (finish (plist-get (outrider 'get url :as 'json) :id)))
+    """, url=origin + "/json") == 1
 
 
 def test_where_no_socket_can_be_had_emacs_has_a_service_of_its_own(tmp_path, origin):

@@ -85,7 +85,7 @@ def test_a_body_goes_to_a_file_or_into_a_buffer(editors, origin):
 def test_a_long_body_is_sent_whole(editors, origin):
     """One message to the service has at most 16 MiB; a longer body takes another way, and leaves no file behind."""
     seen = editors.neovim("""
-      local long = ("ä"):rep(10 * 1024 * 1024)
+      local long = "ä" .. ("x"):rep(17 * 1024 * 1024)
       local got = outrider.sync("post", url .. "/echo", { body = long, as = "json" })
       local json = outrider.sync("post", url .. "/echo", { json = { long }, as = "json" })
       finish({ got.body.body == long, vim.json.decode(json.body.body)[1] == long })
@@ -181,6 +181,19 @@ def test_the_end_of_the_service_fails_what_is_pending_once_and_the_next_request_
         editor.said("lost")
         assert editor.result() == [["serviceLost"] * 4, 200]
     assert editors.service_pid() not in (None, first)
+
+
+def test_a_service_that_ended_unnoticed_does_not_fail_the_next_request(editors, origin):
+    assert editors.neovim("""
+      assert(outrider.sync("get", url))
+      local info
+      outrider.call("server.info", {}, function(_, result) info = result end)
+      wait(function() return info end)
+      -- nothing of Neovim runs between the end of the service and the next request
+      os.execute("kill -9 " .. info.pid .. "; sleep 0.15")
+      local response, err = outrider.sync("get", url)
+      finish(response and response.status or tostring(err))
+    """, url=origin + "/json") == 200
 
 
 def test_without_the_program_the_callback_says_how_to_get_it(editors):

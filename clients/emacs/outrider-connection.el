@@ -66,12 +66,16 @@ socket can be had, else its own."
 (defvar outrider--actions (list nil) "A queue of what is to run.")
 (defvar outrider--timer nil)
 
-(defun outrider--run-next ()
-  "Run the action that waits longest, and set a timer for the next."
+(defun outrider--run-actions ()
+  "Run the actions that wait, for 50 ms at most.
+A timer is set before each that is followed by others, so that these
+run also while an action waits for something."
   (setq outrider--timer nil)
-  (let ((action (outrider--dequeue outrider--actions)))
-    (when (car outrider--actions) (setq outrider--timer (run-at-time 0 nil #'outrider--run-next)))
-    (when action (funcall action))))
+  (let ((until (time-add nil 0.05)) action)
+    (while (and (time-less-p nil until) (setq action (outrider--dequeue outrider--actions)))
+      (when (and (car outrider--actions) (not outrider--timer))
+        (setq outrider--timer (run-at-time 0 nil #'outrider--run-actions)))
+      (funcall action))))
 
 (defun outrider--later (function &rest arguments)
   "Call FUNCTION with ARGUMENTS later, in the buffer that is current now.
@@ -87,7 +91,7 @@ shown as a message, and does not touch what runs after it."
              (with-temp-buffer (apply function arguments)))
          ((error quit)
           (message "outrider: a function of yours failed: %s" (error-message-string problem)))))))
-  (unless outrider--timer (setq outrider--timer (run-at-time 0 nil #'outrider--run-next))))
+  (unless outrider--timer (setq outrider--timer (run-at-time 0 nil #'outrider--run-actions))))
 
 ;;; JSON
 
@@ -146,10 +150,12 @@ slower one in Lisp reads it."
   (unless (fboundp 'json-parse-string)
     (outrider--signal (outrider--unavailable "This Emacs was built without JSON (install one that has `json-serialize')")))
   (condition-case problem
-      (pcase outrider-transport
-        ('stdio (outrider--own-process))
-        ('socket (outrider--shared-process))
-        (_ (condition-case nil (outrider--shared-process) (error (outrider--own-process)))))
+      ;; otherwise Emacs waits up to 20 ms for more to come before it reads a short reply
+      (let ((process-adaptive-read-buffering nil))
+        (pcase outrider-transport
+          ('stdio (outrider--own-process))
+          ('socket (outrider--shared-process))
+          (_ (condition-case nil (outrider--shared-process) (error (outrider--own-process))))))
     (file-missing
      (outrider--signal (outrider--unavailable "cannot start `%s': there is no such program \
 (install outrider and put it into `exec-path', or set `outrider-command')" (car outrider-command))))
@@ -158,6 +164,8 @@ slower one in Lisp reads it."
 
 (defun outrider--connect ()
   "The connection, which is opened if there is none."
+  ;; the end of a service that Emacs has not noticed yet is noticed now; no function of the user runs
+  (when outrider--connection (accept-process-output (outrider--connection-process outrider--connection) 0 nil 0))
   (unless (and outrider--connection (process-live-p (outrider--connection-process outrider--connection)))
     (when outrider--connection (outrider--lose outrider--connection "it ended"))
     (pcase-let ((`(,process . ,place) (outrider--open)))

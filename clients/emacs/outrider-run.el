@@ -43,9 +43,13 @@ that has ended stays as it is."
 
 (defun outrider--wait (request)
   "Wait until REQUEST has ended; if that is interrupted, cancel it."
-  (let ((inhibit-quit nil))
+  ;; large replies come in pieces of this size
+  (let ((inhibit-quit nil) (read-process-output-max (max read-process-output-max 65536)))
     (unwind-protect
-        (while (not (outrider-request-done request)) (accept-process-output nil 0.5))
+        (while (not (outrider-request-done request))
+          ;; with a timeout Emacs would wait 10 ms more for further output after each reply
+          (accept-process-output (and outrider--connection (outrider--connection-process outrider--connection))
+                                 (and (not outrider--connection) 0.05)))
       (outrider-cancel request))))
 
 (defun outrider--run (args make start)

@@ -96,11 +96,18 @@ function M.call(method, params, callback)
     finish(type(problem) == "table" and problem.kind and problem or failure.cancelled())
   end
   release = M.until_leaving(close)
-  M.connect(function(problem, connection)
-    if ended then return end
-    if problem then return finish(problem) end
-    forget = connection:call(method, params or {}, finish)
-  end)
+  local function start(again)
+    M.connect(function(problem, connection)
+      if ended then return end
+      if problem then return finish(problem) end
+      forget = connection:call(method, params or {}, function(failed, result)
+        -- a call that never reached a service that had ended is made once more
+        if failed and failed.unsent and not again and not ended then return start(true) end
+        finish(failed, result)
+      end)
+    end)
+  end
+  start()
   return { close = function() close() end }
 end
 

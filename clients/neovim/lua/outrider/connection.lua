@@ -26,8 +26,11 @@ function Connection.new(stream, functions, ended)
   return self
 end
 
-function Connection:write(message)
-  self.stream.write(message .. "\n", function(why) self:lose(why) end)
+function Connection:write(message, call)
+  self.stream.write(message .. "\n", function(why)
+    if why then return self:lose(why) end
+    if call then call.sent = true end
+  end)
 end
 
 local function envelope(id, method, params)
@@ -44,7 +47,9 @@ function Connection:call(method, params, reply, event)
   end
   local call = { method = method, text = text, reply = reply, event = event }
   if not self.alive then
-    reply(failure.lost("it is closed"))
+    local lost = failure.lost("it is closed")
+    lost.unsent = true
+    reply(lost)
   elseif self.running < MOST_RUNNING then
     self:start(call)
   elseif self.last - self.first >= MOST_WAITING then
@@ -61,7 +66,7 @@ function Connection:start(call)
   self.running = self.running + 1
   call.id = self.number
   self.replies[call.id] = call
-  self:write(envelope(call.id, call.method, call.text))
+  self:write(envelope(call.id, call.method, call.text), call)
   call.text = nil
 end
 
@@ -160,7 +165,9 @@ function Connection:lose(why)
   self.alive = false
   self.stream.close()
   self.ended(why)
-  local lost = failure.lost(why)
+  -- a call that was not written has never begun: it can be made again on the next connection
+  local lost, unsent = failure.lost(why), failure.lost(why)
+  unsent.unsent = true
   local calls = {}
   for _, call in pairs(self.replies) do calls[#calls + 1] = call end
   table.sort(calls, function(left, right) return left.id < right.id end)
@@ -168,7 +175,7 @@ function Connection:lose(why)
   local routes = self.routes
   self.replies, self.waiting, self.routes, self.first, self.last = {}, {}, {}, 1, 0
   for _, call in ipairs(calls) do
-    if not call.forgotten then call.reply(lost) end
+    if not call.forgotten then call.reply(call.sent and lost or unsent) end
   end
   for _, event in pairs(routes) do event("lost", lost) end
 end

@@ -16,7 +16,8 @@ local SHAPES = { bytes = "base64", text = "text", json = "json" }
 local NO_ERROR_PAGE = { status = { "200..299" } }
 
 --- What all kinds of requests share: the callback, `close`, and what is taken back at the end.
---- `run.begin(start)` connects; `start(connection)` returns how to give up. `run.finish(problem, response)` ends it.
+--- `run.begin(start)` connects, and calls `start(connection)`. `run.finish(problem, response)` ends it, and so does
+--- `run.fail(problem)`, but where the request was not sent.
 function M.new(spec, callback)
   local run = { over = false }
   local done, give_up, release = later.once(callback), nil, nil
@@ -35,11 +36,19 @@ function M.new(spec, callback)
   end
   function run.giving_up(action) give_up = action end
   function run.begin(start)
+    run.start = start
     client.connect(function(problem, connection)
       if run.over then return end
       if problem then return run.finish(problem) end
       start(connection)
     end)
+  end
+  -- a call that never reached a service that had ended is made once more
+  function run.fail(problem)
+    if run.over or not problem.unsent or run.again then return run.finish(problem) end
+    run.again = true
+    give_up = nil
+    run.begin(run.start)
   end
   release = client.until_leaving(function(problem) run.close(problem) end)
   run.handle = { close = function() run.close() end, is_closed = function() return run.over end }
@@ -119,7 +128,7 @@ function M.request(method, url, opts, callback)
   local deliver = own.outbuf and into_buffer(run, own.outbuf) or nil
   run.begin(function(connection)
     run.giving_up(connection:call(rpc, spec.params, function(problem, result)
-      if problem then return run.finish(problem) end
+      if problem then return run.fail(problem) end
       run.giving_up(nil)
       M.conclude(run, connection, result, own.as or "bytes", deliver)
     end, function(name, params)
@@ -154,7 +163,7 @@ function M.download(url, opts, callback)
   if progress then spec.params.events = { "progress" } end
   run.begin(function(connection)
     run.giving_up(connection:call("download.send", spec.params, function(problem, result)
-      if problem then return run.finish(problem) end
+      if problem then return run.fail(problem) end
       run.giving_up(nil)
       M.conclude(run, connection, result, "bytes")
     end, function(name, params)

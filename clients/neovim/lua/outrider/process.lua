@@ -62,9 +62,7 @@ end
 
 local function carrier(input, output, ends)
   return {
-    write = function(data, failed)
-      input:write(data, function(problem) if problem then failed(problem) end end)
-    end,
+    write = function(data, done) input:write(data, done) end,
     read = function(take, ended)
       output:read_start(function(problem, data)
         if data then take(data) else ended(problem or "the service closed it") end

@@ -125,7 +125,7 @@ local function open(rpc, spec, take, callback, normal)
     connection = opened
     -- a stream that was closed before it was open is cancelled as soon as it has a name
     connection:call(rpc, params, function(problem, result)
-      if problem then return run.finish(problem) end
+      if problem then return run.fail(problem) end
       if run.over then return connection:notify("request.cancel", { request = result.request }) end
       feed.connection, feed.stream = connection, result.stream
       connection:route(result.stream, event)
