@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Protocol
 
 from .._connection.awaiting import AsyncConnection
@@ -27,6 +27,10 @@ class AsyncCaller(Leaver, Protocol):
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> AsyncEventStream: ...
 
     def on_callback(self, name: str, function: Callable[[dict[str, Any]], Any]) -> Any: ...
+
+    def _answer_for(
+        self, name: str, functions: Container[str], answer: Callable[[dict[str, Any]], Any]
+    ) -> None: ...
 
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse: ...
 

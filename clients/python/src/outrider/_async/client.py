@@ -15,7 +15,7 @@ from .verbs import AsyncVerbs
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import Any, overload
 
@@ -305,6 +305,14 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         inbox.callbacks[name] = function
         # sync: inbox.serve(self._live())
         return function
+
+    def _answer_for(
+        self, name: str, functions: Container[str], answer: Callable[[dict[str, Any]], Any]
+    ) -> None:
+        """Answers those callbacks that name one of ``functions``; the others stay with :meth:`on_callback`."""
+        inbox = self._inbox()
+        inbox.answers[name] = (functions, answer)
+        # sync: inbox.serve(self._live())
 
     async def __aenter__(self) -> AsyncClient:
         return self

@@ -36,7 +36,7 @@ class AsyncClientInbox(Listeners, Inbox):
 
     def callback(self, connection: AsyncConnection, number: Any, name: str, params: Any) -> bool:
         """A callback arrived; whether it will be answered."""
-        if name not in self.callbacks:
+        if self.answerer(name, params) is None:
             return False
         self.start(self._answer(connection, number, name, params))
         return True
@@ -63,7 +63,8 @@ class AsyncClientInbox(Listeners, Inbox):
 
     async def _answer(self, connection: AsyncConnection, number: Any, name: str, params: Any) -> None:
         try:
-            given = await settled(self.callbacks[name](params if isinstance(params, dict) else {}))
+            answer = self.answerer(name, params) or self.callbacks[name]
+            given = await settled(answer(params if isinstance(params, dict) else {}))
             frame = answer_frame(number, {} if given is None else given)
         except BaseException as problem:
             connection.write(refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}"))

@@ -29,7 +29,7 @@ class AsyncCredentials(AsyncCredentialStore):
     ) -> AsyncCredential:
         """A credential whose tokens come from a function of this program, or a coroutine function; see
         :meth:`outrider._sync.oauth.Credentials.refresher`."""
-        self._client.on_callback("callback.refresh", self._answer)
+        self._client._answer_for("callback.refresh", self._refreshers.functions, self._answer)
         return await self.create(name, grant="callback", callback=self._refreshers.add(function), **given)
 
     async def _answer(self, params: dict[str, Any]) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class AsyncSession(AsyncVerbs):
             asked = shape(params)
             return say(asked, await settled(self._plan.codes.find(params)(asked)))
 
-        self._client.on_callback(f"callback.{kind}", answer)
+        self._client._answer_for(f"callback.{kind}", self._plan.codes.functions, answer)
         return self._plan.add(kind, function, options)
 
     # sync: @property
@@ -99,6 +99,7 @@ class AsyncSession(AsyncVerbs):
             if made is None or made[0] is not connection:
                 created = await self._client.invoke("session.create", self._plan.params())
                 self._made = made = (connection, str(created["session"]), wanted)
+                self._client._defaults.sessions[made[1]] = self._plan
             elif made[2] != wanted:
                 changes = {"session": made[1], "interceptors": self._plan.interceptors}
                 await self._client.invoke("session.update", changes)
@@ -106,8 +107,7 @@ class AsyncSession(AsyncVerbs):
             return made[1]
 
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
-        own = self._plan.options(await self._handle(), options, self._client._defaults)
-        return await self._client._send(method, url, own)
+        return await self._client._send(method, url, {**options, "session": await self._handle()})
 
     async def cancel_all(self) -> int:
         """Cancels all its requests, and waits until they are over; how many there were."""
@@ -118,6 +118,7 @@ class AsyncSession(AsyncVerbs):
         """Ends it in the service; requests that run end with :class:`~outrider.Cancelled`."""
         if self._made is not None:
             made, self._made = self._made, None
+            self._client._defaults.sessions.pop(made[1], None)
             await self._client.invoke("session.close", {"session": made[1]})
 
     async def __aenter__(self) -> AsyncSession:

@@ -13,9 +13,15 @@ from .frames import encode, quote
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, Protocol
 
     from .options import Auth, HeadersIn, Item, Timeout
+
+    class SessionPlan(Protocol):
+        """The part of a session that belongs to each of its requests."""
+
+        def options(self, given: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]: ...
+
 
 
 GRACE = 2.0
@@ -197,7 +203,7 @@ class Defaults:
     joining three strings, because most requests are of it.
     """
 
-    __slots__ = ("auth", "check", "guard", "headers", "plain", "timeout")
+    __slots__ = ("auth", "check", "guard", "headers", "plain", "sessions", "timeout")
 
     def __init__(
         self,
@@ -206,6 +212,7 @@ class Defaults:
         timeout: Timeout | None = None,
         check: bool = True,
     ) -> None:
+        self.sessions: dict[str, SessionPlan] = {}
         self.headers = [] if headers is None else header_list(headers)
         spec: dict[str, Any] = {}
         if auth is not None:
@@ -255,6 +262,17 @@ def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults)
     """The parameters of ``data.send`` or ``data.start`` for one request."""
     if not options and method == "GET":
         return Built(f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}', defaults.guard, defaults.check)
+    return build_merged(method, url, in_session(options, defaults), defaults)
+
+
+def in_session(options: Mapping[str, Any], defaults: Defaults) -> Mapping[str, Any]:
+    """The options of a request together with those of its session, if the session was made by this client."""
+    plan = defaults.sessions.get(options.get("session", ""))
+    return options if plan is None else plan.options(options, defaults)
+
+
+def build_merged(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
+    """As :func:`build`, with options that hold those of the session already."""
     spec, guard, check = spec_for(method, url, options, defaults)
     ending = "}" if "serialize" in spec else "," + EXACT + "}"
     return Built(encode(spec, "the request")[:-1] + ending, guard, check, spec.get("bodyTo"))

@@ -8,7 +8,7 @@ import os
 
 from .._protocol.arguments import text_of
 from .._protocol.frames import encode
-from .._protocol.parameters import FOREVER, Defaults, spec_for
+from .._protocol.parameters import FOREVER, Defaults, in_session, spec_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _absolute(path: Any, name: str) -> str:
 
 def build_download(url: str, path: Any, options: Mapping[str, Any], defaults: Defaults) -> BuiltDownload:
     """The parameters of ``download.send`` and ``download.start``."""
-    given = dict(options)
+    given = _in_session({"validate": {"status": ["200..299"]}, **options}, defaults)
     watch = _watcher(given, url)
     params = _taken(given)
     directory = given.pop("directory", None)
@@ -69,7 +69,6 @@ def build_download(url: str, path: Any, options: Mapping[str, Any], defaults: De
         place["directory"] = _absolute("." if directory is None else directory, "directory")
     params["destination"] = place
     params.setdefault("resume", True)
-    given.setdefault("validate", {"status": ["200..299"]})
     method = text_of(given.pop("method", "GET"), "method").upper()
     spec, guard, check = spec_for(method, text_of(url, "url"), given, defaults)
     return BuiltDownload({**spec, **params}, FOREVER if options.get("timeout") is None else guard, check, watch)
@@ -77,7 +76,7 @@ def build_download(url: str, path: Any, options: Mapping[str, Any], defaults: De
 
 def build_resume(source: Any, options: Mapping[str, Any], defaults: Defaults) -> BuiltDownload:
     """The parameters of ``download.resume``: ``source`` is resume data, a handle, or the path of the file."""
-    given = dict(options)
+    given = _in_session(options, defaults)
     url = given.pop("url", None)
     watch = _watcher(given, str(url or (source if not str(source).startswith("eyJ") else "download")))
     params = _taken(given)
@@ -102,10 +101,14 @@ def _watcher(given: dict[str, Any], name: str) -> Watcher | None:
     return watcher(progress, label(name, {}))
 
 
-def _taken(given: dict[str, Any]) -> dict[str, Any]:
+def _in_session(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
     for name in _NOT:
-        if given.get(name) is not None:
+        if options.get(name) is not None:
             raise TypeError(f"a download has no option {name}: its body is a file")
+    return {name: value for name, value in in_session(options, defaults).items() if name not in _NOT}
+
+
+def _taken(given: dict[str, Any]) -> dict[str, Any]:
     return {_OWN[name]: given.pop(name) for name in _OWN if given.get(name) is not None}
 
 

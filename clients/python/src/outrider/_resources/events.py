@@ -11,7 +11,7 @@ from .._protocol.models import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
     from typing import Any
 
 
@@ -52,7 +52,15 @@ class Listeners:
     def __init__(self) -> None:
         self.handlers: dict[str, list[Callable[[Event], object]]] = {}
         self.callbacks: dict[str, Callable[[dict[str, Any]], Any]] = {}
+        self.answers: dict[str, tuple[Container[str], Callable[[dict[str, Any]], Any]]] = {}
         self._queues: list[Callable[[], EventQueue | None]] = []
+
+    def answerer(self, name: str, params: Any) -> Callable[[dict[str, Any]], Any] | None:
+        """The function that answers a callback: of a session or a credential if the callback names one of theirs."""
+        known, answer = self.answers.get(name, ((), None))
+        if answer is not None and isinstance(params, dict) and params.get("callback") in known:
+            return answer
+        return self.callbacks.get(name)
 
     def add(self, queue: EventQueue) -> None:
         """Every event goes to the queue from now on, as long as the program keeps a reference to it."""

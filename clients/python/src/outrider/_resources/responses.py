@@ -162,8 +162,8 @@ class ResponseData:
         return self.raw.get("metrics")
 
     @property
-    def remote(self) -> dict[str, Any] | None:
-        """The peer: ``address`` and ``port``."""
+    def remote(self) -> str | None:
+        """The peer of the last attempt: address and port, such as ``127.0.0.1:8080``, or the path of a Unix socket."""
         return self.raw.get("remote")
 
     @property

@@ -212,17 +212,17 @@ class Codes:
 
 
 class Plan:
-    """What a session says of its requests: its settings, and whom the service asks."""
+    """The settings of a session, and the functions that decide about its requests."""
 
     def __init__(self, codes: Codes, settings: Mapping[str, Any]) -> None:
         self.codes = codes
         self.settings = dict(settings)
         self.interceptors: list[Any] = list(self.settings.pop("interceptors", ()))
+        self.validators: list[dict[str, Any]] = []
         self.asks: dict[str, dict[str, Any]] = {}
-        self.made: dict[str, Any] = {}
 
     def add(self, kind: str, function: Code, options: Mapping[str, Any]) -> Code:
-        """One more function to ask."""
+        """Adds a function. Adapters, retriers and validators add up; of the other kinds the last function counts."""
         spec: dict[str, Any] = {"callback": self.codes.add(function)}
         if options.get("timeout") is not None:
             spec["timeout"] = options["timeout"]
@@ -231,12 +231,14 @@ class Plan:
             if options.get("once"):
                 spec["askPer"] = "request"
             self.interceptors.append(spec)
+        elif kind == "validate":
+            self.validators.append(spec)
         else:
             self.asks[kind] = spec
         return function
 
     def params(self) -> dict[str, Any]:
-        """Those of ``session.create`` and ``session.update``."""
+        """The parameters of ``session.create`` and ``session.update``."""
         params = {_WIRE.get(name, name): value for name, value in self.settings.items() if value is not None}
         if hasattr(params.get("credentials"), "items"):
             params["credentials"] = [{"url": url, **credential(one)} for url, one in params["credentials"].items()]
@@ -248,10 +250,21 @@ class Plan:
             params["interceptors"] = self.interceptors
         return params
 
-    def options(self, handle: str, options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
-        """Those of one request. What the session says goes before what its client says, which the service takes for the
-        request's own."""
-        own = {**self.asks, "session": handle, **options}
+    def options(self, given: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
+        """The options of one request with those of the session.
+
+        Validators add up. A mapping for ``redirect`` or ``challenge`` keeps the function of the session, unless the
+        mapping names another. Settings of the session win over those of the client, which the service would take for
+        the request's own.
+        """
+        own = {**self.asks, **given}
+        for kind in ("redirect", "challenge"):
+            if kind in self.asks and (own[kind] is None or hasattr(own[kind], "items")):
+                own[kind] = {**self.asks[kind], **(own[kind] or {})}
+        if self.validators:
+            rules = given.get("validate")
+            listed = list(rules) if isinstance(rules, (list, tuple)) else [rules] if rules else []
+            own["validate"] = [*self.validators, *listed]
         if own.get("timeout") is None and defaults.timeout is not None:
             own["timeout"] = self.settings.get("timeout")
         headers = self.settings.get("headers")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Protocol
 
 from .._connection.blocking import Connection
@@ -28,6 +28,10 @@ class Caller(Leaver, Protocol):
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> EventStream: ...
 
     def on_callback(self, name: str, function: Callable[[dict[str, Any]], Any]) -> Any: ...
+
+    def _answer_for(
+        self, name: str, functions: Container[str], answer: Callable[[dict[str, Any]], Any]
+    ) -> None: ...
 
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response: ...
 

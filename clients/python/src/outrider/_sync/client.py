@@ -16,7 +16,7 @@ from .verbs import Verbs
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import Any, overload
 
@@ -296,6 +296,14 @@ class Client(Connected, Verbs):
         inbox.callbacks[name] = function
         inbox.serve(self._live())
         return function
+
+    def _answer_for(
+        self, name: str, functions: Container[str], answer: Callable[[dict[str, Any]], Any]
+    ) -> None:
+        """Answers those callbacks that name one of ``functions``; the others stay with :meth:`on_callback`."""
+        inbox = self._inbox()
+        inbox.answers[name] = (functions, answer)
+        inbox.serve(self._live())
 
     def __enter__(self) -> Client:
         return self

@@ -113,7 +113,7 @@ class ClientInbox(Listeners, Inbox):
             self._waiter.wake()
 
     def callback(self, connection: Connection, number: Any, name: str, params: Any) -> bool:
-        if name not in self.callbacks or len(self._questions) >= self._limit:
+        if self.answerer(name, params) is None or len(self._questions) >= self._limit:
             return False
         if self._absent and len(self._inside) < MOST_INSIDE:
             # What the thread of the functions waits for may be the answer to just this.
@@ -136,7 +136,7 @@ class ClientInbox(Listeners, Inbox):
 
     def serve(self, connection: Connection) -> None:
         """Makes sure that a thread runs the functions for this connection."""
-        if self._served is not connection and (self.handlers or self.callbacks):
+        if self._served is not connection and (self.handlers or self.callbacks or self.answers):
             # A waiter of its own: the one before may have been made in the process that forked this one.
             self._waiter = waiter = Waiter("")
             self._served = connection
@@ -189,7 +189,8 @@ class ClientInbox(Listeners, Inbox):
 
     def _answer(self, connection: Connection, number: Any, name: str, params: Any) -> None:
         try:
-            given = self.callbacks[name](params if isinstance(params, dict) else {})
+            answer = self.answerer(name, params) or self.callbacks[name]
+            given = answer(params if isinstance(params, dict) else {})
             frame = answer_frame(number, {} if given is None else given)
         except BaseException as problem:
             frame = refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}")

@@ -85,7 +85,7 @@ class Session(Verbs):
             asked = shape(params)
             return say(asked, settled(self._plan.codes.find(params)(asked)))
 
-        self._client.on_callback(f"callback.{kind}", answer)
+        self._client._answer_for(f"callback.{kind}", self._plan.codes.functions, answer)
         return self._plan.add(kind, function, options)
 
     @property
@@ -100,6 +100,7 @@ class Session(Verbs):
             if made is None or made[0] is not connection:
                 created = self._client.invoke("session.create", self._plan.params())
                 self._made = made = (connection, str(created["session"]), wanted)
+                self._client._defaults.sessions[made[1]] = self._plan
             elif made[2] != wanted:
                 changes = {"session": made[1], "interceptors": self._plan.interceptors}
                 self._client.invoke("session.update", changes)
@@ -107,8 +108,7 @@ class Session(Verbs):
             return made[1]
 
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
-        own = self._plan.options(self._handle(), options, self._client._defaults)
-        return self._client._send(method, url, own)
+        return self._client._send(method, url, {**options, "session": self._handle()})
 
     def cancel_all(self) -> int:
         """Cancels all its requests, and waits until they are over; how many there were."""
@@ -119,6 +119,7 @@ class Session(Verbs):
         """Ends it in the service; requests that run end with :class:`~outrider.Cancelled`."""
         if self._made is not None:
             made, self._made = self._made, None
+            self._client._defaults.sessions.pop(made[1], None)
             self._client.invoke("session.close", {"session": made[1]})
 
     def __enter__(self) -> Session:

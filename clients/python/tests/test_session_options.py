@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Functions of a session and options of its requests hold together, in every kind of request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import outrider
+import pytest
+from outrider import AsyncClient, Client, Session
+
+WAYS: dict[str, Callable[[Client, Session, str, Path], Any]] = {
+    "session": lambda client, session, url, path: session.get(url, validate=True),
+    "list": lambda client, session, url, path: session.get(url, validate=[True, {"status": [200]}]),
+    "client": lambda client, session, url, path: client.get(url, session=session.handle, validate=True),
+    "many": lambda client, session, url, path: client.many([url], session=session.handle)[0].status,
+    "started": lambda client, session, url, path: client.wait(client.start("GET", url, session=session.handle)),
+    "stream": lambda client, session, url, path: client.stream(url, session=session.handle).read(),
+    "download": lambda client, session, url, path: client.download(url, path / "file", session=session.handle),
+    "progress": lambda client, session, url, path: session.get(url, progress=lambda _: None),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_validator_of_a_session_judges_every_request_of_it(
+    client: Client, origin: str, tmp_path: Path, way: str
+) -> None:
+    session = client.session()
+    seen: list[int | None] = []
+
+    @session.validator
+    def judge(answered: Any) -> str:
+        seen.append(answered.status)
+        return "not today"
+
+    if way == "many":
+        [outcome] = client.many([f"{origin}/json"], session=session.handle)
+        assert isinstance(outcome, outrider.ValidationError)
+    else:
+        with pytest.raises(outrider.ValidationError, match="not today"):
+            WAYS[way](client, session, f"{origin}/json", tmp_path)
+    assert seen == [200]
+
+
+def test_rules_of_a_request_and_validators_of_its_session_add_up(client: Client, origin: str) -> None:
+    session = client.session()
+    asked: list[str] = []
+    session.validator(lambda answered: asked.append("first"))
+    session.validator(lambda answered: asked.append("second"))
+    assert session.get(f"{origin}/json").ok and asked == ["first", "second"]
+    assert session.get(f"{origin}/status/404").status == 404
+    with pytest.raises(outrider.StatusError):
+        session.get(f"{origin}/status/404", validate=True)
+    assert session.get(f"{origin}/json", validate=False).ok and asked[-2:] == ["first", "second"]
+
+
+def test_a_download_of_a_session_still_wants_a_good_status(client: Client, origin: str, tmp_path: Path) -> None:
+    session = client.session()
+    session.validator(lambda answered: True)
+    with pytest.raises(outrider.StatusError):
+        client.download(f"{origin}/status/404", tmp_path / "file", session=session.handle)
+
+
+def test_a_serializer_of_a_session_does_not_hinder_streams_and_downloads(
+    client: Client, origin: str, tmp_path: Path
+) -> None:
+    session = client.session()
+    session.serializer(lambda answered: {"size": len(answered.content)})
+    assert session.get(f"{origin}/json").json() == {"size": 16}
+    assert client.get(f"{origin}/json", session=session.handle).json() == {"size": 16}
+    assert client.stream(f"{origin}/json", session=session.handle).read() == b'{"id":1,"x":0.1}'
+    assert client.download(f"{origin}/json", tmp_path / "file", session=session.handle).size == 16
+
+
+def test_a_redirector_of_a_session_is_asked_beside_a_limit_of_the_request(client: Client, origin: str) -> None:
+    session = client.session()
+    session.redirector(lambda redirect: f"{origin}/echo")
+    assert session.get(f"{origin}/redirect/2", redirect={"max": 3}).url == f"{origin}/echo"
+    assert session.get(f"{origin}/redirect/2", redirect="none").status == 302
+
+
+@pytest.mark.parametrize("first", ["session", "client"])
+def test_a_session_and_on_callback_answer_their_own_callbacks(client: Client, origin: str, first: str) -> None:
+    session = client.session()
+    asked: list[str] = []
+
+    def mine(params: dict[str, Any]) -> dict[str, Any]:
+        asked.append(params["callback"])
+        return {"valid": True}
+
+    if first == "client":
+        client.on_callback("callback.validate", mine)
+    session.validator(lambda answered: asked.append("session"))
+    if first == "session":
+        client.on_callback("callback.validate", mine)
+    assert client.get(f"{origin}/json", validate={"callback": "mine"}).ok and asked == ["mine"]
+    assert session.get(f"{origin}/json").ok and asked == ["mine", "session"]
+
+
+def test_an_awaiting_session_does_the_same(service: str, origin: str) -> None:
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client, client.session() as session:
+
+            async def judge(answered: Any) -> str:
+                return "not today"
+
+            session.validator(judge)
+            with pytest.raises(outrider.ValidationError, match="not today"):
+                await session.get(f"{origin}/json", validate=True)
+            with pytest.raises(outrider.ValidationError, match="not today"):
+                await client.get(f"{origin}/json", session=await session.handle())
+            assert (await session.options(f"{origin}/echo", check=False)).status == 200
+
+    asyncio.run(work())
+
+
+def test_the_peer_of_a_response_is_a_text(client: Client, origin: str) -> None:
+    assert client.get(f"{origin}/json").remote == origin.removeprefix("http://")
