@@ -9,7 +9,8 @@
         editor.result()
         editors.emacs("(finish (outrider 'get url :as 'response))", url=url)
 
-A program gets each keyword as a variable, and `wait(condition)`, which gives up after 30 seconds.
+A program gets each keyword as a variable, `wait(condition)` (in Emacs `wait-for`), which gives up after 30 seconds, and
+`wait_for_go()` (`wait-for-go`), which waits for `editors.go()`.
 """
 
 import json
@@ -38,6 +39,7 @@ function finish(value)
   file:close()
 end
 function wait(condition) return (vim.wait(30000, condition, 5)) end
+function wait_for_go() return wait(function() return vim.loop.fs_stat("go") ~= nil end) end
 function say(text) io.stdout:write(text .. "\\n") io.stdout:flush() end
 local ok, why = xpcall(function()
 {program}
@@ -58,6 +60,7 @@ LISP = """;; -*- lexical-binding: t -*-
     (with-temp-file "{result}" (insert (json-serialize (list :value value))))))
 (defun wait-for (condition)
   (with-timeout (30 nil) (while (not (funcall condition)) (accept-process-output nil 0.02)) t))
+(defun wait-for-go () (wait-for (lambda () (file-exists-p "go"))))
 (defun say (text) (princ (concat text "\\n")))
 {program}
 """
@@ -135,6 +138,10 @@ class Editors:
 
     def emacs(self, program, **values):
         return self.start_emacs(program, **values).result()
+
+    def go(self):
+        """Lets the program go on."""
+        (self.place / "go").touch()
 
     def service_pid(self):
         """Of the service that listens, None if there is none."""

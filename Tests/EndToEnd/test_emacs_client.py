@@ -188,13 +188,16 @@ def test_cancelling_closes_the_connection_to_the_server(editors):
     with Hostile() as server:
         editor = editors.start_emacs("""
           (let ((request (outrider 'get (concat url "/stall") :then #'ignore :else #'ignore)))
-            (run-at-time 0.15 nil (lambda () (outrider-cancel request) (say "cancelled")))
-            (read-string "")
-            (finish t))
+            (wait-for-go)
+            (outrider-cancel request)
+            (say "cancelled")
+            (finish (if (outrider-request-done request) t :false)))
         """, url=server.url(""))
-        editor.process.stdin and editor.process.stdin.close()
         server.wait_for("/stall")
+        editors.go()
+        editor.said("cancelled")
         server.wait_gone("/stall")
+        assert editor.result() is True
 
 
 def test_control_g_cancels_a_request_that_is_waited_for(editors):
@@ -242,7 +245,7 @@ def test_a_function_of_the_user_may_wait_while_another_request_is_waited_for(edi
                   :then (lambda (_) (setq inner (outrider 'get (concat url "/delay/0.3")))))
         (let ((outer (outrider 'get (concat url "/delay/0.1"))) began request)
           (wait-for (lambda () inner))
-          (run-at-time 0.1 nil #'outrider-stop)
+          (run-at-time 0.2 nil #'outrider-stop)
           (setq began (float-time)
                 request (condition-case problem (outrider 'get (concat url "/delay/5"))
                           (outrider-service-error "stopped")))

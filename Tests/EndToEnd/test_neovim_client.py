@@ -139,15 +139,35 @@ def test_closing_a_request_closes_its_connection_to_the_server(editors):
         editor = editors.start_neovim("""
           local problem
           local handle = outrider.get(url .. "/stall", {}, function(err) problem = err end)
-          vim.defer_fn(function() handle.close() end, 150)
+          wait_for_go()
+          handle.close()
           wait(function() return problem ~= nil end)
           say("closed")
           finish({ problem.code, tostring(problem), handle.is_closed() })
         """, url=server.url(""))
         server.wait_for("/stall")
+        editors.go()
         editor.said("closed")
         server.wait_gone("/stall")
         assert editor.result() == [1900, "the request was cancelled: its handle was closed", True]
+
+
+def test_a_request_may_be_made_where_neovim_permits_few_functions_and_waited_for_in_a_callback(editors, origin):
+    """In a libuv callback, and while another request is waited for."""
+    seen = editors.neovim("""
+      local fast, status, inner
+      local timer = vim.loop.new_timer()
+      timer:start(1, 0, function()
+        fast = vim.in_fast_event()
+        outrider.get(url .. "/json", {}, function(_, response) status = response.status end)
+      end)
+      wait(function() return status end)
+      outrider.get(url .. "/json", {}, function() inner = outrider.sync("get", url .. "/delay/0.2").body end)
+      local outer = outrider.sync("get", url .. "/delay/0.1").body
+      wait(function() return inner end)
+      finish({ fast, status, outer, inner })
+    """, url=origin)
+    assert seen == [True, 200, "waited 0.1 s\n", "waited 0.2 s\n"]
 
 
 def test_an_error_in_a_callback_leaves_the_connection_alone(editors, origin):
@@ -220,9 +240,11 @@ def test_leaving_neovim_fails_what_is_pending_once(editors):
         editor = editors.start_neovim("""
           local file = io.open("left", "a")
           outrider.get(url .. "/stall", {}, function(err) file:write(err.kind .. "\\n") file:flush() end)
-          vim.wait(400, function() return false end)
+          wait_for_go()
           finish(#vim.api.nvim_get_autocmds({ group = "outrider" }))
         """, url=server.url(""))
+        server.wait_for("/stall")
+        editors.go()
         assert editor.result() == 1
         server.wait_gone("/stall")
     assert (editors.place / "left").read_text() == "explicitlyCancelled\n"

@@ -57,6 +57,8 @@ FAILURE is what `:else' gets, or an error that `condition-case' caught."
   (let ((data (plist-get problem :data)))
     (outrider--failure 'outrider-call-error
                        (list :kind "callFailed" :code (plist-get problem :code) :message (plist-get problem :message)
+                             ;; the service takes no more calls, of this connection or at all
+                             :retryable (and (memq (plist-get problem :code) '(-32011 -32017)) t)
                              :pointer (and (consp data) (plist-get data :pointer))))))
 
 (defun outrider--invalid (format &rest arguments)

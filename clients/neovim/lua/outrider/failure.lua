@@ -18,11 +18,15 @@ function M.of_response(failure, response)
   return new(members)
 end
 
+-- the service takes no more calls, of this connection or at all: the same call may succeed later
+local LATER = { [-32011] = true, [-32017] = true }
+
 --- A call that the service refused: JSON-RPC's error, with its negative code.
 function M.of_error(problem)
   local data = type(problem.data) == "table" and problem.data or {}
   return new({
-    kind = "callFailed", code = problem.code, message = problem.message, retryable = false, pointer = data.pointer, data = data,
+    kind = "callFailed", code = problem.code, message = problem.message, retryable = LATER[problem.code] == true,
+    pointer = data.pointer, data = data,
   })
 end
 

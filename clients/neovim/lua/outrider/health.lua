@@ -44,7 +44,7 @@ local function check_program(report)
 end
 
 local function check_socket(report)
-  local arguments = { "get-socket" }
+  local arguments = { "get-socket", "--timeout", "5" }
   if client.config.socket then vim.list_extend(arguments, { "--socket", client.config.socket }) end
   local status, out, said = run(unpack(arguments))
   local ok, info = pcall(vim.json.decode, out)
