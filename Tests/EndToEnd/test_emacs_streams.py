@@ -153,6 +153,28 @@ def test_an_error_in_the_function_for_items_does_not_hold_the_stream_up(editors)
         server.wait_gone("/e")
 
 
+def test_every_step_of_requests_is_told_while_it_is_watched(editors, origin):
+    """More events than the window holds; and a stream, whose request the events name, is left alone by them."""
+    seen = editors.emacs("""
+      (let* ((count 0) (size 0) (right t) (seqs -1) done codes
+             (watch (outrider-watch '("request.finished" "stream.*")
+                                    (lambda (event)
+                                      (unless (= (plist-get event :seq) (cl-incf seqs)) (setq right :false))
+                                      (when (equal (plist-get event :topic) "request.finished") (cl-incf count)))
+                                    :else (lambda (failure) (push (outrider-failure-code failure) codes)))))
+        (dotimes (_ 150) (outrider 'get (concat url "/json")))
+        (outrider-stream (concat url "/bytes/100000") (lambda (bytes) (cl-incf size (length bytes)))
+                         :then (lambda (_) (setq done t)))
+        (wait-for (lambda () (and done (= count 151))))
+        (outrider-cancel watch)
+        (outrider 'get (concat url "/json"))
+        (outrider-watch "no.such" #'error :else (lambda (failure) (push (outrider-failure-code failure) codes)))
+        (wait-for (lambda () (= (length codes) 2)))
+        (finish (vector right count size (apply #'vector codes))))
+    """, url=origin)
+    assert seen == [True, 151, 100_000, [-32602, 1900]]
+
+
 def test_the_chat_example_writes_the_answer_of_a_model_into_a_buffer(editors, origin):
     seen = editors.emacs("""
       (load-file example)

@@ -182,6 +182,29 @@ def test_a_download_shows_progress_and_goes_on_after_it_was_closed(editors):
         assert whole is None and rest.startswith("bytes=") and 0 < int(rest[6:-1]) <= 1_000_000
 
 
+def test_every_step_of_requests_is_told_while_it_is_watched(editors, origin):
+    """More events than the window holds; and a stream, whose request the events name, is left alone by them."""
+    seen = editors.neovim("""
+      local topics, order, size, ends, watch = {}, true, 0, {}, nil
+      watch = outrider.watch({ "request.finished", "stream.*" }, { window = 4 }, function(event)
+        order = order and event.seq == #topics
+        topics[#topics + 1] = event.topic
+      end, function(err) ends[#ends + 1] = err.code end)
+      for _ = 1, 20 do assert(outrider.sync("get", url .. "/json")) end
+      local done
+      outrider.stream(url .. "/bytes/100000", {}, function(bytes) size = size + #bytes end, function() done = true end)
+      local function count() return #vim.tbl_filter(function(topic) return topic == "request.finished" end, topics) end
+      wait(function() return done and count() == 21 end)
+      watch.close()
+      outrider.sync("get", url .. "/json")
+      local wrong
+      outrider.watch("no.such", {}, error, function(err) wrong = err.code end)
+      wait(function() return wrong end)
+      finish({ order, count(), size, ends, wrong })
+    """, url=origin)
+    assert seen == [True, 21, 100_000, [1900], -32602]
+
+
 def test_the_chat_example_writes_the_answer_of_a_model_into_a_buffer(editors, origin):
     seen = editors.neovim("""
       dofile(example)

@@ -274,8 +274,11 @@ Returns the call, for `outrider--forget'."
   "Bring the event METHOD with PARAMS to what waits for it in CONNECTION."
   (let* ((call (gethash (plist-get params :call) (outrider--connection-calls connection)))
          (routes (outrider--connection-routes connection))
-         (event (or (and call (outrider--call-event call)) (gethash (plist-get params :stream) routes)
-                    (gethash (plist-get params :request) routes))))
+         (subscription (plist-get params :subscription))
+         ;; an event of a subscription names the request, too
+         (event (if subscription (gethash subscription routes)
+                  (or (and call (outrider--call-event call)) (gethash (plist-get params :stream) routes)
+                      (gethash (plist-get params :request) routes)))))
     (when (and event (not (and call (outrider--call-forgotten call)))) (funcall event method params))))
 
 (defun outrider--asked (connection message)

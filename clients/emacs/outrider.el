@@ -28,6 +28,7 @@
 (require 'outrider-download)
 (require 'outrider-login)
 (require 'outrider-queue)
+(require 'outrider-watch)
 
 (defcustom outrider-json-object-type 'plist
   "What an object of JSON becomes with `:as' `json'."

@@ -124,10 +124,11 @@ end
 
 function Connection:told(method, params)
   local call = params.call and self.replies[params.call]
-  local event = call and call.event
-    or self.routes[params.stream or false]
-    or self.routes[params.request or false]
-    or self.routes[params.subscription or false]
+  -- an event of a subscription names the request, too
+  local event = self.routes[params.subscription or false]
+    or (not params.subscription and (call and call.event
+      or self.routes[params.stream or false]
+      or self.routes[params.request or false]))
   if event and not (call and call.forgotten) then event(method, params) end
 end
 

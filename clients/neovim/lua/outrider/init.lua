@@ -51,7 +51,7 @@ function M.sync(method, url, opts)
 end
 
 -- what few programs need is loaded when it is called
-for name, place in pairs({ sse = "streams", stream = "streams", login = "oauth" }) do
+for name, place in pairs({ sse = "streams", stream = "streams", watch = "watching", login = "oauth" }) do
   M[name] = function(...) return require("outrider." .. place)[name](...) end
 end
 
