@@ -120,3 +120,55 @@ def test_an_awaiting_session_does_the_same(service: str, origin: str) -> None:
 
 def test_the_peer_of_a_response_is_a_text(client: Client, origin: str) -> None:
     assert client.get(f"{origin}/json").remote == origin.removeprefix("http://")
+
+
+def test_a_session_has_every_kind_of_request(client: Client, origin: str, tmp_path: Path) -> None:
+    with client.session(headers={"X-Session": "1"}) as session:
+        session.validator(lambda answered: answered.status == 200 or "not today")
+        [outcome] = session.many([f"{origin}/echo"])
+        started = client.wait(session.start("GET", f"{origin}/echo"))
+        assert isinstance(outcome, outrider.Response) and started is not None
+        assert ["X-Session", "1"] in outcome.json()["headers"] and ["X-Session", "1"] in started.json()["headers"]
+        with session.stream(f"{origin}/echo") as stream:
+            assert b"X-Session" in stream.read()
+        session.download(f"{origin}/echo", tmp_path / "file")
+        assert b"X-Session" in (tmp_path / "file").read_bytes()
+        assert session.options(f"{origin}/echo").ok and session.upload(f"{origin}/echo", __file__).ok
+        assert [event.data for event in session.sse(f"{origin}/events/2")]
+        session.validator(lambda answered: "not today")
+        with pytest.raises(outrider.ValidationError, match="not today"):
+            session.stream(f"{origin}/json")
+        with pytest.raises(outrider.ValidationError, match="not today"):
+            session.sse(f"{origin}/events/2")
+
+
+def test_an_awaiting_session_has_every_kind_of_request(service: str, origin: str, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client, client.session(headers={"X-Session": "1"}) as session:
+            [outcome] = await session.many([f"{origin}/echo"])
+            started = await client.wait(await session.start("GET", f"{origin}/echo"))
+            assert isinstance(outcome, outrider.AsyncResponse) and started is not None
+            assert ["X-Session", "1"] in outcome.json()["headers"] and ["X-Session", "1"] in started.json()["headers"]
+            async with session.stream(f"{origin}/echo") as stream:
+                assert b"X-Session" in await stream.read()
+            await session.download(f"{origin}/echo", tmp_path / "file")
+            assert b"X-Session" in (tmp_path / "file").read_bytes()
+            assert [event.data async for event in session.sse(f"{origin}/events/2")]
+
+    asyncio.run(work())
+
+
+def test_a_router_is_had_from_its_client(service: str, client: Client, origin: str) -> None:
+    endpoints = {"read": {"path": "/json"}, "missing": {"path": "/status/404", "validate": True}}
+    handle = client.call("router.define", name="own", baseUrl=origin, endpoints=endpoints)["router"]
+    assert client.router(handle).read().json() == {"id": 1, "x": 0.1}
+    with pytest.raises(outrider.StatusError):
+        client.router(handle).missing()
+    assert client.router(handle, check=False).missing().status == 404
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as awaiting:
+            made = await awaiting.call("router.define", name="own", baseUrl=origin, endpoints=endpoints)
+            assert (await awaiting.router(made["router"]).read()).json() == {"id": 1, "x": 0.1}
+
+    asyncio.run(work())

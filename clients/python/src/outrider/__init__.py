@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ._async.event_source import AsyncEventSource as AsyncEventSource
     from ._async.events import AsyncEventStream as AsyncEventStream
     from ._async.responses import AsyncResponse as AsyncResponse
+    from ._async.router import AsyncRouter as AsyncRouter
     from ._async.sessions import AsyncSession as AsyncSession
     from ._async.streams import AsyncStream as AsyncStream
     from ._async.watching import AsyncWatch as AsyncWatch
@@ -108,6 +109,7 @@ _WHERE = {
     "_async.events": "AsyncEventStream",
     "_async.credentials": "AsyncCredential",
     "_async.responses": "AsyncResponse",
+    "_async.router": "AsyncRouter",
     "_async.sessions": "AsyncSession",
     "_async.streams": "AsyncStream",
     "_async.watching": "AsyncWatch",

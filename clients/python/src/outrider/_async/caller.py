@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Protocol
 
+from typing_extensions import Unpack
+
 from .._connection.awaiting import AsyncConnection
-from .._protocol.options import Timeout
+from .._protocol.exceptions import OutriderError
+from .._protocol.options import Item, Options, Timeout
 from .._protocol.parameters import Defaults
 from .._resources.caller import Leaver
 from .events import AsyncClientInbox, AsyncEventStream
@@ -31,6 +34,12 @@ class AsyncCaller(Leaver, Protocol):
     def _answer_for(
         self, name: str, functions: Container[str], answer: Callable[[dict[str, Any]], Any]
     ) -> None: ...
+
+    async def many(
+        self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
+    ) -> list[AsyncResponse | OutriderError]: ...
+
+    async def start(self, method: str, url: str, **options: Unpack[Options]) -> str: ...
 
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse: ...
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .event_source import AsyncEventSource
     from .events import AsyncEventStream
     from .oauth import AsyncCredentials
+    from .router import AsyncRouter
     from .sessions import AsyncSession
     from .streams import AsyncStream
     from .variant import Answer, Answerer, Handler
@@ -249,6 +250,12 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
 
         self._codes = self._codes or Codes()
         return AsyncSession(self, self._codes, settings)
+
+    def router(self, name: str, *, check: bool = True) -> AsyncRouter:
+        """The router of that name or handle; see :class:`outrider.AsyncRouter`."""
+        from .router import AsyncRouter
+
+        return AsyncRouter(name, self, check=check)
 
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> AsyncEventStream:
         """Events as they come, to iterate over: all of them, or those with the given names.

@@ -15,6 +15,7 @@ from .variant import detach, settled
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from collections.abc import Awaitable, Callable
     from typing import Any
 
     from .caller import AsyncCaller
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 class AsyncDownloads:
     """Files, for an :class:`~outrider.AsyncClient`: ``client.download(url, path)`` and its methods."""
 
-    def __init__(self, client: AsyncCaller) -> None:
+    def __init__(self, client: AsyncCaller, session: Callable[[], Awaitable[str]] | None = None) -> None:
         self._client = client
+        self._session = session
 
     async def __call__(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> AsyncResponse:
         """Downloads a file, and returns when it is there: ``path`` and ``size`` of the response tell about it.
@@ -42,13 +44,13 @@ class AsyncDownloads:
 
         The other options are those of :meth:`outrider.AsyncClient.get`; ``progress=True`` is a bar on a terminal.
         """
-        built = build_download(url, path, options, self._client._defaults)
+        built = build_download(url, path, await self._own(options), self._client._defaults)
         return await self._finished("download.send", built)
 
     async def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> str:
         """Starts a download and returns its handle at once; options as above. See
         :meth:`outrider.AsyncClient.wait`."""
-        built = build_download(url, path, options, self._client._defaults)
+        built = build_download(url, path, await self._own(options), self._client._defaults)
         return result_of_start(await self._client._result("download.start", built.text(), FOREVER))
 
     async def resume(self, source: str | os.PathLike[str], **options: Any) -> AsyncResponse:
@@ -56,7 +58,7 @@ class AsyncDownloads:
 
         ``url`` and ``headers`` may be others.
         """
-        built = build_resume(source, options, self._client._defaults)
+        built = build_resume(source, await self._own(options), self._client._defaults)
         return await self._finished("download.resume", built)
 
     async def cancel(self, request: str) -> str | None:
@@ -64,6 +66,9 @@ class AsyncDownloads:
         result = await self._client.invoke("request.cancel", {"request": request, "resumeData": True})
         data = result.get("resumeData")
         return None if data is None else str(data)
+
+    async def _own(self, options: dict[str, Any]) -> dict[str, Any]:
+        return options if self._session is None else {**options, "session": await self._session()}
 
     async def _finished(self, method: str, built: BuiltDownload) -> AsyncResponse:
         client = self._client

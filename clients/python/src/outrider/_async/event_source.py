@@ -10,7 +10,7 @@ from .responses import AsyncResponse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
     from types import TracebackType
     from typing import Any
 
@@ -37,15 +37,22 @@ class AsyncEventSource(Reading):
     204) ends the loop.
     """
 
-    def __init__(self, client: AsyncCaller, url: str, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        client: AsyncCaller,
+        url: str,
+        options: Mapping[str, Any],
+        built: Callable[[], Awaitable[Built]] | None = None,
+    ) -> None:
         super().__init__(client, options.get("last_event_id") or "")
         self._call = client._result
         self._invoke = client.invoke
-        self._built = build_sse(url, options, client._defaults)  # async
+        self._built = built or build_sse(url, options, client._defaults)  # async
         self.response: AsyncResponse | None = None  # async
-        # sync: self._open(build_sse(url, options, client._defaults))
+        # sync: self._open(built or build_sse(url, options, client._defaults))
 
-    async def _open(self, built: Built) -> None:
+    async def _open(self, given: Built | Callable[[], Awaitable[Built]]) -> None:
+        built = await given() if callable(given) else given
         result = await self._call("sse.open", built.params, built.guard)
         self.request = result["request"]
         self.stream = result["stream"]

@@ -35,7 +35,8 @@ class AsyncRouter:
         (await users.getUser(id=7)).json()
         await users["get-user"]({"user-id": 7}, _overrides={"timeout": 5})
 
-    Parameters are keyword arguments, or one mapping for names that are no identifiers.
+    Parameters are keyword arguments, or one mapping for names that are no identifiers. ``check=False`` returns the
+    response of a failed exchange instead of raising.
     """
 
     def __init__(self, name: str, client: AsyncCaller, *, check: bool = True) -> None:

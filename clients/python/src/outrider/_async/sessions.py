@@ -10,12 +10,20 @@ from .verbs import AsyncVerbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from typing_extensions import Unpack
+
+    from .._protocol.exceptions import OutriderError
+    from .._protocol.options import Item, Options, SSEOptions
+    from .._protocol.parameters import Built
     from .._resources.sessions import Codes
     from .caller import AsyncCaller
+    from .downloads import AsyncDownloads
+    from .event_source import AsyncEventSource
     from .responses import AsyncResponse
+    from .streams import AsyncStream
 
 
 class AsyncSession(AsyncVerbs):
@@ -108,6 +116,48 @@ class AsyncSession(AsyncVerbs):
 
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
         return await self._client._send(method, url, {**options, "session": await self._handle()})
+
+    async def _own(self, options: Options) -> Options:
+        return {**options, "session": await self._handle()}
+
+    async def many(
+        self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
+    ) -> list[AsyncResponse | OutriderError]:
+        """Sends many requests of this session; see :meth:`AsyncClient.many`."""
+        own = await self._own(options)
+        return await self._client.many(requests, window=window, **own)
+
+    async def start(self, method: str, url: str, **options: Unpack[Options]) -> str:
+        """Starts a request of this session and returns its handle at once; see :meth:`AsyncClient.wait`."""
+        own = await self._own(options)
+        return await self._client.start(method, url, **own)
+
+    def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> AsyncStream:
+        """A stream of this session; see :meth:`AsyncClient.stream`."""
+        from .._resources.streams import build_stream
+        from .streams import AsyncStream
+
+        async def built() -> Built:
+            return build_stream(method, url, await self._own(options), self._client._defaults)
+
+        return AsyncStream(self._client, built)
+
+    def sse(self, url: str, **options: Unpack[SSEOptions]) -> AsyncEventSource:
+        """An event stream of this session; see :meth:`AsyncClient.sse`."""
+        from .._resources.event_source import build_sse
+        from .event_source import AsyncEventSource
+
+        async def built() -> Built:
+            return build_sse(url, {**options, "session": await self._handle()}, self._client._defaults)
+
+        return AsyncEventSource(self._client, url, options, built)
+
+    @property
+    def download(self) -> AsyncDownloads:
+        """Downloads of this session: ``session.download(url, path)``, and its methods as in ``client.download``."""
+        from .downloads import AsyncDownloads
+
+        return AsyncDownloads(self._client, self._handle)
 
     async def cancel_all(self) -> int:
         """Cancels all its requests, and waits until they are over; how many there were."""

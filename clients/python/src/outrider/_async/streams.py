@@ -40,7 +40,7 @@ class AsyncStream(Head):
 
     response: AsyncResponse
 
-    def __init__(self, client: AsyncCaller, built: Built) -> None:
+    def __init__(self, client: AsyncCaller, built: Built | Callable[[], Awaitable[Built]]) -> None:
         self._client = client
         self._invoke = client.invoke
         self._reading: Reading | None = None
@@ -49,7 +49,8 @@ class AsyncStream(Head):
         self._built = built  # async
         # sync: self._open(built)
 
-    async def _open(self, built: Built) -> None:
+    async def _open(self, given: Built | Callable[[], Awaitable[Built]]) -> None:
+        built = await given() if callable(given) else given
         result = await self._client._result("stream.open", built.params, built.guard)
         self._path = self._client._socket_path()
         self._pipe = None

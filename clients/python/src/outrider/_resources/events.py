@@ -58,7 +58,7 @@ class Listeners:
     def answerer(self, name: str, params: Any) -> Callable[[dict[str, Any]], Any] | None:
         """The function that answers a callback: of a session or a credential if the callback names one of theirs."""
         known, answer = self.answers.get(name, ((), None))
-        if answer is not None and isinstance(params, dict) and params.get("callback") in known:
+        if answer is not None and isinstance(params, dict) and params.get("callback", "") in known:
             return answer
         return self.callbacks.get(name)
 

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Protocol
 
+from typing_extensions import Unpack
+
 from .._connection.blocking import Connection
-from .._protocol.options import Timeout
+from .._protocol.exceptions import OutriderError
+from .._protocol.options import Item, Options, Timeout
 from .._protocol.parameters import Defaults
 from .._resources.caller import Leaver
 from .events import ClientInbox, EventStream
@@ -32,6 +35,12 @@ class Caller(Leaver, Protocol):
     def _answer_for(
         self, name: str, functions: Container[str], answer: Callable[[dict[str, Any]], Any]
     ) -> None: ...
+
+    def many(
+        self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
+    ) -> list[Response | OutriderError]: ...
+
+    def start(self, method: str, url: str, **options: Unpack[Options]) -> str: ...
 
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response: ...
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .event_source import EventSource
     from .events import EventStream
     from .oauth import Credentials
+    from .router import Router
     from .sessions import Session
     from .streams import Stream
     from .variant import Answer, Answerer, Handler
@@ -241,6 +242,12 @@ class Client(Connected, Verbs):
 
         self._codes = self._codes or Codes()
         return Session(self, self._codes, settings)
+
+    def router(self, name: str, *, check: bool = True) -> Router:
+        """The router of that name or handle; see :class:`outrider.Router`."""
+        from .router import Router
+
+        return Router(name, self, check=check)
 
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> EventStream:
         """Events as they come, to iterate over: all of them, or those with the given names.

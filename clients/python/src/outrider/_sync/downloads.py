@@ -16,6 +16,7 @@ from .variant import detach, settled
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from collections.abc import Awaitable, Callable
     from typing import Any
 
     from .caller import Caller
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 class Downloads:
     """Files, for an :class:`~outrider.Client`: ``client.download(url, path)`` and its methods."""
 
-    def __init__(self, client: Caller) -> None:
+    def __init__(self, client: Caller, session: Callable[[], str] | None = None) -> None:
         self._client = client
+        self._session = session
 
     def __call__(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Response:
         """Downloads a file, and returns when it is there: ``path`` and ``size`` of the response tell about it.
@@ -43,13 +45,13 @@ class Downloads:
 
         The other options are those of :meth:`outrider.Client.get`; ``progress=True`` is a bar on a terminal.
         """
-        built = build_download(url, path, options, self._client._defaults)
+        built = build_download(url, path, self._own(options), self._client._defaults)
         return self._finished("download.send", built)
 
     def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> str:
         """Starts a download and returns its handle at once; options as above. See
         :meth:`outrider.Client.wait`."""
-        built = build_download(url, path, options, self._client._defaults)
+        built = build_download(url, path, self._own(options), self._client._defaults)
         return result_of_start(self._client._result("download.start", built.text(), FOREVER))
 
     def resume(self, source: str | os.PathLike[str], **options: Any) -> Response:
@@ -57,7 +59,7 @@ class Downloads:
 
         ``url`` and ``headers`` may be others.
         """
-        built = build_resume(source, options, self._client._defaults)
+        built = build_resume(source, self._own(options), self._client._defaults)
         return self._finished("download.resume", built)
 
     def cancel(self, request: str) -> str | None:
@@ -65,6 +67,9 @@ class Downloads:
         result = self._client.invoke("request.cancel", {"request": request, "resumeData": True})
         data = result.get("resumeData")
         return None if data is None else str(data)
+
+    def _own(self, options: dict[str, Any]) -> dict[str, Any]:
+        return options if self._session is None else {**options, "session": self._session()}
 
     def _finished(self, method: str, built: BuiltDownload) -> Response:
         client = self._client

@@ -11,7 +11,7 @@ from .responses import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Awaitable, Callable, Mapping
     from types import TracebackType
     from typing import Any
 
@@ -38,13 +38,20 @@ class EventSource(Reading):
     204) ends the loop.
     """
 
-    def __init__(self, client: Caller, url: str, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        client: Caller,
+        url: str,
+        options: Mapping[str, Any],
+        built: Callable[[], Built] | None = None,
+    ) -> None:
         super().__init__(client, options.get("last_event_id") or "")
         self._call = client._result
         self._invoke = client.invoke
-        self._open(build_sse(url, options, client._defaults))
+        self._open(built or build_sse(url, options, client._defaults))
 
-    def _open(self, built: Built) -> None:
+    def _open(self, given: Built | Callable[[], Built]) -> None:
+        built = given() if callable(given) else given
         result = self._call("sse.open", built.params, built.guard)
         self.request = result["request"]
         self.stream = result["stream"]

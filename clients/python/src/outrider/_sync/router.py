@@ -36,7 +36,8 @@ class Router:
         (users.getUser(id=7)).json()
         users["get-user"]({"user-id": 7}, _overrides={"timeout": 5})
 
-    Parameters are keyword arguments, or one mapping for names that are no identifiers.
+    Parameters are keyword arguments, or one mapping for names that are no identifiers. ``check=False`` returns the
+    response of a failed exchange instead of raising.
     """
 
     def __init__(self, name: str, client: Caller, *, check: bool = True) -> None:

@@ -11,12 +11,20 @@ from .verbs import Verbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from typing_extensions import Unpack
+
+    from .._protocol.exceptions import OutriderError
+    from .._protocol.options import Item, Options, SSEOptions
+    from .._protocol.parameters import Built
     from .._resources.sessions import Codes
     from .caller import Caller
+    from .downloads import Downloads
+    from .event_source import EventSource
     from .responses import Response
+    from .streams import Stream
 
 
 class Session(Verbs):
@@ -109,6 +117,48 @@ class Session(Verbs):
 
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
         return self._client._send(method, url, {**options, "session": self._handle()})
+
+    def _own(self, options: Options) -> Options:
+        return {**options, "session": self._handle()}
+
+    def many(
+        self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
+    ) -> list[Response | OutriderError]:
+        """Sends many requests of this session; see :meth:`Client.many`."""
+        own = self._own(options)
+        return self._client.many(requests, window=window, **own)
+
+    def start(self, method: str, url: str, **options: Unpack[Options]) -> str:
+        """Starts a request of this session and returns its handle at once; see :meth:`Client.wait`."""
+        own = self._own(options)
+        return self._client.start(method, url, **own)
+
+    def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
+        """A stream of this session; see :meth:`Client.stream`."""
+        from .._resources.streams import build_stream
+        from .streams import Stream
+
+        def built() -> Built:
+            return build_stream(method, url, self._own(options), self._client._defaults)
+
+        return Stream(self._client, built)
+
+    def sse(self, url: str, **options: Unpack[SSEOptions]) -> EventSource:
+        """An event stream of this session; see :meth:`Client.sse`."""
+        from .._resources.event_source import build_sse
+        from .event_source import EventSource
+
+        def built() -> Built:
+            return build_sse(url, {**options, "session": self._handle()}, self._client._defaults)
+
+        return EventSource(self._client, url, options, built)
+
+    @property
+    def download(self) -> Downloads:
+        """Downloads of this session: ``session.download(url, path)``, and its methods as in ``client.download``."""
+        from .downloads import Downloads
+
+        return Downloads(self._client, self._handle)
 
     def cancel_all(self) -> int:
         """Cancels all its requests, and waits until they are over; how many there were."""

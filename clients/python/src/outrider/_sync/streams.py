@@ -41,7 +41,7 @@ class Stream(Head):
 
     response: Response
 
-    def __init__(self, client: Caller, built: Built) -> None:
+    def __init__(self, client: Caller, built: Built | Callable[[], Built]) -> None:
         self._client = client
         self._invoke = client.invoke
         self._reading: Reading | None = None
@@ -49,7 +49,8 @@ class Stream(Head):
         self._pipe: Pipe | None = None
         self._open(built)
 
-    def _open(self, built: Built) -> None:
+    def _open(self, given: Built | Callable[[], Built]) -> None:
+        built = given() if callable(given) else given
         result = self._client._result("stream.open", built.params, built.guard)
         self._path = self._client._socket_path()
         self._pipe = None
