@@ -4,7 +4,7 @@
 
 A part (a Swift target, the Python client, the schema, one page) may hold no word of RIDDLES, and at most MOST_PRONOUNS
 per 100 words. `prose.json` lists the parts that are not there yet, each with the figures that it must not exceed;
-`scripts/checks/prose.py --lower` brings the figures down to what was reached, and never up.
+`python3 scripts/checks/prose.py --lower` brings the figures down to what was reached, and never up.
 """
 
 import json
