@@ -17,6 +17,7 @@ import time
 import contract
 import pytest
 from editor_clients import CLIENTS, LONG, Editors
+from eventserver import EventServer, status
 from hostile import Hostile
 
 pytestmark = [
@@ -112,6 +113,18 @@ def test_a_response_comes_in_the_shape_that_was_asked_for(editors, origin):
         "unibyte": True, "byte": (9_000_000 - 1) % 256, "alist": 1, "file": str(editors.place / "ten"),
     }
     assert (editors.place / "ten").read_bytes() == bytes(range(10))
+
+
+def test_a_body_is_text_by_its_charset_and_an_empty_one_has_no_json(editors, origin):
+    with EventServer() as server:
+        url = server.at("/long", [status(200, b"\xe9" * 9_000_000, "text/plain; charset=iso-8859-1")])
+        seen = editors.emacs("""
+          (finish (vector (if (equal (outrider 'get url) (make-string 9000000 ?é)) t :false)
+                          (null (outrider 'get (concat origin "/status/204") :as 'json))
+                          (condition-case problem (outrider 'get (concat origin "/bytes/0") :as 'json)
+                            (outrider-failure (outrider-failure-code (nth 2 problem))))))
+        """, url=url, origin=origin)
+    assert seen == [True, True, 1704]
 
 
 def test_a_long_body_is_sent_whole(editors, origin):

@@ -8,6 +8,7 @@ import pathlib
 import contract
 import pytest
 from editor_clients import CLIENTS, Editors
+from eventserver import EventServer, status
 from hostile import Hostile
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -65,6 +66,18 @@ def test_a_response_has_its_bytes_its_text_and_its_fields_by_any_case(editors, o
         "status": 200, "twice": "one, two", "lower": "one, two", "text": "the same field twice\n", "null": True,
         "right": True, "code": 1704, "kept": "the same field twice\n", "missing": 404, "refused": 1600,
     }
+
+
+def test_a_long_body_is_text_by_its_charset_and_an_empty_one_has_no_json(editors, origin):
+    with EventServer() as server:
+        url = server.at("/long", [status(200, b"\xe9" * 9_000_000, "text/plain; charset=iso-8859-1")])
+        seen = editors.neovim("""
+          local long = outrider.sync("get", url, { as = "text" }).body
+          local empty = outrider.sync("get", origin .. "/status/204", { as = "json" })
+          local _, wrong = outrider.sync("get", url, { as = "json" })
+          finish({ long == ("é"):rep(9000000), empty.body == nil, empty.status, wrong.code })
+        """, url=url, origin=origin)
+    assert seen == [True, True, 204, 1704]
 
 
 def test_a_body_goes_to_a_file_or_into_a_buffer(editors, origin):

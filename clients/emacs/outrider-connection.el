@@ -244,7 +244,10 @@ Returns the call, for `outrider--forget'."
         (let ((line (apply #'concat (nreverse (outrider--connection-pieces connection)))))
           (setf (outrider--connection-pieces connection) nil)
           (setq from (1+ stop))
-          (when (eq connection outrider--connection) (outrider--receive connection line))))
+          (when (eq connection outrider--connection)
+            ;; a fault of this client is shown, and the messages behind it are handled all the same
+            (condition-case-unless-debug problem (outrider--receive connection line)
+              (error (message "outrider: %s" (error-message-string problem)))))))
       (when (< from (length text)) (push (substring text from) (outrider--connection-pieces connection))))))
 
 (defun outrider--receive (connection line)
@@ -267,7 +270,10 @@ Returns the call, for `outrider--forget'."
     (when call
       (remhash id (outrider--connection-calls connection))
       (cl-decf (outrider--connection-running connection))
-      (unless (outrider--call-forgotten call) (funcall (outrider--call-reply call) failure result))
+      (unless (outrider--call-forgotten call)
+        (condition-case-unless-debug problem (funcall (outrider--call-reply call) failure result)
+          ;; no call is left without an end
+          (error (funcall (outrider--call-reply call) (outrider--invalid "%s" (error-message-string problem)) nil))))
       (outrider--start-waiting connection))))
 
 (defun outrider--told (connection method params)

@@ -109,9 +109,12 @@ and return the value, else return the request."
 (defvar outrider-json-object-type)
 
 (defun outrider--json (response)
-  "The body of RESPONSE as a value, or an error of the kind of 1704."
+  "The body of RESPONSE as a value, or an error of the kind of 1704.
+Where there can be no body the value is nil."
   (condition-case problem
-      (outrider--read (outrider-response-body response) outrider-json-object-type)
+      (unless (or (memq (outrider-response-status response) '(204 205 304))
+                  (equal (outrider-response-method response) "HEAD"))
+        (outrider--read (outrider-response-body response) outrider-json-object-type))
     (error
      (outrider--signal
       (outrider--failed

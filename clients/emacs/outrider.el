@@ -101,7 +101,7 @@ a plist."
   (outrider--run
    (list :then then :else else :finally finally) #'ignore
    (lambda (request connection)
-     (let ((call (outrider--call connection method params
+     (let ((call (outrider--call connection (outrider--name method) params
                                  (lambda (failure result) (outrider--finish request failure result)))))
        (setf (outrider-request-give-up request) (lambda () (outrider--forget connection call)))))))
 

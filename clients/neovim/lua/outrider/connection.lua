@@ -97,14 +97,20 @@ function Connection:route(handle, event) self.routes[handle] = event end
 function Connection:receive(data)
   self.lines:feed(data, function(line)
     if not self.alive then return end
-    local ok, message = pcall(json.decode, line)
-    if not ok or type(message) ~= "table" then return self:unreadable(line) end
-    if message.method then
-      if message.id then self:asked(message) else self:told(message.method, message.params) end
-    elseif message.id then
-      self:replied(message.id, message.error and failure.of_error(message.error), message.result)
-    end
+    local ok, why = pcall(self.handle, self, line)
+    -- a fault of this client is shown, and the messages behind it are handled all the same
+    if not ok then later.later(function() error(why, 0) end) end
   end)
+end
+
+function Connection:handle(line)
+  local ok, message = pcall(json.decode, line)
+  if not ok or type(message) ~= "table" then return self:unreadable(line) end
+  if message.method then
+    if message.id then self:asked(message) else self:told(message.method, message.params) end
+  elseif message.id then
+    self:replied(message.id, message.error and failure.of_error(message.error), message.result)
+  end
 end
 
 --- A message that Neovim cannot read fails the call that it is for.
@@ -118,7 +124,11 @@ function Connection:replied(id, problem, result)
   if not call then return end
   self.replies[id] = nil
   self.running = self.running - 1
-  if not call.forgotten then call.reply(problem, result) end
+  if not call.forgotten then
+    local ok, why = pcall(call.reply, problem, result)
+    -- no call is left without an end
+    if not ok then pcall(call.reply, failure.invalid(tostring(why))) end
+  end
   self:next()
 end
 

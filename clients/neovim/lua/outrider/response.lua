@@ -5,6 +5,7 @@
 local base64 = require("outrider.base64")
 local failure = require("outrider.failure")
 local json = require("outrider.json")
+local later = require("outrider.later")
 
 local M = {}
 
@@ -63,7 +64,7 @@ function M.new(result, as)
     response.body = body.json
   elseif body.kind == "file" then
     response.body, response.path = true, body.path
-  else
+  elseif as ~= "json" then
     response.body = ""
   end
   if as ~= "json" or body.kind ~= "json" then response.as = body.kind == "text" and "text" or "bytes" end
@@ -102,7 +103,8 @@ function M.load(connection, response, done)
       if not piece["end"] and #bytes > 0 then return read(offset + #bytes) end
       connection:notify("response.release", { response = body.response })
       response.body = table.concat(pieces)
-      done(response.raw.ok and shape(response) or nil)
+      -- Neovim converts charsets on its main loop only
+      later.later(function() done(response.raw.ok and shape(response) or nil) end)
     end)
   end
   read(0)
