@@ -99,6 +99,9 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
             setattr(self, name, made)
             return made
 
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), "download", "oauth"]
+
     # Requests
 
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:

@@ -85,6 +85,17 @@ class AsyncResponse(ResponseData):
             if data:
                 yield data
 
+    async def iter_lines(self) -> AsyncIterator[str]:
+        """The body as lines without their ends, without holding all of it, in the charset of :attr:`text`."""
+        from .._resources.lines import LineSplitter
+
+        splitter = LineSplitter(self.encoding)
+        async for piece in self.iter_bytes():
+            for line in splitter.lines(piece):
+                yield line
+        for line in splitter.lines(b"", end=True):
+            yield line
+
     async def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> str:
         """Writes the body to a file, which must not exist unless ``replace``. Gives its absolute path."""
         target = absolute(path)

@@ -14,10 +14,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
-    from typing import Any
+    from typing import Any, TypeVar
 
     from .caller import Leaver
     from .reading import Reading
+
+    Kind = TypeVar("Kind", bound="ResponseData")
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -112,6 +114,11 @@ class ResponseData:
     def status(self) -> int | None:
         """The status code; ``None`` when no head arrived."""
         return self.raw.get("status")
+
+    @property
+    def status_code(self) -> int | None:
+        """The same as :attr:`status`, by its name in requests and httpx."""
+        return self.status
 
     @property
     def ok(self) -> bool:
@@ -235,8 +242,11 @@ class ResponseData:
         if error is not None:
             raise error
 
-    def raise_for_status(self) -> None:
-        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and :attr:`error` if there is one."""
+    def raise_for_status(self: Kind) -> Kind:
+        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and :attr:`error` if there is one.
+
+        Returns the response itself otherwise: ``client.get(url).raise_for_status().json()``.
+        """
         self.raise_for_error()
         status = self.status
         if status is not None and status >= 400:
@@ -248,6 +258,7 @@ class ResponseData:
                 retryable=status in (408, 425, 429, 500, 502, 503, 504),
                 response=self,
             )
+        return self
 
     @property
     def encoding(self) -> str:

@@ -100,6 +100,9 @@ class Client(Connected, Verbs):
             setattr(self, name, made)
             return made
 
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), "download", "oauth"]
+
     # Requests
 
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:

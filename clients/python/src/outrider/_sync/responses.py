@@ -82,6 +82,17 @@ class Response(ResponseData):
             if data:
                 yield data
 
+    def iter_lines(self) -> Iterator[str]:
+        """The body as lines without their ends, without holding all of it, in the charset of :attr:`text`."""
+        from .._resources.lines import LineSplitter
+
+        splitter = LineSplitter(self.encoding)
+        for piece in self.iter_bytes():
+            for line in splitter.lines(piece):
+                yield line
+        for line in splitter.lines(b"", end=True):
+            yield line
+
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> str:
         """Writes the body to a file, which must not exist unless ``replace``. Gives its absolute path."""
         target = absolute(path)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Names and habits that programs for requests and httpx bring along."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import outrider
+import pytest
+from outrider import AsyncClient, Client
+from peers import Peer
+
+
+def test_a_good_response_is_returned_by_raise_for_status(client: Client, origin: str) -> None:
+    assert client.get(f"{origin}/json").raise_for_status().json() == {"id": 1, "x": 0.1}
+    response = client.get(f"{origin}/status/404")
+    assert response.status_code == response.status == 404
+    with pytest.raises(outrider.StatusError):
+        response.raise_for_status()
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        (b"", []),
+        (b"one", ["one"]),
+        (b"one\ntwo\r\n\r\nthree\rfour\n", ["one", "two", "", "three", "four"]),
+        ("naïve 🐺\nend".encode(), ["naïve 🐺", "end"]),
+        (b"one\r", ["one"]),
+    ],
+)
+def test_a_body_is_read_line_by_line(
+    client: Client, service: str, peer: Callable[..., Peer], body: bytes, lines: list[str]
+) -> None:
+    server = peer(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    assert list(client.get(server.url).iter_lines()) == lines
+    assert list(client.get(server.url, body_to="stream").iter_lines()) == lines
+
+    async def work() -> list[str]:
+        async with AsyncClient(socket=service) as awaiting:
+            return [line async for line in (await awaiting.get(server.url)).iter_lines()]
+
+    assert asyncio.run(work()) == lines
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_lines_are_the_same_however_the_body_is_cut(size: int) -> None:
+    from outrider._resources.lines import LineSplitter
+
+    body = "one\r\ntwo\rnaïve\n\n🐺\r".encode()
+    splitter = LineSplitter("utf-8")
+    found = [line for start in range(0, len(body), size) for line in splitter.lines(body[start : start + size])]
+    assert found + splitter.lines(b"", end=True) == ["one", "two", "naïve", "", "🐺"]
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_dir_names_the_resources_that_are_loaded_later(kind: type[Client]) -> None:
+    assert {"download", "oauth", "get"} <= set(dir(kind(socket="/nonexistent")))
