@@ -66,6 +66,20 @@ LISP = """;; -*- lexical-binding: t -*-
 """
 
 
+def await_end(pid):
+    """Until the process has ended."""
+    deadline = time.monotonic() + LONG
+    while time.monotonic() < deadline:
+        try:
+            state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        if state == "Z":
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"process {pid} did not end")
+
+
 class Running:
     """An editor that runs a program."""
 
@@ -153,13 +167,4 @@ class Editors:
         """As a crash does; returns when the process is gone."""
         pid = self.service_pid()
         os.kill(pid, signal.SIGKILL)
-        deadline = time.monotonic() + LONG
-        while time.monotonic() < deadline:
-            try:
-                state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-            except (FileNotFoundError, ProcessLookupError):
-                return
-            if state == "Z":
-                return
-            time.sleep(0.01)
-        raise AssertionError("the service did not end")
+        await_end(pid)

@@ -16,7 +16,7 @@ import time
 
 import contract
 import pytest
-from editor_clients import CLIENTS, LONG, Editors
+from editor_clients import CLIENTS, LONG, Editors, await_end
 from eventserver import EventServer, status
 from hostile import Hostile
 
@@ -315,6 +315,25 @@ def test_where_no_socket_can_be_had_emacs_has_a_service_of_its_own(tmp_path, ori
             (finish (vector id (symbol-name (outrider--connection-place outrider--connection)))))
         """, url=origin + "/json")
     assert seen == [1, "stdio"]
+
+
+def test_a_service_of_its_own_is_started_again_and_ends_with_emacs(editors, origin):
+    with Hostile() as server:
+        editor = editors.start_emacs("""
+          (let* ((outrider-transport 'stdio) (kinds nil) (first (plist-get (outrider-call "server.info" nil) :pid)))
+            (outrider 'get stalled :then #'ignore :else (lambda (failure) (push (outrider-failure-kind failure) kinds)))
+            (wait-for-go)
+            (signal-process first 9)
+            (wait-for (lambda () kinds))
+            (finish (vector (apply #'vector kinds) (outrider 'get url) first
+                            (plist-get (outrider-call "server.info" nil) :pid))))
+        """, url=origin + "/json", stalled=server.url("/stall"))
+        server.wait_for("/stall")
+        editors.go()
+        kinds, body, first, second = editor.result()
+    assert (kinds, body) == (["serviceLost"], '{"id":1,"x":0.1}') and first != second
+    await_end(second)
+    assert editors.service_pid() is None
 
 
 def test_a_queue_bounds_how_many_requests_run_at_once(editors):

@@ -7,7 +7,7 @@ import pathlib
 
 import contract
 import pytest
-from editor_clients import CLIENTS, Editors
+from editor_clients import CLIENTS, Editors, await_end
 from eventserver import EventServer, status
 from hostile import Hostile
 
@@ -246,6 +246,31 @@ def test_where_no_socket_can_be_had_neovim_has_a_service_of_its_own(tmp_path, or
           finish({ response and response.status or tostring(err), require("outrider.client").place() })
         """, url=origin)
     assert seen == [200, "stdio"]
+
+
+def test_a_service_of_its_own_is_started_again_and_ends_with_neovim(editors, origin):
+    with Hostile() as server:
+        editor = editors.start_neovim("""
+          outrider.setup({ transport = "stdio" })
+          local function pid()
+            local info
+            outrider.call("server.info", {}, function(_, result) info = result end)
+            wait(function() return info end)
+            return info.pid
+          end
+          local first, kinds = pid(), {}
+          outrider.get(stalled, {}, function(err) kinds[#kinds + 1] = err.kind end)
+          wait_for_go()
+          vim.loop.kill(first, "sigkill")
+          wait(function() return #kinds > 0 end)
+          finish({ kinds, outrider.sync("get", url).status, first, pid() })
+        """, url=origin + "/json", stalled=server.url("/stall"))
+        server.wait_for("/stall")
+        editors.go()
+        kinds, status, first, second = editor.result()
+    assert (kinds, status) == (["serviceLost"], 200) and first != second
+    await_end(second)
+    assert editors.service_pid() is None
 
 
 def test_leaving_neovim_fails_what_is_pending_once(editors):
