@@ -24,7 +24,7 @@ end
 local function leave()
   later.leaving = true
   local cancelled = failure.cancelled("Neovim is leaving")
-  for handle in pairs(state.open) do handle(cancelled) end
+  for _, handle in ipairs(vim.tbl_keys(state.open)) do handle(cancelled) end
   M.close("Neovim is leaving")
   later.drain()
 end

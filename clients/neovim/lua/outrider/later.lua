@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SPDX-FileCopyrightText: The Outrider authors
 --
--- Runs functions of the user on Neovim's main loop, in order, each once; at once when Neovim is leaving.
+-- Runs functions of the user on Neovim's main loop, in order, each once; when Neovim is leaving, by `drain`.
 local M = { leaving = false }
 
 local queue, first, last = {}, 1, 0
@@ -18,12 +18,14 @@ end
 function M.later(action)
   last = last + 1
   queue[last] = action
-  if M.leaving then M.drain() else vim.schedule(run) end
+  if not M.leaving then vim.schedule(run) end
 end
 
---- Runs everything that waits, now; for the end of Neovim, where the main loop turns no more.
+--- Runs what waits now; for the end of Neovim, where the main loop turns no more. Actions that these add are not run: a
+--- callback that makes another request when it fails would never end.
 function M.drain()
-  while first <= last do
+  local stop = last
+  while first <= stop do
     pcall(run)
   end
 end
