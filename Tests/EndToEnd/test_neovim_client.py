@@ -31,7 +31,7 @@ def test_every_kind_of_body_arrives_as_it_was_given(editors, bin):
         files = send({ form = { a = "1" }, files = { f = "wolf.txt", g = { data = "x\\255", filename = "g.bin" } } }),
         text = send({ body = "naïve", headers = { ["Content-Type"] = "text/plain" } }).data,
         bytes = send({ body = "\\255\\0" }).data,
-        query = send({ params = { x = { 1, 2 }, y = "ä" }, headers = { ["X-Wolf"] = "grey" } }),
+        query = send({ params = { x = { 1, 2 }, y = "ä" }, headers = { ["X-Wolf"] = "grey", ["X-Age"] = 5 } }),
         auth = outrider.sync("get", url .. "/basic-auth/u/p", { auth = { "u", "p" } }).status,
         bearer = outrider.sync("get", url .. "/bearer", { bearer = "t" }).status,
       })
@@ -43,6 +43,7 @@ def test_every_kind_of_body_arrives_as_it_was_given(editors, bin):
     assert seen["files"]["files"]["g"].startswith("data:")
     assert seen["text"] == "naïve" and seen["bytes"].startswith("data:application/octet-stream;base64,/wA=")
     assert seen["query"]["args"] == {"x": ["1", "2"], "y": "ä"} and seen["query"]["headers"]["X-Wolf"] == "grey"
+    assert seen["query"]["headers"]["X-Age"] == "5"
     assert (seen["auth"], seen["bearer"]) == (200, 200)
 
 

@@ -76,6 +76,20 @@ local function pairs_of(fields, what)
   return out
 end
 
+-- fields with numbers as text; nil if there are none
+local function headers_of(headers)
+  if type(headers) ~= "table" or headers[1] ~= nil then return headers end
+  local out = {}
+  for name, value in pairs(headers) do
+    if type(value) == "table" then
+      out[name] = vim.tbl_map(function(one) return type(one) == "number" and tostring(one) or one end, value)
+    else
+      out[name] = type(value) == "number" and tostring(value) or value
+    end
+  end
+  return next(out) ~= nil and out or nil
+end
+
 local function part_text(value)
   if type(value) == "boolean" then return value and "1" or "0" end
   return tostring(value)
@@ -195,7 +209,7 @@ function M.build(method, url, opts, keep)
     else
       params.redirect = spec:registered(opts.redirect, 1)
     end
-    if params.headers and next(params.headers) == nil then params.headers = nil end
+    params.headers = headers_of(params.headers)
     for _, name in ipairs({ "progress", "on_response" }) do
       if opts[name] ~= nil and type(opts[name]) ~= "function" then error(("`%s` must be a function"):format(name), 0) end
     end
