@@ -65,21 +65,7 @@ final class DownloadPlace: Sendable {
     func check() throws(HTTPFailure) {
         var info = stat()
         guard fstatat(descriptor, name, &info, AT_SYMLINK_NOFOLLOW) == 0 else { return }
-        let what =
-            switch info.st_mode & S_IFMT {
-            case S_IFREG: ""
-            case S_IFLNK: "a symbolic link"
-            case S_IFDIR: "a directory"
-            case S_IFIFO: "a pipe"
-            case S_IFSOCK: "a socket"
-            default: "a device"
-            }
-        guard what.isEmpty else {
-            throw HTTPFailure(
-                .destinationUnsafe,
-                "\(HTTPFailure.excerpt(path)) is \(what), and no file may take its place: choose another path",
-                details: [.path(path)])
-        }
+        try DestinationKind.check(info, path)
         if !replaces { throw taken }
     }
 

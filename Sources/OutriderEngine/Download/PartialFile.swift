@@ -3,6 +3,7 @@
 
 import Glibc
 import NIOCore
+import OutriderFiles
 import OutriderHTTP
 import Synchronization
 
@@ -36,6 +37,8 @@ final class PartialFile: Sendable {
     /// Seconds between two writings of the journal: so much is asked for again after the machine has lost its power.
     private static let saveSeconds = 5.0
 
+    private var journalFile: JournalFile { JournalFile(beside: name, in: home) }
+
     var path: String { "\(home.directory == "/" ? "" : home.directory)/\(name)" }
 
     /// Throws destinationBusy while somebody else writes it, destinationUnsafe where something else has its name.
@@ -44,28 +47,40 @@ final class PartialFile: Sendable {
     init(in home: DownloadPlace, named name: String? = nil, url: String, mustExist: Bool = false) throws(HTTPFailure) {
         self.home = home
         self.name = name ?? PartialName.partial(of: home.name)
-        descriptor = try Self.open(self.name, in: home, mustExist: mustExist)
+        let opened = try Self.open(self.name, in: home, mustExist: mustExist)
+        descriptor = opened.file
         var journal = DownloadJournal(url: url, partial: "", boot: Clocks.boot)
         journal.partial = "\(home.directory == "/" ? "" : home.directory)/\(self.name)"
         state = Mutex(State(journal: journal))
+        if !opened.isNew { journalFile.sweep() }
     }
 
     deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
 
     private static func open(
         _ name: String, in home: DownloadPlace, mustExist: Bool
-    ) throws(HTTPFailure) -> CInt {
+    ) throws(HTTPFailure) -> (file: CInt, isNew: Bool) {
         let path = "\(home.directory)/\(name)"
         for _ in 0..<100 {
-            let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (mustExist ? 0 : O_CREAT)
-            let file = openat(home.descriptor, name, flags, mode_t(0o600))
-            guard file >= 0 else {
-                if errno == ENOENT, mustExist {
-                    throw HTTPFailure(
-                        .resumeDataUnusable, "what had come is not there any more: \(path)", details: [.path(path)])
+            let file: CInt
+            var isNew = false
+            do throws(FileFault) {
+                if !mustExist, let made = try Self.created(name, in: home) {
+                    file = made
+                    isNew = true
+                } else {
+                    file = try CheckedFile.open(name, in: home.descriptor, O_RDWR, [.regular, .owned, .noLink])
                 }
-                if errno == ELOOP { throw Self.unsafe(path) }
+            } catch .system(ENOENT) {
+                // finished by another download since it was found
+                if !mustExist { continue }
+                throw HTTPFailure(
+                    .resumeDataUnusable, "what had come is not there any more: \(path)", details: [.path(path)])
+            } catch .system(let code) {
+                errno = code
                 throw failure("could not write \(path)", path)
+            } catch {
+                throw Self.unsafe(path, error)
             }
             if flock(file, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
                 Glibc.close(file)
@@ -77,17 +92,24 @@ final class PartialFile: Sendable {
             var named = stat()
             let isThere =
                 fstat(file, &opened) == 0 && fstatat(home.descriptor, name, &named, AT_SYMLINK_NOFOLLOW) == 0
-            // whoever had it may have finished it just now: then it is another file's name, or nobody's
+            // another download may have finished it just now: then the name is gone, or that of another file
             if isThere, opened.st_ino == named.st_ino, opened.st_dev == named.st_dev, opened.st_nlink == 1 {
-                if opened.st_mode & S_IFMT == S_IFREG, opened.st_uid == geteuid() { return file }
-                Glibc.close(file)
-                throw Self.unsafe(path)
+                return (file, isNew)
             }
             // a second name of a finished file: that one keeps the bytes
             if isThere, opened.st_nlink > 1 { home.remove(name) }
             Glibc.close(file)
         }
         throw HTTPFailure(.destinationBusy, "others keep replacing \(path)", details: [.path(home.path)])
+    }
+
+    /// Nil if the name is taken.
+    private static func created(_ name: String, in home: DownloadPlace) throws(FileFault) -> CInt? {
+        do throws(FileFault) {
+            return try CheckedFile.open(name, in: home.descriptor, O_RDWR | O_CREAT | O_EXCL, .own)
+        } catch .system(EEXIST) {
+            return nil
+        }
     }
 
     // MARK: what is there
@@ -113,25 +135,11 @@ final class PartialFile: Sendable {
         return held.count > 0
     }
 
-    /// The journal beside it; nil where there is none that is whole and of this file.
+    /// The journal beside it; nil if it is missing, damaged, not a file of this user, or of another partial file.
     func written() -> DownloadJournal? {
-        let name = PartialName.journal(beside: name)
-        let file = openat(home.descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-        guard file >= 0 else { return nil }
-        defer { Glibc.close(file) }
-        var bytes = [UInt8](repeating: 0, count: DownloadJournal.mostBytes + 1)
-        var count = 0
-        while count < bytes.count {
-            let got = bytes.withUnsafeMutableBytes { room in
-                Glibc.read(file, room.baseAddress.map { $0 + count }, room.count - count)
-            }
-            if got < 0, errno == EINTR { continue }
-            if got <= 0 { break }
-            count += got
-        }
-        guard let journal = DownloadJournal(Array(bytes.prefix(count))) else { return nil }
+        guard let journal = journalFile.read() else { return nil }
         let slash = journal.partial.lastIndex(of: "/").map { journal.partial.index(after: $0) }
-        return slash.map { String(journal.partial[$0...]) } == self.name ? journal : nil
+        return slash.map { String(journal.partial[$0...]) } == name ? journal : nil
     }
 
     /// Begins it anew: nothing of what was there stays.
@@ -149,7 +157,7 @@ final class PartialFile: Sendable {
             return state.isJournaled
         }
         // an old journal must never meet new bytes, not even after the power was lost
-        removeJournal()
+        journalFile.remove()
         if wasJournaled { home.sync() }
         if ftruncate(descriptor, 0) != 0 { throw Self.failure("could not write \(path)", path) }
     }
@@ -277,15 +285,8 @@ final class PartialFile: Sendable {
         // one after the other, so that what is written last is what is so
         isGone.withLock { isGone in
             let journal = state.withLock { $0.journal }
-            return !isGone && write(journal, isDurable: isDurable)
+            return !isGone && journalFile.write(journal, isDurable: isDurable)
         }
-    }
-
-    /// With what a service that was killed while it wrote one has left.
-    private func removeJournal() {
-        let journal = PartialName.journal(beside: name)
-        home.remove(journal)
-        home.remove(journal + "~")
     }
 
     /// The file has its name, or is to be removed: nothing more is written down of it. False if that was said before.
@@ -294,7 +295,7 @@ final class PartialFile: Sendable {
             defer { isGone = true }
             return !isGone
         }
-        if isFirst { removeJournal() }
+        if isFirst { journalFile.remove() }
         return isFirst
     }
 
@@ -306,24 +307,6 @@ final class PartialFile: Sendable {
         }
         if wasThere { giveBackRoom() }
         flock(descriptor, LOCK_UN)
-    }
-
-    private func write(_ journal: DownloadJournal, isDurable: Bool) -> Bool {
-        let name = PartialName.journal(beside: name)
-        let temporary = name + "~"
-        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC
-        let file = openat(home.descriptor, temporary, flags, mode_t(0o600))
-        guard file >= 0 else { return false }
-        let bytes = journal.bytes
-        let isWritten = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) } == bytes.count
-        let isSynced = !isDurable || fsync(file) == 0
-        Glibc.close(file)
-        guard isWritten, isSynced, renameat(home.descriptor, temporary, home.descriptor, name) == 0 else {
-            home.remove(temporary)
-            return false
-        }
-        if isDurable { home.sync() }
-        return true
     }
 
     // MARK: failures
@@ -371,9 +354,10 @@ final class PartialFile: Sendable {
         return failure
     }
 
-    private static func unsafe(_ path: String) -> HTTPFailure {
+    private static func unsafe(_ path: String, _ fault: FileFault) -> HTTPFailure {
         HTTPFailure(
-            .destinationUnsafe, "\(path), where the download would be written, is not a file of ours: remove it",
+            .destinationUnsafe,
+            "the download would be written to \(path), and \(fault): remove it, or choose another path",
             details: [.path(path)])
     }
 }

@@ -273,8 +273,7 @@ final class CredentialFiles {
     /// Before a request: what is intended, and a place for the answer, since there is no time to lose when it comes.
     func begin(_ intent: RotationIntent) throws(OAuthFailure) {
         closeJournal()
-        journal = open(path(.response), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-        if journal < 0 { throw StoreFile.failure("write", path(.response)) }
+        journal = try StoreFile.open(path(.response), O_WRONLY | O_CREAT | O_TRUNC, "write")
         journaled = 0
         gathering = AnswerJournal.Gathering()
         try write(intent)

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderFiles
 import OutriderHTTP
 
 /// A lock of the system on a file that we never remove (flock(2)); it ends with this value, or with the process. Where others
@@ -36,11 +37,18 @@ final class FileLock {
     }
 
     private static func opened(_ path: String) throws(OAuthFailure) -> CInt {
-        // a store on a read-only disk can be locked, and read
-        var opened = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-        if opened < 0, errno == EROFS || errno == EACCES { opened = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
-        if opened < 0 { throw StoreFile.failure("open", path) }
-        return opened
+        do throws(FileFault) {
+            return try CheckedFile.open(path, O_RDWR | O_CREAT, [.regular, .noLink])
+        } catch .system(EROFS), .system(EACCES) {
+            // a store on a read-only disk can be locked, and read
+            do throws(FileFault) {
+                return try CheckedFile.open(path, O_RDONLY, [.regular, .noLink])
+            } catch {
+                throw StoreFile.failure("open", path, error)
+            }
+        } catch {
+            throw StoreFile.failure("open", path, error)
+        }
     }
 
     /// Before its end.

@@ -161,8 +161,7 @@ package struct KeyChoice {
 
     private static func makeFile(_ path: String) throws(OAuthFailure) {
         guard StoreFile.isPrivate(path) == nil else { return }
-        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-        if file < 0 { throw StoreFile.failure("create", path) }
+        let file = try StoreFile.open(path, O_WRONLY | O_CREAT | O_EXCL, "create")
         defer { close(file) }
         do throws(OAuthFailure) {
             try StoreFile.append(Array((fresh() + "\n").utf8), to: file, path)

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderFiles
 import OutriderHTTP
 
 /// The few ways in which files of the store are read and written. All calls block: they run in the keeper only.
@@ -11,16 +12,19 @@ enum StoreFile {
 
     /// Nil if it is not there. Never follows a link, never opens what is no regular file.
     static func read(_ path: String) throws(OAuthFailure) -> [UInt8]? {
-        let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-        if file < 0 {
-            if errno == ENOENT { return nil }
-            throw failure("read", path)
+        let file: CInt
+        do throws(FileFault) {
+            file = try CheckedFile.open(path, O_RDONLY, [.regular, .noLink])
+        } catch .system(ENOENT) {
+            return nil
+        } catch .notRegular(let kind) where kind != S_IFLNK {
+            throw damaged(path)
+        } catch {
+            throw failure("read", path, error)
         }
         defer { close(file) }
         var info = stat()
-        guard fstat(file, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size <= off_t(mostBytes) else {
-            throw OAuthFailure(.store, "store_damaged", "\(path) is no file of ours; remove it")
-        }
+        guard fstat(file, &info) == 0, info.st_size <= off_t(mostBytes) else { throw damaged(path) }
         var bytes: [UInt8] = []
         while bytes.count <= mostBytes {
             var count = 0
@@ -36,6 +40,19 @@ enum StoreFile {
         return bytes
     }
 
+    private static func damaged(_ path: String) -> OAuthFailure {
+        OAuthFailure(.store, "store_damaged", "\(path) is no file of ours; remove it")
+    }
+
+    /// A descriptor of a regular file of this user, which the caller closes.
+    static func open(_ path: String, _ flags: CInt, _ verb: String) throws(OAuthFailure) -> CInt {
+        do throws(FileFault) {
+            return try CheckedFile.open(path, flags, [.regular, .owned, .noLink])
+        } catch {
+            throw failure(verb, path, error)
+        }
+    }
+
     /// Writes a file from its beginning, and waits until it is on the medium.
     static func write(_ bytes: [UInt8], to path: String) throws(OAuthFailure) {
         // nobody would read it again
@@ -43,8 +60,7 @@ enum StoreFile {
             throw OAuthFailure(
                 .config, tooLongReason, "\(path) would be longer than the \(mostBytes) bytes that are read")
         }
-        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-        if file < 0 { throw failure("write", path) }
+        let file = try open(path, O_WRONLY | O_CREAT | O_TRUNC, "write")
         defer { close(file) }
         try append(bytes, to: file, path)
         if fsync(file) != 0 { throw failure("sync", path) }
@@ -80,7 +96,7 @@ enum StoreFile {
 
     /// What names a directory has is on the medium.
     static func sync(_ path: String) throws(OAuthFailure) {
-        let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let directory = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if directory < 0 { throw failure("sync", path) }
         defer { close(directory) }
         if fsync(directory) != 0 { throw failure("sync", path) }
@@ -146,11 +162,13 @@ enum StoreFile {
         return (info.st_uid == geteuid() || info.st_uid == 0) && info.st_mode & 0o077 == 0
     }
 
-    static func failure(_ verb: String, _ path: String) -> OAuthFailure {
-        let code = errno
+    static func failure(_ verb: String, _ path: String) -> OAuthFailure { failure(verb, path, .system(errno)) }
+
+    static func failure(_ verb: String, _ path: String, _ fault: FileFault) -> OAuthFailure {
+        let code = fault.code
         let isRoom = code == ENOSPC || code == EDQUOT || code == EROFS || code == EFBIG || code == EACCES
         return OAuthFailure(
             .store, isRoom ? "store_unwritable" : "store_failed",
-            "could not \(verb) \(path): \(String(cString: strerror(code)).lowercased())")
+            "could not \(verb) \(path): \(fault)")
     }
 }

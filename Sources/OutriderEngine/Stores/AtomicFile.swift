@@ -4,7 +4,8 @@
 import Glibc
 import OutriderHTTP
 
-/// Writes a file so that it appears whole or not at all: beside its place, synced, then moved. Blocks.
+/// Writes a file so that it appears whole or not at all: beside its place, synced, then moved. Blocks. Only a regular file is
+/// replaced.
 enum AtomicFile {
     static func write(
         to path: String, replace: Bool, from source: () throws(HTTPFailure) -> [UInt8]?
@@ -13,9 +14,10 @@ enum AtomicFile {
             throw HTTPFailure(.fileWriteFailed, "path must be absolute and without U+0000")
         }
         var info = stat()
-        let exists = stat(path, &info) == 0
-        if exists && info.st_mode & S_IFMT == S_IFDIR { throw HTTPFailure(.fileWriteFailed, "\(path) is a directory") }
-        if exists && !replace { throw taken(path) }
+        if lstat(path, &info) == 0 {
+            try DestinationKind.check(info, path)
+            if !replace { throw taken(path) }
+        }
         let temporary = "\(path).outrider-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
         do {
             try fill(temporary, from: source)

@@ -86,7 +86,8 @@ package final class KeptBody: Sendable {
     private static let released = HTTPFailure(.bodyUnreadable, "the kept body has been released")
 
     /// Writes it to a file that appears whole or not at all, readable by its owner only. Fails with destinationExists
-    /// unless told to replace, with fileWriteFailed otherwise; both point at `/path`.
+    /// unless told to replace, with destinationUnsafe for anything but a regular file, with fileWriteFailed otherwise; all point
+    /// at `/path`.
     package func save(to path: String, replace: Bool) async throws(HTTPFailure) {
         guard let storage = storage.withLock({ $0 }) else { throw Self.released }
         let size = size

@@ -2,22 +2,34 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderFiles
 import OutriderHTTP
 
 /// One open file descriptor, closed with the value. All calls block: use them off the event loop.
 struct PosixFile: ~Copyable {
     private let descriptor: CInt
 
-    /// Opens for reading. Follows links: the path is the client's own.
+    /// Opens a regular file for reading. Follows links: the path is the client's own.
     init(reading path: String) throws(HTTPFailure) {
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-        if descriptor < 0 { throw Self.failure("open", path) }
+        descriptor = try Self.open("open", path, O_RDONLY, .regular)
     }
 
     /// Creates a file that must not exist, readable by its owner only.
     init(creating path: String) throws(HTTPFailure) {
-        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-        if descriptor < 0 { throw Self.failure("create", path) }
+        descriptor = try Self.open("create", path, O_RDWR | O_CREAT | O_EXCL, .own)
+    }
+
+    /// A descriptor, which the caller closes.
+    static func open(
+        _ verb: String, _ path: String, _ flags: CInt, _ rules: CheckedFile.Rules
+    ) throws(HTTPFailure) -> CInt {
+        do throws(FileFault) {
+            return try CheckedFile.open(path, flags, rules)
+        } catch {
+            throw HTTPFailure(
+                .fileWriteFailed, "could not \(verb) \(path): \(error)",
+                underlying: HTTPFailure.Underlying(.posix, Int(error.code), String(cString: strerror(error.code))))
+        }
     }
 
     deinit { close(descriptor) }

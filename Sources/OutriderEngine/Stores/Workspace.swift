@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderFiles
 import OutriderHTTP
 import Synchronization
 
@@ -14,36 +15,34 @@ package final class Workspace: Sendable {
         var count = 0
     }
 
-    /// `/tmp/outrider-UID`: shared by all services of this user.
-    private let parent: String
+    /// `$TMPDIR`, else `/tmp`.
+    private let root: String
     private let state = Mutex(State())
 
     package init(in directory: String? = nil) {
         let root = directory ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        parent = "\(root.isEmpty ? "/tmp" : root)/outrider-\(getuid())"
+        self.root = root.isEmpty ? "/tmp" : root
     }
 
     /// A path for a new file. Blocks; the directory is made by the first call.
     func newPath() throws(HTTPFailure) -> String {
-        let parent = parent
+        let root = root
         return try state.withLock { state throws(HTTPFailure) in
             if state.directory == nil {
-                let (directory, lock) = try Self.make(in: parent)
+                let (directory, lock) = try Self.make(in: WorkspaceParent.make(in: root))
                 state.directory = directory
                 state.lock = lock
             }
             state.count += 1
-            return "\(state.directory ?? parent)/\(state.count)"
+            return "\(state.directory ?? root)/\(state.count)"
         }
     }
 
     /// The directory for downloads without a place of their own. It outlives the service, so that they can go on. Blocks.
     func downloads() throws(HTTPFailure) -> String {
+        let parent = try WorkspaceParent.make(in: root)
         let directory = "\(parent)/downloads"
-        for path in [parent, directory] {
-            if mkdir(path, 0o700) != 0 && errno != EEXIST { throw PosixFile.failure("create", path) }
-            guard Self.isPrivate(path) else { throw Self.notPrivate(path) }
-        }
+        try WorkspaceParent.makePrivate(directory)
         return directory
     }
 
@@ -61,8 +60,8 @@ package final class Workspace: Sendable {
 
     /// Removes what services that were killed have left. Blocks.
     package func sweep() {
-        guard Self.isPrivate(parent) else { return }
-        sweepDownloads()
+        guard let parent = WorkspaceParent.find(in: root) else { return }
+        sweepDownloads(of: parent)
         Self.sweep(parent, prefix: "bodies-") { Self.remove($0) }
     }
 
@@ -70,8 +69,7 @@ package final class Workspace: Sendable {
     static func sweep(_ parent: String, prefix: String, _ remove: (String) -> Void) {
         for name in names(in: parent) where name.hasPrefix(prefix) && name.hasSuffix(".lock") {
             let path = "\(parent)/\(name)"
-            let lock = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-            guard lock >= 0 else { continue }
+            guard let lock = try? CheckedFile.open(path, O_RDWR, .own) else { continue }
             if flock(lock, LOCK_EX | LOCK_NB) == 0 {
                 remove(String(path.dropLast(5)))
                 unlink(path)
@@ -83,9 +81,9 @@ package final class Workspace: Sendable {
     /// Nobody comes back for a download after so many seconds.
     private static let keptSeconds = 7 * 86400
 
-    private func sweepDownloads() {
+    private func sweepDownloads(of parent: String) {
         let directory = "\(parent)/downloads"
-        guard Self.isPrivate(directory) else { return }
+        guard WorkspaceParent.isPrivate(directory) else { return }
         let oldest = WallTime.now.seconds - Self.keptSeconds
         for name in Self.names(in: directory) {
             var info = stat()
@@ -94,18 +92,10 @@ package final class Workspace: Sendable {
         }
     }
 
-    private static func notPrivate(_ path: String) -> HTTPFailure {
-        HTTPFailure(
-            .fileWriteFailed, "\(path) must be a directory of our own with mode 0700; remove it or set TMPDIR")
-    }
-
     private static func make(in parent: String) throws(HTTPFailure) -> (String, CInt) {
-        if mkdir(parent, 0o700) != 0 && errno != EEXIST { throw PosixFile.failure("create", parent) }
-        guard isPrivate(parent) else { throw notPrivate(parent) }
         while true {
             let directory = "\(parent)/bodies-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-            let lock = open("\(directory).lock", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-            if lock < 0 { throw PosixFile.failure("create", "\(directory).lock") }
+            let lock = try PosixFile.open("create", "\(directory).lock", O_RDWR | O_CREAT | O_EXCL, .own)
             // a sweeper may have taken it for an orphan between the two calls: then it is gone, and we try again
             if flock(lock, LOCK_EX | LOCK_NB) == 0, isSame(lock, "\(directory).lock") {
                 if mkdir(directory, 0o700) == 0 { return (directory, lock) }
@@ -123,12 +113,6 @@ package final class Workspace: Sendable {
         var other = stat()
         guard fstat(descriptor, &one) == 0, lstat(path, &other) == 0 else { return false }
         return one.st_ino == other.st_ino && one.st_dev == other.st_dev
-    }
-
-    private static func isPrivate(_ path: String) -> Bool {
-        var info = stat()
-        guard lstat(path, &info) == 0 else { return false }
-        return info.st_mode & S_IFMT == S_IFDIR && info.st_uid == getuid() && info.st_mode & 0o077 == 0
     }
 
     /// What is in a directory, in no order; nothing if it cannot be read.

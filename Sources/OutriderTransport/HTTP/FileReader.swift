@@ -3,6 +3,7 @@
 
 import Glibc
 import NIOCore
+import OutriderFiles
 import OutriderHTTP
 
 /// A file that is a request's body, or a part of it: open for reading, of the size that was announced, and not written to
@@ -20,8 +21,13 @@ final class FileReader: Sendable {
         self.path = path
         self.size = size
         self.pointer = pointer
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-        guard descriptor >= 0 else { throw .unreadable(path, .errno, pointer) }
+        do throws(FileFault) {
+            descriptor = try CheckedFile.open(path, O_RDONLY, .regular)
+        } catch .notRegular {
+            throw .body("the body file \(path) is not a regular file", nil, pointer)
+        } catch {
+            throw .unreadable(path, .file(error.code), pointer)
+        }
         var status = stat()
         let isKnown = fstat(descriptor, &status) == 0
         written = isKnown ? (status.st_mtim.tv_sec, status.st_mtim.tv_nsec) : (0, 0)
@@ -57,9 +63,6 @@ final class FileReader: Sendable {
     private func check() throws(HTTPFailure) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .unreadable(path, .errno, pointer) }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw .body("the body file \(path) is not a regular file", nil, pointer)
-        }
         guard Int64(status.st_size) == size else { throw changed }  // safe: off_t is 64 bits wide
         guard (status.st_mtim.tv_sec, status.st_mtim.tv_nsec) == written else {
             throw .body("the content of the body file \(path) changed while it was being sent", nil, pointer)
@@ -85,8 +88,9 @@ extension HTTPFailure {
 }
 
 extension HTTPFailure.Underlying {
-    fileprivate static var errno: HTTPFailure.Underlying {
-        let code = Glibc.errno
-        return .init(.file, Int(code), String(cString: strerror(code)))  // safe: CInt is narrower
+    fileprivate static var errno: HTTPFailure.Underlying { file(Glibc.errno) }
+
+    fileprivate static func file(_ code: CInt) -> HTTPFailure.Underlying {
+        .init(.file, Int(code), String(cString: strerror(code)))  // safe: CInt is narrower
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderFiles
 import OutriderHTTP
 import SwiftASN1
 import Synchronization
@@ -82,8 +83,12 @@ final class TrustRoots: Sendable {
     }
 
     private func contents(of file: String) throws(HTTPFailure) -> String {
-        let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw Self.unreadable(file, errno) }
+        let descriptor: CInt
+        do throws(FileFault) {
+            descriptor = try CheckedFile.open(file, O_RDONLY, .regular)
+        } catch {
+            throw Self.unreadable(file, error.code, error.description)
+        }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 64 << 10)
@@ -98,8 +103,8 @@ final class TrustRoots: Sendable {
             .settingAnchorCertificatesFailed, "\(file) is too large for a file of certificates", phase: .tls)
     }
 
-    private static func unreadable(_ file: String, _ code: CInt) -> HTTPFailure {
-        let reason = String(cString: strerror(code))
+    private static func unreadable(_ file: String, _ code: CInt, _ why: String? = nil) -> HTTPFailure {
+        let reason = why ?? String(cString: strerror(code))
         let underlying = HTTPFailure.Underlying(.file, Int(code), reason)  // safe: CInt is narrower
         let text = "the trusted certificates in \(file) cannot be read: \(reason)"
         return HTTPFailure(.settingAnchorCertificatesFailed, text, phase: .tls, underlying: underlying)
