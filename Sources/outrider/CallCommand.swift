@@ -64,7 +64,7 @@ struct CallCommand: ParsableCommand {
         } else if reply.error == nil {
             try StandardOutput.line(reply.body)
         } else {
-            StandardError.write(String(decoding: reply.body, as: UTF8.self) + "\n")
+            StandardError.line(String(decoding: reply.body, as: UTF8.self))
         }
         if reply.error != nil { throw ExitCode(CommandFailure.Status.error.rawValue) }
         if exitByKind, let status = FailureStatus.of(reply) { throw ExitCode(status) }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderJSON
 
 /// Why a command ends badly: an exit status that scripts can branch on, and a sentence for people.
 struct CommandFailure: Error {
@@ -19,6 +20,8 @@ struct CommandFailure: Error {
     var code: Int32
     /// Nil when everything has been said.
     var message: String?
+    /// A second sentence, on a line of its own.
+    var note: String?
 
     init(_ status: Status, _ message: String?) {
         self.init(code: status.rawValue, message)
@@ -29,8 +32,9 @@ struct CommandFailure: Error {
         self.message = message
     }
 
+    /// On standard error, with what servers say made printable.
     func report() {
-        if let message { StandardError.write("outrider: \(message)\n") }
+        for sentence in [message, note].compactMap(\.self) { StandardError.line("outrider: \(sentence)") }
     }
 }
 
@@ -48,6 +52,10 @@ enum StandardOutput {
 }
 
 enum StandardError {
+    /// Writes one line, printable whatever is in the text: controls of terminals and of the direction of text are escaped.
+    static func line(_ text: String) { write(text.printable + "\n") }
+
+    /// Writes the text as it is; only for prompts, and for drawing.
     static func write(_ text: String) {
         var text = text
         text.withUTF8 { _ = FileBytes.write(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }

@@ -5,6 +5,7 @@ import ArgumentParser
 import Glibc
 import OutriderEngine
 import OutriderHTTP
+import OutriderJSON
 
 /// What is kept on disk of credentials, and what it is sealed with. Needs no service.
 struct CredentialsCommand: AsyncParsableCommand {
@@ -53,9 +54,9 @@ extension CredentialsCommand {
             let vault = store.vault()
             let root = try CredentialsCommand.root(store)
             let key = try await reporting { () throws(OAuthFailure) in try vault.diskKey() }
-            StandardError.write("\(root.directory): \(key.map(Self.describe) ?? Self.memoryOnly)\n")
+            StandardError.line("\(root.directory): \(key.map(Self.describe) ?? Self.memoryOnly)")
             for one in try await reporting({ () throws(OAuthFailure) in try await vault.list() }) {
-                try StandardOutput.line(Self.line(one).utf8)
+                try StandardOutput.line(Self.line(one).printable.utf8)
             }
         }
 
@@ -124,7 +125,7 @@ extension CredentialsCommand {
                 throw CommandFailure(
                     .usage, "choose file PATH, command WORDS, secret-service, passphrase or none; see --help")
             }
-            if source != .none { StandardError.write("outrider: \(List.describe(source))\n") }
+            if source != .none { StandardError.line("outrider: \(List.describe(source))") }
             let passphrase = source == .passphrase ? try Passphrase.ask(twice: true) : nil
             let vault = store.vault()
             try await reporting { () async throws(OAuthFailure) in
@@ -222,9 +223,9 @@ extension CredentialsCommand {
             }
             try await reporting { () throws(OAuthFailure) in
                 try KeyChoice(root).forgetLostKey(try store.vault().diskKey() ?? .none) { count in
-                    StandardError.write(
+                    StandardError.line(
                         "outrider: \(count) in \(root.directory) cannot be opened, and are removed; what servers gave for "
-                            + "them is not revoked\n")
+                            + "them is not revoked")
                 }
             }
         }

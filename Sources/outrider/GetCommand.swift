@@ -122,7 +122,7 @@ struct GetCommand: ParsableCommand {
             throw CommandFailure(
                 code: 14, "\(body.response["url"]?.string ?? url) answered with status \(body.status)")
         }
-        if include, body.status > 0 { try sink.write(Self.head(body.response)) }
+        if include, body.status > 0 { try sink.write(Self.head(body.response, isShown: sink.isShown)) }
         while let piece = try body.next(over: &service.client, by: deadline, onEvent: hears) {
             try sink.write(piece, contentType: body.contentType)
         }
@@ -130,10 +130,12 @@ struct GetCommand: ParsableCommand {
         try sink.finish()
     }
 
-    private static func head(_ response: JSONObject) -> [UInt8] {
+    /// - Parameter isShown: on a terminal, which must not obey what a server says; elsewhere the bytes are exact.
+    private static func head(_ response: JSONObject, isShown: Bool) -> [UInt8] {
         var text = "HTTP/\(response["httpVersion"]?.string ?? "1.1") \(response["status"]?.integer ?? 0)\r\n"
         for field in response["headers"]?.array ?? [] {
-            text += "\(field.object?["name"]?.string ?? ""): \(field.object?["value"]?.string ?? "")\r\n"
+            let line = "\(field.object?["name"]?.string ?? ""): \(field.object?["value"]?.string ?? "")"
+            text += "\(isShown ? line.printable : line)\r\n"
         }
         return Array((text + "\r\n").utf8)
     }

@@ -97,9 +97,9 @@ struct LoginCommand: ParsableCommand {
             throw CommandFailure(
                 code: ServiceClient.unauthorized, failure["message"]?.string ?? "the login did not succeed")
         }
-        StandardError.write("logged in as \(name)\n")
+        StandardError.line("logged in as \(name)")
         let missing = end["credential"]?.object?["missingScope"]?.array?.compactMap(\.string) ?? []
-        if !missing.isEmpty { StandardError.write("the server did not grant: \(missing.joined(separator: " "))\n") }
+        if !missing.isEmpty { StandardError.line("the server did not grant: \(missing.joined(separator: " "))") }
     }
 
     private func grant(_ client: inout ServiceClient) throws(CommandFailure) -> String? {
@@ -131,11 +131,11 @@ struct LoginCommand: ParsableCommand {
         }
         let begun = try client.result("oauth.login", params)
         let url = begun["url"]?.string ?? ""
-        StandardError.write("Open this address in a browser:\n")
-        try StandardOutput.line(url.utf8)
-        if open, let failure = Browser.open(url) { StandardError.write("outrider: \(failure.message)\n") }
+        StandardError.line("Open this address in a browser:")
+        try StandardOutput.line(url.printable.utf8)
+        if open, let failure = Browser.open(url) { StandardError.line("outrider: \(failure.message)") }
         guard paste else { return }
-        StandardError.write("Then paste the address that it ends at:\n")
+        StandardError.line("Then paste the address that it ends at:")
         guard let line = readLine(), !line.isEmpty else {
             throw CommandFailure(.usage, "standard input holds no address")
         }
@@ -170,9 +170,9 @@ struct LoginCommand: ParsableCommand {
         let answer = try client.result("oauth.device", params)
         let place = answer["verificationUri"]?.string ?? ""
         let whole = answer["verificationUriComplete"]?.string
-        StandardError.write("On any device, open \(place) and enter the code \(answer["userCode"]?.string ?? ""):\n")
-        try StandardOutput.line((whole ?? place).utf8)
-        if open, let failure = Browser.open(whole ?? place) { StandardError.write("outrider: \(failure.message)\n") }
+        StandardError.line("On any device, open \(place) and enter the code \(answer["userCode"]?.string ?? ""):")
+        try StandardOutput.line((whole ?? place).printable.utf8)
+        if open, let failure = Browser.open(whole ?? place) { StandardError.line("outrider: \(failure.message)") }
     }
 }
 

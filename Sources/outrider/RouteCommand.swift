@@ -78,7 +78,7 @@ struct RouteCommand: ParsableCommand {
     ) throws -> ServiceClient.Reply {
         let reply = try client.call(method, JSONText(written: JSONWriter.bytes(of: params)), by: Deadline(after: nil))
         guard reply.error != nil else { return reply }
-        StandardError.write(String(decoding: reply.body, as: UTF8.self) + "\n")
+        StandardError.line(String(decoding: reply.body, as: UTF8.self))
         throw ExitCode(CommandFailure.Status.error.rawValue)
     }
 }

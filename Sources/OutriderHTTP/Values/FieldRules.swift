@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderJSON
+
 /// What methods, field names and field values may be (RFC 9110 sections 5.1, 5.5, 9.1).
 package enum FieldRules {
     /// Why a string cannot be a method, or nil.
@@ -90,8 +92,7 @@ package enum FieldRules {
     package static func shown(_ text: String) -> String {
         var shown = "\""
         for scalar in text.unicodeScalars.prefix(40) {
-            let plain = scalar.value >= 0x20 && scalar.value != 0x7F && !(0x80..<0xA0).contains(scalar.value)
-            shown += plain ? String(scalar) : "\\u{\(String(scalar.value, radix: 16))}"
+            shown += !scalar.isControl ? String(scalar) : "\\u{\(String(scalar.value, radix: 16))}"
         }
         if !text.unicodeScalars.dropFirst(40).isEmpty { shown += "…" }
         return shown + "\""

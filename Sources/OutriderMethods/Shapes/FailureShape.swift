@@ -17,7 +17,7 @@ struct FailureShape: JSONEncodable {
             writer.member("code", code.code)
             writer.member("kind", code.kind.description)
             writer.member("reason", code.reason?.description)
-            writer.member("message", failure.message)
+            writer.member("message", failure.message.printable)
             writer.member("retryable", failure.retryable)
             writer.member("pointer", failure.pointer)
             writer.member("phase", failure.phase?.rawValue)

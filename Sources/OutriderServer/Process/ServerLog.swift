@@ -114,7 +114,7 @@ package final class ServerLog: LogOutlet {
         guard setting.format == .text else {
             return String(decoding: JSONWriter.bytes(of: Formatted(line: line, time: now())), as: UTF8.self) + "\n"
         }
-        let text = String(line.text.map { $0.isNewline || $0 == "\0" ? " " : $0 })
+        let text = line.text.printable
         return setting.target == .file
             ? "\(now()) \(line.level.rawValue): \(text)\n" : "outrider: \(line.level.rawValue): \(text)\n"
     }

@@ -38,6 +38,9 @@ struct BodyOutput: ~Copyable {
         close(file)
     }
 
+    /// Whether it is written to a terminal, for a person to read; `-o -` asks for the bytes as they are.
+    var isShown: Bool { refusesBinary }
+
     /// Whether it is written to that file.
     func isSame(as path: String) -> Bool {
         var ours = stat()

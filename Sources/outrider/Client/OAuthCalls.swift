@@ -56,7 +56,7 @@ extension ServiceClient {
             (try? HTTPURL(parsing: origin)).map { $0.isSameOrigin(as: url) } ?? false
         }
         if !isOne {
-            StandardError.write("outrider: \(url.origin) is no origin of \(name): add it with oauth.set, or --origin\n")
+            StandardError.line("outrider: \(url.origin) is no origin of \(name): add it with oauth.set, or --origin")
         }
         return isOne
     }
