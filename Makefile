@@ -4,8 +4,8 @@
 # Nothing clever: every target is a script or a command that can be typed by hand.
 
 SWIFT := swift build --explicit-target-dependency-import-check error
-# What the two flags are for is said in docs/architecture.md, "What it costs".
-RELEASE := -c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -cross-module-optimization
+# docs/architecture.md, "What it costs", explains the two flags of the compiler; docs/security.md, "The process", those of the linker.
+RELEASE := -c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -cross-module-optimization --disable-local-rpath -Xlinker -pie -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 PREFIX ?= /usr/local
 
 .PHONY: help setup build test check format schema docs run bench install clean

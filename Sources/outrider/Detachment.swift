@@ -5,8 +5,12 @@ import Glibc
 
 /// What a service does that was started by `get-socket`.
 enum Detachment {
-    /// Leaves the directory in which it was started, which others may want to remove.
-    static func detach() { _ = chdir("/") }
+    /// Leaves the working directory of the first caller, which may want to remove it, and the umask, which is that caller's
+    /// choice and not that of the programs that come later.
+    static func detach() {
+        _ = chdir("/")
+        _ = umask(0o077)
+    }
 
     /// Whoever waits may connect now.
     static func sayReady(_ file: Int32) {

@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Glibc
+import OutriderFiles
 import OutriderJSON
 
 /// One file from a shell: whole at its end, and resumable before.
@@ -92,9 +93,20 @@ struct DownloadCommand: ParsableCommand {
         transfer.meter?.end()
         if response["ok"] == .bool(true) {
             let path = response["body"]?.object?["path"]?.string ?? ""
+            Self.share(path)
             return try StandardOutput.line(Array(path.utf8))
         }
         throw failure(response)
+    }
+
+    /// Gives the file the permissions that the umask of this command allows, as if the command had written it. The service makes
+    /// files for their owner only, and has a umask of its own.
+    private static func share(_ path: String) {
+        guard let file = try? CheckedFile.open(path, O_RDONLY, .own) else { return }
+        defer { close(file) }
+        let mask = umask(0)
+        umask(mask)
+        fchmod(file, 0o666 & ~mask)
     }
 
     private func params() throws(CommandFailure) -> JSONObject {
@@ -131,10 +143,11 @@ struct DownloadCommand: ParsableCommand {
         let status = FailureStatus.of(code: error["code"]?.integer ?? 0)
         var message = error["message"]?.string ?? "the download failed"
         if error["code"]?.integer == 1801 { message += " (--force)" }
+        var failure = CommandFailure(code: status, message)
         if response["resumeData"] != nil {
-            message += "\noutrider: what has come is kept: the same command goes on with it"
+            failure.note = "what has come is kept: the same command goes on with it"
         }
-        return CommandFailure(code: status, message)
+        return failure
     }
 }
 

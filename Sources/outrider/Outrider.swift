@@ -43,6 +43,9 @@ struct Outrider: AsyncParsableCommand {
         // A reader that leaves, or a full disk, is an error of one write, never the end of the process.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
+        // commands hold passwords and tokens, too: none leaves a core behind
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         do {
             if try await startPlainly() { return }
             try CommandWords.check()

@@ -15,6 +15,8 @@ struct ServiceProcess {
     let settings: Settings
 
     func run() async throws {
+        // before it has seen a secret
+        Keeper.hide()
         if settings.stdio { try StandardFiles.check() }
         // Listening sockets that systemd passed are looked for before anything else can take their numbers.
         let listening: [Listening]
@@ -57,9 +59,9 @@ struct ServiceProcess {
         let status = try await serve(server, listening)
         let unsaved = await engine.credentials.save()
         if !unsaved.isEmpty {
-            StandardError.write(
+            StandardError.line(
                 "outrider: the tokens of \(unsaved.joined(separator: ", ")) are not on disk yet; any use of them tries again, "
-                    + "until the machine stops\n")
+                    + "until the machine stops")
         }
         service.detached.close()
         engine.close()

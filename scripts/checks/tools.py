@@ -53,6 +53,14 @@ def _types(tree: Tree) -> "list[str]":
     return (said or ["it failed and said nothing"]) if status != 0 else []
 
 
+def _loading(name: str, dynamic: "list[str]") -> "list[str]":
+    """Faults of how the release is loaded: docs/security.md, "The process"."""
+    found = [f"{name} looks for libraries beside itself: {line.strip()}" for line in dynamic if "$ORIGIN" in line]
+    if not any("BIND_NOW" in line or "Flags: NOW" in line for line in dynamic):
+        found.append(f"{name} is linked without -z now: its table of functions stays writable")
+    return found
+
+
 def _linkage(tree: Tree) -> "list[str]":
     binaries = [f".build/{kind}/outrider" for kind in ("release", "debug")]
     built = [name for name in binaries if (tree.root / name).exists()]
@@ -65,6 +73,8 @@ def _linkage(tree: Tree) -> "list[str]":
         if status != 0 or not needed:
             found.append(f"{name}: readelf finds no libraries in it")
         found += [f"{name} is linked with {library}" for library in needed if NOT_LINKED.search(library)]
+        if "/release/" in name:
+            found += _loading(name, said)
         if FOUNDATION_SYMBOL in (tree.root / name).read_bytes():
             found.append(f"{name} holds symbols of full Foundation")
     return found
@@ -90,7 +100,8 @@ TYPES = Check(
 )
 LINKAGE = Check(
     name="linkage",
-    summary="the binary is linked neither with full Foundation nor with libcurl",
-    mend="find the `import Foundation` that came in, here or in a dependency: swift package show-dependencies",
+    summary="the binary is linked neither with full Foundation nor with libcurl, and the release is hardened",
+    mend="find the `import Foundation` that came in, here or in a dependency: swift package show-dependencies;"
+    " build the release with make build",
     run=_linkage,
 )

@@ -16,8 +16,12 @@ struct Child {
     /// POSIX_SPAWN_SETSID, which the module map hides.
     private static let newSession: Int16 = 0x80
 
-    /// - Parameter isDetached: in a session of its own, so that no terminal's end is its end.
-    init(_ arguments: [String], _ descriptors: [Descriptor], isDetached: Bool) throws(CommandFailure) {
+    /// - Parameters:
+    ///   - isDetached: in a session of its own, so that no terminal's end is its end.
+    ///   - environment: as `NAME=value`; nil for that of this process.
+    init(
+        _ arguments: [String], _ descriptors: [Descriptor], isDetached: Bool, environment: [String]? = nil
+    ) throws(CommandFailure) {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
         posix_spawn_file_actions_init(&actions)
@@ -43,7 +47,13 @@ struct Child {
         var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }
         defer { for word in words { free(word) } }
         words.append(nil)
-        let result = posix_spawn(&processID, program, &actions, &attributes, words, environ)
+        var variables: [UnsafeMutablePointer<CChar>?] = (environment ?? []).map { strdup($0) }
+        defer { for variable in variables { free(variable) } }
+        variables.append(nil)
+        let result = variables.withUnsafeBufferPointer { variables in
+            let given = environment == nil ? UnsafePointer(environ) : variables.baseAddress
+            return posix_spawn(&processID, program, &actions, &attributes, words, given)
+        }
         guard result == 0 else {
             throw CommandFailure(.noConnection, "cannot start \(program): \(systemError(result))")
         }

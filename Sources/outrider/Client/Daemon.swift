@@ -74,7 +74,7 @@ struct Daemon {
                     .init(ours: null, theirs: 0), .init(ours: null, theirs: 1), .init(ours: log, theirs: 2),
                     .init(ours: ready.writing, theirs: 3),
                 ],
-                isDetached: true)
+                isDetached: true, environment: ServiceEnvironment.reduced)
             close(ready.writing)
         } catch {
             close(ready.writing)
