@@ -141,14 +141,16 @@ slower one in Lisp reads it."
   (let ((default-directory temporary-file-directory))
     (cons (make-process :name "outrider" :connection-type 'pipe :coding 'binary :noquery t
                         :command (append outrider-command '("serve" "--stdio"))
-                        :stderr (make-pipe-process :name "outrider-stderr" :noquery t :filter #'ignore :sentinel #'ignore)
+                        :stderr (make-pipe-process :name "outrider-stderr" :noquery t
+                                                   :filter #'ignore :sentinel #'ignore)
                         :filter #'outrider--filter :sentinel #'outrider--sentinel)
           'stdio)))
 
 (defun outrider--open ()
   "Open a connection, or signal an error."
   (unless (fboundp 'json-parse-string)
-    (outrider--signal (outrider--unavailable "This Emacs was built without JSON (install one that has `json-serialize')")))
+    (outrider--signal (outrider--unavailable "This Emacs was built without JSON \
+(install an Emacs that has `json-serialize')")))
   (condition-case problem
       ;; otherwise Emacs waits up to 20 ms for more to come before it reads a short reply
       (let ((process-adaptive-read-buffering nil))

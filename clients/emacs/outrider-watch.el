@@ -31,7 +31,8 @@ the buffer that is current now.  ARGS are `:request' and `:session',
 which narrow the events, and `:else' and `:finally' as in `outrider'.
 Returns a request for `outrider-cancel'."
   (let ((buffer (current-buffer))
-        (params (list :topics (if (listp topics) (apply #'vector topics) (vector topics)) :window outrider--watch-window)))
+        (params (list :topics (if (listp topics) (apply #'vector topics) (vector topics))
+                      :window outrider--watch-window)))
     (dolist (name '(:request :session))
       (when (plist-get args name) (setq params (append params (list name (plist-get args name))))))
     (outrider--run

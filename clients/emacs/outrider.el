@@ -18,8 +18,8 @@
 ;;             :then (lambda (value) (message "%S" value))
 ;;             :else (lambda (failure) (message "%s" (outrider-failure-message failure))))
 ;;
-;; `outrider-sse' and `outrider-stream' give a body as it comes, `outrider-download' writes a file, `outrider-login' logs
-;; in with OAuth 2, `outrider-queue' bounds how many requests run at once.
+;; `outrider-sse' and `outrider-stream' give a body as it comes, `outrider-download' writes a file, `outrider-login'
+;; logs in with OAuth 2, `outrider-queue' bounds how many requests run at once, `outrider-watch' shows their steps.
 
 ;;; Code:
 

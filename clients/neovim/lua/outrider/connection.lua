@@ -157,7 +157,8 @@ function Connection:asked(message)
   local name = message.params.callback
   local action = self.functions[name]
   if not action then
-    return respond("error", { code = METHOD_NOT_FOUND, message = ("no function is known as %s"):format(tostring(name)) })
+    local why = ("no function is known as %s"):format(tostring(name))
+    return respond("error", { code = METHOD_NOT_FOUND, message = why })
   end
   later.later(function()
     local ok, answer = pcall(action, message.params, function(value) respond("result", value) end, message.method)

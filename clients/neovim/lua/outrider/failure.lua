@@ -55,7 +55,8 @@ function M.unavailable(message) return new({ kind = "serviceUnavailable", messag
 function M.lost(why)
   return new({
     kind = "serviceLost", retryable = true,
-    message = "the connection to the outrider service was lost: " .. why .. " (the next request starts the service again)",
+    message = "the connection to the outrider service was lost: " .. why
+      .. " (the next request starts the service again)",
   })
 end
 

@@ -65,7 +65,8 @@ local function check_answer(report)
   local call = client.call("server.info", {}, function(...) problem, info = ... end)
   vim.wait(5000, function() return problem ~= nil or info ~= nil end, 10)
   if info then
-    report.ok(("the service answers: version %s, protocol %d, through %s"):format(info.version, info.protocol, client.place()))
+    local said = "the service answers: version %s, protocol %d, through %s"
+    report.ok(said:format(info.version, info.protocol, client.place()))
     return info
   end
   call.close()

@@ -20,7 +20,8 @@ local function start(program, url)
   return handle ~= nil, tostring(ok and why or started)
 end
 
---- Opens an address: $BROWSER, else vim.ui.open where Neovim has it (0.10), else xdg-open or open. No shell is involved.
+--- Opens an address: $BROWSER, else vim.ui.open where Neovim has that (0.10), else xdg-open or open. No shell is
+--- involved.
 function M.open_browser(url)
   local browser = os.getenv("BROWSER")
   if browser and browser ~= "" then return start(browser, url) end
@@ -85,7 +86,8 @@ function M.login(credential, opts, callback)
   local function wait()
     call("oauth.wait", { credential = name }, function(ended)
       if ended.ok then return run.finish(nil, ended.credential) end
-      run.finish(failure.of_login(ended.error or { kind = "temporary", reason = "pending", message = "the login has not ended" }))
+      local pending = { kind = "temporary", reason = "pending", message = "the login has not ended" }
+      run.finish(failure.of_login(ended.error or pending))
     end)
   end
   local function begin(info)

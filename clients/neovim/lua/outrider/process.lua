@@ -8,7 +8,8 @@ local M = {}
 
 -- what is kept of the standard error of a service, for messages
 local MOST_SAID = 4096
-local MISSING = "cannot start `%s`: %s (install outrider and put it into PATH, or set `command` in require('outrider').setup)"
+local MISSING = "cannot start `%s`: %s (install outrider and put it into PATH, "
+  .. "or set `command` in require('outrider').setup)"
 
 local function close(handle)
   if handle and not handle:is_closing() then handle:close() end
@@ -28,7 +29,8 @@ local function spawn(config, arguments, stdio, ended)
   return handle
 end
 
---- Runs `outrider` with the arguments; calls `done(status, out, said)` in a libuv callback, status nil if there is none.
+--- Runs `outrider` with the arguments; calls `done(status, out, said)` in a libuv callback, with a nil status if the
+--- program did not run or did not end.
 function M.run(config, arguments, done)
   local out, err, timer = uv.new_pipe(false), uv.new_pipe(false), uv.new_timer()
   local written, said, status, handle, finished = {}, "", nil, nil, false

@@ -49,8 +49,8 @@ end
 function M.new(result, as)
   local response = setmetatable({ as = as, wanted = as, raw = result }, Response)
   for _, name in ipairs({
-    "ok", "status", "url", "method", "attempts", "redirects", "metrics", "tag", "remote", "tls", "httpVersion", "request",
-    "results", "resumeData", "suggestedFilename",
+    "ok", "status", "url", "method", "attempts", "redirects", "metrics", "tag", "remote", "tls", "httpVersion",
+    "request", "results", "resumeData", "suggestedFilename",
   }) do
     response[name] = result[name]
   end
@@ -95,7 +95,8 @@ function M.load(connection, response, done)
   if body.kind ~= "stored" then return done() end
   local pieces, forget = {}, nil
   local function read(offset)
-    forget = connection:call("response.read", { response = body.response, offset = offset, bytes = PIECE }, function(problem, piece)
+    local params = { response = body.response, offset = offset, bytes = PIECE }
+    forget = connection:call("response.read", params, function(problem, piece)
       if problem then return done(problem) end
       local ok, bytes = pcall(base64.decode, piece.base64)
       if not ok then return done(failure.invalid(bytes)) end

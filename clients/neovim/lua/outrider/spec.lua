@@ -71,7 +71,9 @@ local function pairs_of(fields, what)
   table.sort(names)
   for _, name in ipairs(names) do
     local value = fields[name]
-    for _, one in ipairs(type(value) == "table" and value or { value }) do out[#out + 1] = { name = name, value = one } end
+    for _, one in ipairs(type(value) == "table" and value or { value }) do
+      out[#out + 1] = { name = name, value = one }
+    end
   end
   return out
 end
@@ -127,7 +129,8 @@ function Spec:body()
     if own[name] ~= nil then given[#given + 1] = "`" .. name .. "`" end
   end
   if #given > 1 or (own.files and (own.body ~= nil or own.json ~= nil)) then
-    error(("a request has one body: %s given"):format(table.concat(given, " and ") .. (own.files and " and `files`" or "")), 0)
+    if own.files then given[#given + 1] = "`files`" end
+    error(("a request has one body: %s are given"):format(table.concat(given, " and ")), 0)
   end
   if own.files then return self:multipart(own.form, own.files) end
   if own.form ~= nil then return { form = pairs_of(own.form, "form") } end
@@ -173,7 +176,7 @@ function Spec:registered(value, depth)
   return out
 end
 
--- options that are this client's own, or another spelling; all others are those of the service, which refuses unknown ones
+-- options that are this client's own, or another spelling; all others go to the service, which refuses unknown ones
 local OWN = {
   json = true, form = true, files = true, body = true, params = true, oauth = true, bearer = true, auth = true,
   progress = true, as = true, outpath = true, outbuf = true, retry = true, redirect = true, url = true, method = true,
@@ -203,7 +206,7 @@ function M.build(method, url, opts, keep)
     end
     params.body = spec:body()
     params.auth = spec:auth()
-    if type(opts.retry) == "number" then params.retry = { limit = opts.retry } else params.retry = spec:registered(opts.retry, 1) end
+    params.retry = type(opts.retry) == "number" and { limit = opts.retry } or spec:registered(opts.retry, 1)
     if type(opts.redirect) == "boolean" then
       params.redirect = opts.redirect and "follow" or "none"
     else
@@ -211,7 +214,9 @@ function M.build(method, url, opts, keep)
     end
     params.headers = headers_of(params.headers)
     for _, name in ipairs({ "progress", "on_response" }) do
-      if opts[name] ~= nil and type(opts[name]) ~= "function" then error(("`%s` must be a function"):format(name), 0) end
+      if opts[name] ~= nil and type(opts[name]) ~= "function" then
+        error(("`%s` must be a function"):format(name), 0)
+      end
     end
   end)
   if not ok then

@@ -17,7 +17,14 @@ local WINDOW = 256 * 1024
 -- the server says that there is no more, and clients shall not come back: the plain end of an event stream
 local NO_MORE = 2012
 
-local Event = { __index = { json = function(event) return event.value ~= nil and event.value or json.decode(event.data) end } }
+local Event = {
+  __index = {
+    json = function(event)
+      if event.value ~= nil then return event.value end
+      return json.decode(event.data)
+    end,
+  },
+}
 
 local function bytes_of(value)
   if type(value) == "table" and type(value.base64) == "string" then return base64.decode(value.base64) end
@@ -31,7 +38,11 @@ local function items_of(name, params, raw)
   if name == "event.values" then
     local out = {}
     for index, value in ipairs(params.values) do
-      if type(value) == "table" and not raw then value = setmetatable(value, Event) elseif raw == "bytes" then value = bytes_of(value) end
+      if type(value) == "table" and not raw then
+        value = setmetatable(value, Event)
+      elseif raw == "bytes" then
+        value = bytes_of(value)
+      end
       out[index] = { value = value }
     end
     return out
