@@ -48,10 +48,11 @@ def _command(language: str, code: str, place: Path) -> list[str]:
     if language == "elisp":
         # A message that arrives later is waited for as long as it takes.
         file.write_text(code + "\n(with-timeout (20) (while (accept-process-output nil 0.3)))")
-        return ["emacs", "-Q", "--batch", "-l", str(file)]
+        return ["emacs", "-Q", "--batch", "-L", str(ROOT / "clients/emacs"), "-l", "outrider", "-l", str(file)]
     file.write_text(code.replace("print(", "_G.printed = true; print("))
     wait = "lua vim.wait(20000, function() return _G.printed end, 10)"
-    return ["nvim", "--headless", "-u", "NONE", "-c", f"luafile {file}", "-c", wait, "-c", "qa!"]
+    plugin = f"set runtimepath^={ROOT / 'clients/neovim'}"
+    return ["nvim", "--headless", "-u", "NONE", "--cmd", plugin, "-c", f"luafile {file}", "-c", wait, "-c", "qa!"]
 
 
 @pytest.mark.parametrize(("language", "code"), [piece[1:] for piece in PIECES], ids=[piece[0] for piece in PIECES])

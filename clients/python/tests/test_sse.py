@@ -223,6 +223,7 @@ def test_events_that_say_only_what_is_new() -> None:
 
 # The examples for editors
 
+PLUGIN = f"set runtimepath^={ROOT / 'clients/neovim'}"
 SAYS = "You asked, and here are some words:\nnaïve “quotes” 🐺."
 LUA = """
 vim.cmd("luafile {example}")
@@ -246,8 +247,8 @@ LISP = """
 @pytest.mark.parametrize(
     ("name", "program", "command"),
     [
-        ("chat.lua", LUA, ["nvim", "--headless", "-u", "NONE", "-c", "luafile {}"]),
-        ("chat.el", LISP, ["emacs", "-Q", "--batch", "-l", "{}"]),
+        ("chat.lua", LUA, ["nvim", "--headless", "-u", "NONE", "--cmd", PLUGIN, "-c", "luafile {}"]),
+        ("chat.el", LISP, ["emacs", "-Q", "--batch", "-L", str(ROOT / "clients/emacs"), "-l", "{}"]),
     ],
 )
 def test_an_editor_streams_an_answer_into_a_buffer(
