@@ -2,6 +2,8 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Header fields and authorization: what is sent, what is shown, and what can be asked for without a request."""
 
+import base64
+import gzip
 import json
 
 import contract
@@ -37,6 +39,23 @@ def test_defaults_are_sent_unless_replaced(wire, origin):
     assert fields["accept-encoding"] == "gzip, deflate" and fields["user-agent"].startswith("outrider/")
     fields = sent(wire, origin, headers={"user-agent": "mine", "Accept-Encoding": "identity"})["fields"]
     assert (fields["user-agent"], fields["accept-encoding"]) == ("mine", "identity")
+
+
+def test_a_request_without_defaults_has_the_fields_of_the_caller_and_no_other(wire, origin):
+    params = {"url": origin + "/echo", "method": "POST", "body": {"text": "a"}, "defaultHeaders": False}
+    sent_fields = result(wire.call("data.send", {**params, "serialize": {"as": "json"}}))["body"]["json"]["headers"]
+    assert [name for name, _ in sent_fields] == ["Host", "Content-Length"]
+
+
+def test_a_body_is_given_as_the_server_sent_it_where_the_caller_decodes(wire, origin):
+    params = {"url": origin + "/gzip", "decode": False, "serialize": {"as": "base64"}}
+    answer = result(wire.call("data.send", params))
+    coded = base64.b64decode(answer["body"]["base64"])
+    assert gzip.decompress(coded) == b"this was compressed with gzip\n"
+    assert len(coded) == answer["body"]["size"]
+    head = {field["name"].lower(): field["value"] for field in answer["headers"]}
+    assert (head["content-encoding"], head["content-length"]) == ("gzip", str(len(coded)))
+    assert result(wire.call("data.send", {"url": origin + "/gzip"}))["body"]["text"].startswith("this was")
 
 
 def test_repeated_fields_arrive_in_order(wire, origin):

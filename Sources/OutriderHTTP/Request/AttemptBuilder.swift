@@ -74,10 +74,16 @@ package enum AttemptBuilder {
         attempt.trust = spec.trust
         attempt.proxies = spec.proxies
         attempt.maximumBodyBytes = spec.wishes?.maxBody
-        // a file is kept as the server has it: its digest, and the rest of it, can be had of that alone
-        if spec.download != nil, !spec.fields.contains("Accept-Encoding") { attempt.decodesContent = false }
+        attempt.decodesContent = decodesContent(of: spec)
         attempt.expectsContinue = attempt.body != .none && (spec.expectsContinue || takesExpectation(from: &attempt))
         return attempt
+    }
+
+    /// Whether Content-Encoding is undone. Without an Accept-Encoding of its own, a request without default fields offers
+    /// no coding; a download neither, because the digest and the rest of a file belong to the bytes that the server has.
+    private static func decodesContent(of spec: RequestSpec) -> Bool {
+        let offersCoding = spec.fields.contains("Accept-Encoding") || (spec.addsDefaultFields && spec.download == nil)
+        return spec.decodesContent && offersCoding
     }
 
     /// Whether the caller's own fields ask for 100 Continue; the transport then writes that field.
@@ -140,13 +146,15 @@ package enum AttemptBuilder {
         if !fields.contains("Authorization"), let value = try spec.authorization?.fieldValue() {
             fields.add("Authorization", value)
         }
-        if let type = spec.body.impliedContentType {
+        let isTypeWanted = spec.addsDefaultFields || spec.body.ownsContentType || spec.body.contentType != nil
+        if isTypeWanted, let type = spec.body.impliedContentType {
             if spec.body.ownsContentType { fields.list.removeAll { HTTPFields.same($0.name, "Content-Type") } }
             if !fields.contains("Content-Type") { fields.add("Content-Type", type) }
         }
         // parts of a coded body could not be decoded, so none is offered for a range
         let isRange = fields.contains("Range")
         if spec.download != nil, !fields.contains("Accept-Encoding") { fields.add("Accept-Encoding", "identity") }
+        guard spec.addsDefaultFields else { return fields }
         for field in defaults.list where !fields.contains(field.name) {
             if isRange && HTTPFields.same(field.name, "Accept-Encoding") { continue }
             fields.list.append(field)

@@ -38,6 +38,10 @@ package struct RequestSpec: Sendable {
     package var tag: String?
     /// Permit a body in a GET or HEAD request.
     package var allowGetBody = false
+    /// Add the default fields, and the Content-Type that the body implies; see `AttemptBuilder`.
+    package var addsDefaultFields = true
+    /// Undo the Content-Encoding of the response's body.
+    package var decodesContent = true
     /// Where its file goes, if it is a download; `destination` is `file` then.
     package var download: DownloadSpec?
     /// What is to happen around the sending; nil for nothing but the sending.

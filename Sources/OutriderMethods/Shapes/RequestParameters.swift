@@ -113,6 +113,8 @@ struct RequestParameters: JSONDecodable {
         priority = try fields.choice("priority")
         proxy = try fields.optional("proxy")
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
+        spec.addsDefaultFields = try fields.optional("defaultHeaders") ?? true
+        spec.decodesContent = try fields.optional("decode") ?? true
     }
 
     private mutating func readDestination(_ fields: inout JSONFields) throws(JSONComplaint) {

@@ -43,6 +43,48 @@ import Testing
         #expect(attempt.fields.list.map(\.name) == ["range", "User-Agent", "Accept", "Accept-Language"])
     }
 
+    @Test func `a request without default fields has those of the caller and no other`() throws {
+        let attempt = try Self.build { spec in
+            spec.method = "POST"
+            spec.addsDefaultFields = false
+            spec.fields = [.init("X-A", "1")]
+            spec.body = BodySpec(.bytes([0x61]))
+        }
+        #expect(attempt.fields.list == [.init("X-A", "1")])
+        #expect(!attempt.decodesContent)
+    }
+
+    @Test func `a Content-Type that the caller names, or that holds a boundary, is no default field`() throws {
+        let named = try Self.build { spec in
+            spec.method = "POST"
+            spec.addsDefaultFields = false
+            spec.body = BodySpec(.text("x", charset: "utf-8"), contentType: "a/b")
+        }
+        #expect(named.fields.list == [.init("Content-Type", "a/b")])
+        let form = try Self.build { spec in
+            spec.method = "POST"
+            spec.addsDefaultFields = false
+            spec.body = BodySpec(.multipart(MultipartForm([], boundary: "b", place: "/body/multipart")))
+        }
+        #expect(form.fields.list.map(\.name) == ["Content-Type"])
+    }
+
+    @Test(
+        arguments: [
+            (true, true, nil, true), (false, true, nil, false), (true, false, nil, false), (true, false, "gzip", true),
+            (false, true, "gzip", false),
+        ] as [(Bool, Bool, String?, Bool)])
+    func `a coding is undone that the request offers, unless the caller does that`(
+        decode: Bool, defaults: Bool, offered: String?, undone: Bool
+    ) throws {
+        let attempt = try Self.build { spec in
+            spec.decodesContent = decode
+            spec.addsDefaultFields = defaults
+            if let offered { spec.fields = [.init("Accept-Encoding", offered)] }
+        }
+        #expect(attempt.decodesContent == undone)
+    }
+
     @Test func `the query follows the one in the URL`() throws {
         let attempt = try Self.build("http://h/p?baz=qux#top") { $0.query = ["foo": .string("a b")] }
         #expect(attempt.url.target == "/p?baz=qux&foo=a%20b")

@@ -63,6 +63,8 @@ class Options(TypedDict, total=False):
     expected_size: int | None
     detach: bool | None
     allow_get_body: bool | None
+    default_headers: bool | None
+    decode: bool | None
     check: bool | None
 
 

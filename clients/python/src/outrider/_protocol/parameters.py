@@ -157,6 +157,8 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "tag": _plain("tag"),
     "detach": _plain("detach"),
     "allow_get_body": _plain("allowGetBody"),
+    "default_headers": _plain("defaultHeaders"),
+    "decode": _plain("decode"),
     "content_type": _plain("contentType"),
     "check": _plain("check"),
 }
