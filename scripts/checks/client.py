@@ -19,6 +19,7 @@ LOWER = {
     "_resources": {"_protocol"},
     "_async": {"_protocol", "_connection", "_resources"},
     "_sync": {"_protocol", "_connection", "_resources"},
+    "_dropins": {"_protocol", "_connection", "_resources", "_async", "_sync"},
 }
 
 

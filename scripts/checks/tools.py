@@ -49,6 +49,8 @@ def _types(tree: Tree) -> "list[str]":
     if not tree.matching("clients/python/src/*.py"):
         return ["clients/python/src is not here"]
     strict = ["--strict", "--no-error-summary", "--cache-dir=/dev/null", "--python-version=3.9"]
+    if tree.matching("clients/python/pyproject.toml"):
+        strict.append("--config-file=clients/python/pyproject.toml")
     status, said = run(tree, _tool("mypy"), *strict, "clients/python/src")
     return (said or ["it failed and said nothing"]) if status != 0 else []
 

@@ -5,18 +5,23 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    import requests
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "src"), str(HERE), str(HERE.parents[2] / "schema")]
 
-from peers import ROOT, Peer, serve, stop  # noqa: E402
+from peers import ROOT, Peer, Scripted, serve, stop  # noqa: E402
 
 from outrider import Client  # noqa: E402
 
@@ -77,6 +82,44 @@ def peer(directory: str) -> Iterator[Callable[..., Peer]]:
     yield make
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def scripted() -> Iterator[Callable[[Callable[[socket.socket], None]], Scripted]]:
+    """Makes servers that hand each connection to a function."""
+    made: list[Scripted] = []
+
+    def make(talk: Callable[[socket.socket], None]) -> Scripted:
+        made.append(Scripted(talk))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def session(service: str, native: requests.Session) -> Iterator[requests.Session]:
+    """A session of requests that goes through the service."""
+    import requests
+    from outrider.requests import Adapter
+
+    with requests.Session() as made:
+        adapter = Adapter(socket=service)
+        made.mount("http://", adapter)
+        made.mount("https://", adapter)
+        yield made
+
+
+@pytest.fixture
+def native(monkeypatch: pytest.MonkeyPatch) -> Iterator[requests.Session]:
+    """A session of requests as it comes, without files of certificates in the environment."""
+    import requests
+
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    with requests.Session() as made:
+        yield made
 
 
 @pytest.fixture

@@ -113,3 +113,49 @@ class Peer:
                 pass
         if self.path:
             os.unlink(self.path)
+
+
+class Scripted:
+    """A server on loopback that hands each connection to a function, in a thread of its own."""
+
+    def __init__(self, talk: Callable[[socket.socket], None]) -> None:
+        self._talk = talk
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/"
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                stream, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(stream,), daemon=True).start()
+
+    def _serve(self, stream: socket.socket) -> None:
+        with stream:
+            try:
+                self._talk(stream)
+            except OSError:
+                pass
+
+    def close(self) -> None:
+        """Takes no more connections."""
+        self._listener.close()
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def chunk(data: bytes) -> bytes:
+    """One chunk of a body; an empty one ends it."""
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+def request_head(stream: socket.socket) -> bytes:
+    """What a client sends up to the end of the head, and maybe some of the body."""
+    seen = b""
+    while b"\r\n\r\n" not in seen and (data := stream.recv(65536)):
+        seen += data
+    return seen

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The awaiting half of the drop-ins."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from .._async.client import AsyncClient
+from .._protocol.exceptions import CallError, HandleError
+from .bodies import WAIT, BodyState, Patience, arrived, headless, is_of_session
+from .parameters import LONGEST, PIECE, fed, pieces, written
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable
+
+    from .parameters import Settings
+
+
+class AsyncBody(BodyState):
+    """The body of a response for code that awaits."""
+
+    def __init__(self, client: AsyncClient, result: dict[str, Any], read: float | None) -> None:
+        super().__init__(client, client.invoke, result, read)
+        self._invoke = client.invoke
+
+    async def next(self, size: int = PIECE) -> bytes:
+        """The next bytes, at most ``size``; none at the end. Raises what ended the body early."""
+        data = self.inline(size)
+        while not data:
+            call = self.call(size)
+            if call is None:
+                return b""
+            method, params = call
+            data = self.take(await self._invoke(method, params, timeout=LONGEST))
+        return data
+
+
+class AsyncLink:
+    """An awaiting client of the service with the settings of one drop-in."""
+
+    def __init__(self, settings: Settings, client: AsyncClient | None) -> None:
+        self.settings = settings
+        self.given = client
+        self._made: AsyncClient | None = None
+        # a session belongs to a connection, and there is one for each event loop
+        self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, str] = WeakKeyDictionary()
+
+    @property
+    def client(self) -> AsyncClient:
+        """The client that was given, or one of this drop-in's own, made when it is first needed."""
+        if self.given is not None:
+            return self.given
+        made = self._made
+        if made is None:
+            self._made = made = AsyncClient(socket=self.settings.socket)
+        return made
+
+    async def send(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The result of ``data.send``; raises when no head arrived."""
+        return self._headed(await self._call("data.send", params))
+
+    async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Calls in the session of this drop-in, unless another one was named."""
+        invoke = self.client.invoke
+        if "session" in self.settings.members:
+            return await invoke(method, params, timeout=LONGEST)
+        params["session"] = self._sessions.get(asyncio.get_running_loop()) or await self._begin()
+        try:
+            return await invoke(method, params, timeout=LONGEST)
+        except CallError as refused:
+            if not is_of_session(refused):
+                raise
+        params["session"] = await self._begin()
+        return await invoke(method, params, timeout=LONGEST)
+
+    def _headed(self, result: dict[str, Any]) -> dict[str, Any]:
+        problem = headless(result, self.client, self.client.invoke)
+        if problem is not None:
+            raise problem
+        return result
+
+    async def _begin(self) -> str:
+        """A session that opens as many connections to one host as the library would."""
+        made = await self.client.invoke("session.create", {"connectionsPerHost": self.settings.connections})
+        self._sessions[asyncio.get_running_loop()] = session = str(made["session"])
+        return session
+
+    async def upload(
+        self, params: dict[str, Any], body: AsyncIterable[bytes], length: int | None, write: float | None
+    ) -> dict[str, Any]:
+        """As :meth:`send`, with a body that is written while it is sent."""
+        client = self.client
+        stream = str((await client.invoke("upload.open"))["stream"])
+        fed(params, stream, length)
+        started = None
+        try:
+            started = await self._call("data.start", params)
+            result = await _feed(client, started, stream, body, Patience(write))
+            while result is None:
+                result = await _next_head(client, started, WAIT)
+            return self._headed(result)
+        except BaseException:
+            ends: list[tuple[str, dict[str, Any]]] = [("stream.close", {"stream": stream})]
+            if started is not None:
+                ends.append(("request.forget", {"request": started["request"]}))
+            client._leave(ends)
+            raise
+
+    async def close(self) -> None:
+        """Closes the client of this drop-in's own. A later request makes another one."""
+        made, self._made = self._made, None
+        sessions, self._sessions = dict(self._sessions), WeakKeyDictionary()
+        if made is not None:
+            await made.close()
+        elif self.given is not None and sessions:
+            self.given._leave([("session.close", {"session": one, "cancel": False}) for one in sessions.values()])
+
+
+async def _next_head(client: AsyncClient, started: dict[str, Any], wait: float) -> dict[str, Any] | None:
+    params = {"request": started["request"], "wait": wait}
+    return arrived(started, await client.invoke("events.next", params, timeout=LONGEST))
+
+
+async def _feed(
+    client: AsyncClient, started: dict[str, Any], stream: str, body: AsyncIterable[bytes], patience: Patience
+) -> dict[str, Any] | None:
+    """Writes the body, until it ends or the request does. Gives the head if that came before the end of the body."""
+    try:
+        async for given in body:
+            for piece in pieces(given):
+                patience.begin()
+                room = 0
+                while room == 0:
+                    taken = await client.invoke("stream.write", written(stream, piece, patience.wait), timeout=60)
+                    room, piece = taken["room"], b""
+                    if room == 0:
+                        head = await _next_head(client, started, 0)
+                        if head is not None:
+                            return head
+                    patience.note(room)
+        await client.invoke("stream.finish", {"stream": stream}, timeout=60)
+    except HandleError:
+        # the request takes no more of the body, and its head says why
+        pass
+    return None

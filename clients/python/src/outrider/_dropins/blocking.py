@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The blocking half of the drop-ins."""
+
+from __future__ import annotations
+
+from .._protocol.exceptions import CallError, HandleError, OutriderError
+from .._sync.client import Client
+from .bodies import WAIT, BodyState, Patience, arrived, headless, is_of_session
+from .parameters import LONGEST, PIECE, fed, pieces, written
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from .parameters import Settings
+
+
+class Lease:
+    """A client that is in use by a drop-in, by its requests and by the bodies that are being read.
+
+    The last of them closes the client, unless that was given to the drop-in.
+    """
+
+    def __init__(self, client: Client, is_given: bool) -> None:
+        self.client = client
+        self._is_given = is_given
+        self.session: str | None = None
+
+    def begin(self, connections: int) -> str:
+        """Makes the session of the drop-in, which opens as many connections to one host as the library would."""
+        made = self.client.invoke("session.create", {"connectionsPerHost": connections})
+        self.session = session = str(made["session"])
+        return session
+
+    def __del__(self) -> None:
+        try:
+            if not self._is_given:
+                self.client.close()
+            elif self.session is not None:
+                self.client._leave([("session.close", {"session": self.session, "cancel": False})])
+        except Exception:
+            # at the end of the interpreter functions may be gone
+            pass
+
+
+class Body(BodyState):
+    """The body of a response for code that blocks."""
+
+    def __init__(self, lease: Lease, result: dict[str, Any], read: float | None) -> None:
+        super().__init__(lease.client, lease.client.invoke, result, read)
+        self._invoke = lease.client.invoke
+        self._lease: Lease | None = lease
+
+    def next(self, size: int = PIECE) -> bytes:
+        """The next bytes, at most ``size``; none at the end. Raises what ended the body early."""
+        data = self.inline(size)
+        while not data:
+            call = self.call(size)
+            if call is None:
+                self._lease = None
+                return b""
+            method, params = call
+            data = self.take(self._invoke(method, params, timeout=LONGEST))
+        return data
+
+    def close(self) -> None:
+        """Ends the body, and its request unless that has ended. Harmless when repeated."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            _end(self._invoke, "stream.close", {"stream": stream})
+        self.leave()
+        self._lease = None
+
+
+class Link:
+    """A blocking client of the service with the settings of one drop-in."""
+
+    def __init__(self, settings: Settings, client: Client | None) -> None:
+        self.settings = settings
+        self.given = client
+        self._lease: Lease | None = None
+
+    def lease(self) -> Lease:
+        """The client that was given, or one of this drop-in's own, made when it is first needed."""
+        lease = self._lease
+        if lease is None:
+            client = Client(socket=self.settings.socket) if self.given is None else self.given
+            self._lease = lease = Lease(client, self.given is not None)
+        return lease
+
+    def send(self, lease: Lease, params: dict[str, Any]) -> dict[str, Any]:
+        """The result of ``data.send``; raises when no head arrived."""
+        return self._headed(lease, self._call(lease, "data.send", params))
+
+    def _call(self, lease: Lease, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Calls in the session of this drop-in, unless another one was named."""
+        invoke = lease.client.invoke
+        if "session" in self.settings.members:
+            return invoke(method, params, timeout=LONGEST)
+        params["session"] = lease.session or lease.begin(self.settings.connections)
+        try:
+            return invoke(method, params, timeout=LONGEST)
+        except CallError as refused:
+            if not is_of_session(refused):
+                raise
+        params["session"] = lease.begin(self.settings.connections)
+        return invoke(method, params, timeout=LONGEST)
+
+    @staticmethod
+    def _headed(lease: Lease, result: dict[str, Any]) -> dict[str, Any]:
+        problem = headless(result, lease.client, lease.client.invoke)
+        if problem is not None:
+            raise problem
+        return result
+
+    def upload(
+        self, lease: Lease, params: dict[str, Any], body: Iterable[bytes], length: int | None, write: float | None
+    ) -> dict[str, Any]:
+        """As :meth:`send`, with a body that is written while it is sent."""
+        invoke = lease.client.invoke
+        stream = str(invoke("upload.open")["stream"])
+        fed(params, stream, length)
+        started = None
+        try:
+            started = self._call(lease, "data.start", params)
+            result = _feed(invoke, started, stream, body, Patience(write))
+            while result is None:
+                result = _next_head(invoke, started, WAIT)
+            return self._headed(lease, result)
+        except BaseException:
+            _end(invoke, "stream.close", {"stream": stream})
+            if started is not None:
+                _end(invoke, "request.forget", {"request": started["request"]})
+            raise
+
+    def close(self) -> None:
+        """Lets go of the client: requests and bodies that are under way still end well."""
+        self._lease = None
+
+
+def _end(invoke: Callable[..., Any], method: str, params: dict[str, Any]) -> None:
+    """A call that ends something; harmless if that has ended."""
+    try:
+        invoke(method, params, timeout=60)
+    except OutriderError:
+        pass
+
+
+def _next_head(invoke: Callable[..., Any], started: dict[str, Any], wait: float) -> dict[str, Any] | None:
+    return arrived(started, invoke("events.next", {"request": started["request"], "wait": wait}, timeout=LONGEST))
+
+
+def _feed(
+    invoke: Callable[..., Any], started: dict[str, Any], stream: str, body: Iterable[bytes], patience: Patience
+) -> dict[str, Any] | None:
+    """Writes the body, until it ends or the request does. Gives the head if that came before the end of the body."""
+    try:
+        for given in body:
+            for piece in pieces(given):
+                patience.begin()
+                room = 0
+                while room == 0:
+                    room = invoke("stream.write", written(stream, piece, patience.wait), timeout=60)["room"]
+                    piece = b""
+                    if room == 0:
+                        head = _next_head(invoke, started, 0)
+                        if head is not None:
+                            return head
+                    patience.note(room)
+        invoke("stream.finish", {"stream": stream}, timeout=60)
+    except HandleError:
+        # the request takes no more of the body, and its head says why
+        pass
+    return None

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""What both kinds of drop-in know of a response, and of a body that is on its way."""
+
+from __future__ import annotations
+
+from binascii import a2b_base64
+from time import monotonic
+
+from .._protocol.exceptions import CallError, ProtocolError, RequestTimeout, from_failure
+from .._resources.responses import ResponseData
+from .parameters import seconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .._protocol.exceptions import OutriderError
+    from .._resources.caller import Leaver
+
+WAIT = 600.0
+"""The longest wait of one ``stream.read``."""
+
+
+def is_of_session(problem: CallError) -> bool:
+    """Whether the service does not know the session that a call named: it has been started anew since."""
+    return problem.code == -32012 and problem.pointer == "/session"
+
+
+class Patience:
+    """How long a writer waits for a server that takes nothing of a body."""
+
+    def __init__(self, timeout: float | None) -> None:
+        self._limit = seconds(timeout)
+        self._since = monotonic()
+        self.wait = min(self._limit, 0.5)
+        """Seconds of one ``stream.write``: short, so that the end of the request is noticed."""
+
+    def begin(self) -> None:
+        """The time that the program takes for the next piece does not count."""
+        self._since = monotonic()
+
+    def note(self, room: int) -> None:
+        """Raises :class:`~outrider.RequestTimeout` when there has been no room for too long."""
+        now = monotonic()
+        if room > 0:
+            self._since = now
+        elif now - self._since >= self._limit:
+            raise RequestTimeout(
+                f"sending the body: the server took nothing for {self._limit:g} seconds (raise the write timeout)",
+                code=1405,
+                kind="sessionTaskFailed",
+                reason="timedOut",
+                data={"phase": "request"},
+                retryable=True,
+            )
+
+
+def arrived(started: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any] | None:
+    """As a result of ``data.send``: what ``events.next`` says of a started request; ``None`` for nothing yet."""
+    for event in answer["events"]:
+        params = event["params"]
+        if event["method"] == "event.finish":
+            return {**params["response"], "request": started["request"]}
+        if event["method"] == "event.response":
+            body = {"kind": "stream", "stream": started["stream"]}
+            head = {"status": params["status"], "headers": params["headers"]}
+            return {**head, "body": body, "request": started["request"]}
+    if answer["end"]:
+        raise ProtocolError("the service told neither the head nor the end of a request")
+    return None
+
+
+class Head:
+    """The head of a response, and what is known of the body: what a result of ``data.send`` says."""
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        self.result = result
+        self.status: int = result["status"]
+        self.fields: list[tuple[str, str]] = [
+            (field["name"], _as_received(field["value"])) for field in result.get("headers") or ()
+        ]
+        self.version: str = result.get("httpVersion") or "1.1"
+
+    @property
+    def reason(self) -> str:
+        """The reason phrase that belongs to the status; the service does not tell the one that was sent."""
+        from http.client import responses
+
+        return str(self.result.get("reason") or responses.get(self.status, ""))
+
+
+def _as_received(value: str) -> str:
+    """A field as :mod:`http.client` would give it: a character for each byte."""
+    return value if value.isascii() else value.encode("utf-8", "surrogatepass").decode("latin-1")
+
+
+def headless(result: dict[str, Any], owner: Leaver, call: Callable[..., Any]) -> OutriderError | None:
+    """Why no head arrived; ``None`` if one did. A failure after the head is found where the body is read."""
+    failure = result.get("error")
+    if result.get("status") is not None or failure is None:
+        return None
+    if "request" in result:
+        owner._leave([("request.forget", {"request": result["request"]})])
+    return from_failure(failure, ResponseData(result, call))
+
+
+class BodyState:
+    """What has come of the body of one response, and how to read more; bytes as the server sent them.
+
+    A body that is dropped before its end cancels its request.
+    """
+
+    def __init__(self, owner: Leaver, call: Callable[..., Any], result: dict[str, Any], read: float | None) -> None:
+        body = result["body"]
+        self._owner = owner
+        self._call = call
+        self._result = result
+        self._first = a2b_base64(body["base64"]) if body["kind"] == "base64" else b""
+        self._stream: str | None = body.get("stream")
+        self._request: str | None = result.get("request")
+        self._stored: str | None = body.get("response")
+        self._offset = 0
+        self._silence = seconds(read)
+        self._since: float | None = None
+        self._failure = result.get("error")
+        if self._stream is None and self._stored is None:
+            self._forget()
+
+    def inline(self, size: int) -> bytes:
+        """What is left of the bytes that came with the head, at most ``size`` of them."""
+        data, self._first = self._first[:size], self._first[size:]
+        return data
+
+    def call(self, size: int) -> tuple[str, dict[str, Any]] | None:
+        """The method and the parameters of the call that reads the next piece; ``None`` at the end.
+
+        Raises what ended the body early.
+        """
+        if self._stream is not None:
+            if self._since is None:
+                self._since = monotonic()
+            wait = min(max(self._since + self._silence - monotonic(), 0.0), WAIT)
+            return "stream.read", {"stream": self._stream, "bytes": size, "wait": wait}
+        if self._stored is not None:
+            return "response.read", {"response": self._stored, "offset": self._offset, "bytes": size}
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise from_failure(failure, ResponseData(self._result, self._call))
+        return None
+
+    def take(self, answer: dict[str, Any]) -> bytes:
+        """The bytes that such a call gave; maybe none."""
+        data = a2b_base64(answer.get("base64") or "")
+        self._offset += len(data)
+        if self._stream is None:
+            if answer["end"] is True or not data:
+                self._forget()
+            return data
+        if answer["end"]:
+            self._stream = None
+            self._failure = answer.get("error")
+            self._forget()
+        if data:
+            self._since = None
+        elif self._stream is not None and self._since is not None and monotonic() - self._since >= self._silence:
+            self._forget()
+            self._failure = {
+                "code": 1405,
+                "kind": "sessionTaskFailed",
+                "reason": "timedOut",
+                "message": f"reading the body: the server sent nothing for {self._silence:g} seconds"
+                " (raise the read timeout)",
+                "phase": "response",
+                "retryable": True,
+            }
+        return data
+
+    def _forget(self) -> None:
+        calls: list[tuple[str, dict[str, Any]]] = []
+        if self._stream is not None:
+            calls.append(("stream.close", {"stream": self._stream}))
+        if self._stored is not None:
+            calls.append(("response.release", {"response": self._stored}))
+        if self._request is not None:
+            calls.append(("request.forget", {"request": self._request}))
+        self._stream = self._stored = self._request = None
+        if calls:
+            self._owner._leave(calls)
+
+    def leave(self) -> None:
+        """Ends the body. Waits for nothing."""
+        self._first = b""
+        self._failure = None
+        self._forget()
+
+    def __del__(self) -> None:
+        try:
+            self._forget()
+        except Exception:
+            # at the end of the interpreter functions may be gone
+            pass

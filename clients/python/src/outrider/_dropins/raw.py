@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""``response.raw`` of requests: a response of urllib3 whose bytes come from the service."""
+
+from __future__ import annotations
+
+from http.client import HTTPMessage
+from typing import TYPE_CHECKING, Any, cast
+
+from urllib3 import HTTPResponse
+from urllib3._collections import HTTPHeaderDict
+from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError, ResponseNotChunked
+
+from .._protocol import exceptions as errors
+from .parameters import PIECE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .blocking import Body
+    from .bodies import Head
+
+_VERSIONS = {"1.0": 10, "1.1": 11, "2": 20, "2.0": 20}
+
+SERVICE: Any = "outrider"
+"""Stands where exceptions of urllib3 name a connection pool."""
+
+
+def _broken(problem: errors.OutriderError) -> HTTPError:
+    """The exception of urllib3 for what ended a body early; requests makes its own of that."""
+    if isinstance(problem, errors.RequestTimeout):
+        return ReadTimeoutError(SERVICE, "", f"Read timed out. {problem}")
+    return ProtocolError(f"Connection broken: {problem}", problem)
+
+
+class _Original:
+    """What urllib3 and requests want to know of a response of :mod:`http.client`: its fields, for the cookies."""
+
+    def __init__(self, head: Head, method: str, file: _File) -> None:
+        self.msg = HTTPMessage()
+        for name, value in head.fields:
+            self.msg[name] = value
+        self.status, self.reason = head.status, head.reason
+        self.version = _VERSIONS.get(head.version, 11)
+        self._method = method
+        self._file = file
+
+    def isclosed(self) -> bool:
+        return self._file.closed
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _File:
+    """The bytes of a body as a file, which closes itself at the end as those of :mod:`http.client` do."""
+
+    def __init__(self, body: Body, length: int | None) -> None:
+        self._body: Body | None = body
+        self._left = length
+
+    @property
+    def closed(self) -> bool:
+        return self._body is None
+
+    def isclosed(self) -> bool:
+        return self._body is None
+
+    def read(self, amt: int | None = None) -> bytes:
+        """``amt`` bytes, fewer only at the end."""
+        found: list[bytes] = []
+        left = amt
+        while left is None or left > 0:
+            piece = self.read1(PIECE if left is None else left)
+            if not piece:
+                break
+            found.append(piece)
+            left = None if left is None else left - len(piece)
+        return b"".join(found)
+
+    def read1(self, amt: int | None = None) -> bytes:
+        """What is there, at most ``amt`` bytes; waits for the first one."""
+        if self._body is None or amt == 0:
+            return b""
+        try:
+            piece = self._body.next(PIECE if amt is None or amt < 0 else min(amt, PIECE))
+        except errors.OutriderError as problem:
+            self._body = None
+            raise _broken(problem) from problem
+        if self._left is not None:
+            self._left -= len(piece)
+        if not piece or self._left == 0:
+            self.close()
+        return piece
+
+    def close(self) -> None:
+        body, self._body = self._body, None
+        if body is not None:
+            body.close()
+
+
+class Raw(HTTPResponse):
+    """A response of urllib3 without a connection of its own."""
+
+    def __init__(self, head: Head, body: Body, method: str, url: str) -> None:
+        headers = HTTPHeaderDict()
+        for name, value in head.fields:
+            headers.add(name, value)
+        file = _File(body, _length(headers, head.status, method))
+        super().__init__(
+            body=cast(Any, file),
+            headers=headers,
+            status=head.status,
+            version=_VERSIONS.get(head.version, 11),
+            reason=head.reason,
+            preload_content=False,
+            decode_content=False,
+            original_response=cast(Any, _Original(head, method, file)),
+            request_method=method,
+            request_url=url,
+        )
+        self.version_string = f"HTTP/{head.version}"
+
+    def supports_chunked_reads(self) -> bool:
+        """A body in chunks is given as it comes."""
+        return True
+
+    def read_chunked(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:  # type: ignore[override]
+        """The body as it comes, in pieces of at most ``amt`` bytes before decoding."""
+        if not self.chunked:
+            raise ResponseNotChunked("Response is not chunked. Header 'transfer-encoding: chunked' is missing.")
+        self._init_decoder()
+        file = cast(_File, self._fp)
+        with self._error_catcher():
+            while amt != 0 and (piece := file.read1(amt)):
+                decoded = self._decode(piece, decode_content=decode_content, flush_decoder=False)
+                if decoded:
+                    yield decoded
+            if decode_content and (rest := self._flush_decoder()):
+                yield rest
+
+
+def _length(headers: HTTPHeaderDict, status: int, method: str) -> int | None:
+    """How many bytes end the body, where that is known from the head (RFC 9112 section 6.3)."""
+    if method == "HEAD" or status in (204, 304):
+        return 0
+    if "Transfer-Encoding" in headers:
+        return None
+    said = headers.get("Content-Length", "")
+    return int(said) if said.isdecimal() else None

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Transports for httpx: a program keeps its ``httpx.Client``, and the service does the networking.
+
+::
+
+    import httpx, outrider.httpx
+
+    client = httpx.Client(transport=outrider.httpx.Transport())
+
+Needs ``pip install outrider[httpx]``.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from ._dropins.awaiting import AsyncBody, AsyncLink
+from ._dropins.blocking import Body, Link
+from ._dropins.bodies import Head
+from ._dropins.parameters import INLINE, PIECE, Settings, Unsupported, limits, within
+from ._protocol import exceptions as errors
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+    from ._async.client import AsyncClient
+    from ._sync.client import Client
+
+__all__ = ["AsyncTransport", "Transport"]
+
+
+class _Prepared:
+    """A request of httpx in the words of the service."""
+
+    def __init__(self, request: httpx.Request, settings: Settings, proxy: str | None) -> None:
+        times: Mapping[str, float | None] = request.extensions.get("timeout") or {}
+        self.read, self.write = times.get("read"), times.get("write")
+        if "target" in request.extensions:
+            raise Unsupported("extension target: the service makes the target of the url (leave the extension out)")
+        fields = [(name.decode("ascii"), value) for name, value in request.headers.raw]
+        self.params = settings.params(
+            request.method, str(request.url), fields, limits(times.get("connect"), self.read), proxy, True
+        )
+        said = request.headers.get("Content-Length", "")
+        self.length = int(said) if said.isdecimal() else None
+        content = _content(request)
+        self.is_streamed = content is None or len(content) > INLINE or (self.length is None and bool(content))
+        if content is not None and not self.is_streamed and self.length is not None:
+            self.params["body"] = within(content)
+
+
+def _content(request: httpx.Request) -> bytes | None:
+    """The body, if it is in memory."""
+    try:
+        return request.content
+    except httpx.RequestNotRead:
+        return None
+
+
+class _Mapped:
+    """The exceptions of httpx for one request."""
+
+    def __init__(self, request: httpx.Request) -> None:
+        self.request = request
+
+    @contextmanager
+    def sending(self) -> Iterator[None]:
+        """Before a head arrived."""
+        try:
+            yield
+        except Unsupported as problem:
+            raise httpx.LocalProtocolError(str(problem), request=self.request) from None
+        except errors.OutriderError as problem:
+            raise _raised(problem)(str(problem), request=self.request) from problem
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """In the body."""
+        try:
+            yield
+        except errors.OutriderError as problem:
+            raise _broken(problem)(str(problem), request=self.request) from problem
+
+
+_TIMEOUTS: dict[str, type[httpx.TimeoutException]] = {
+    "queue": httpx.PoolTimeout,
+    "resolve": httpx.ConnectTimeout,
+    "connect": httpx.ConnectTimeout,
+    "proxy": httpx.ConnectTimeout,
+    "tls": httpx.ConnectTimeout,
+    "request": httpx.WriteTimeout,
+}
+
+
+def _raised(problem: errors.OutriderError) -> type[httpx.TransportError]:
+    """The exception of httpx for what went wrong before a head arrived."""
+    if isinstance(problem, errors.RequestTimeout):
+        return _TIMEOUTS.get(str(problem.data.get("phase")), httpx.ReadTimeout)
+    if isinstance(problem, errors.ProxyError):
+        return httpx.ProxyError
+    if problem.code in (1100, 1413):
+        return httpx.UnsupportedProtocol
+    if isinstance(problem, (errors.ConnectError, errors.TLSError, errors.ServerNotFound)):
+        return httpx.ConnectError
+    if isinstance(problem, (errors.MalformedResponse, errors.ResponseTooLarge)):
+        return httpx.RemoteProtocolError
+    if isinstance(problem, errors.ConnectionLost):
+        # httpx says so where a server closes the connection in place of an answer
+        return httpx.RemoteProtocolError
+    if isinstance(problem, (errors.RequestError, errors.InvalidCall)):
+        return httpx.LocalProtocolError
+    if isinstance(problem, (errors.TransportError, errors.Cancelled, errors.ServerGone)):
+        return httpx.ReadError
+    return httpx.TransportError
+
+
+def _broken(problem: errors.OutriderError) -> type[httpx.TransportError]:
+    """The exception of httpx for what ended a body early."""
+    if isinstance(problem, errors.RequestTimeout):
+        return httpx.ReadTimeout
+    if isinstance(problem, (errors.MalformedResponse, errors.ConnectionLost)):
+        return httpx.RemoteProtocolError
+    return httpx.ReadError
+
+
+def _response(head: Head, stream: httpx.SyncByteStream | httpx.AsyncByteStream) -> httpx.Response:
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head.fields]
+    extensions = {
+        "http_version": f"HTTP/{head.version}".encode("ascii"),
+        "reason_phrase": head.reason.encode("ascii", "ignore"),
+    }
+    return httpx.Response(head.status, headers=headers, stream=stream, extensions=extensions)
+
+
+class _Stream(httpx.SyncByteStream):
+    def __init__(self, body: Body, mapped: _Mapped) -> None:
+        self._body, self._mapped = body, mapped
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            with self._mapped.reading():
+                piece = self._body.next(PIECE)
+            if not piece:
+                return
+            yield piece
+
+    def close(self) -> None:
+        self._body.close()
+
+
+class _AsyncStream(httpx.AsyncByteStream):
+    def __init__(self, body: AsyncBody, mapped: _Mapped) -> None:
+        self._body, self._mapped = body, mapped
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            with self._mapped.reading():
+                piece = await self._body.next(PIECE)
+            if not piece:
+                return
+            yield piece
+
+    async def aclose(self) -> None:
+        self._body.leave()
+
+
+class Transport(httpx.BaseTransport):
+    """Sends the requests of an ``httpx.Client`` through the outrider service.
+
+    ``client`` is an :class:`outrider.Client` that other code uses, too; without it the transport connects by itself,
+    to the user's service or to ``socket``. ``proxy`` is the URL of a proxy for all requests. ``session`` names a
+    session of the service with settings of its own. ``credential`` names an OAuth 2 credential, whose token goes to
+    the origins of that credential with every request that has no Authorization of its own. ``retry``, ``priority`` and
+    ``tag`` are those of :meth:`outrider.Client.get`. ``connections`` is how many connections to one host may be open
+    at once; a ``session`` says that itself.
+
+    Redirects, cookies, ``auth=`` and the decoding of bodies stay with httpx.
+    """
+
+    def __init__(
+        self,
+        client: Client | None = None,
+        *,
+        socket: str | os.PathLike[str] | None = None,
+        proxy: str | None = None,
+        session: str | None = None,
+        credential: str | None = None,
+        retry: bool | Mapping[str, Any] | None = None,
+        priority: str | None = None,
+        tag: str | None = None,
+        connections: int = 100,
+    ) -> None:
+        if client is not None and socket is not None:
+            raise TypeError("give only one of client and socket")
+        self._settings = Settings(socket, session, credential, retry, priority, tag, connections)
+        self._proxy = proxy
+        self._link = Link(self._settings, client)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Sends a request: called by ``httpx.Client``."""
+        mapped = _Mapped(request)
+        lease = self._link.lease()
+        with mapped.sending():
+            prepared = _Prepared(request, self._settings, self._proxy)
+            if prepared.is_streamed:
+                stream = request.stream
+                assert isinstance(stream, httpx.SyncByteStream)
+                result = self._link.upload(lease, prepared.params, stream, prepared.length, prepared.write)
+            else:
+                result = self._link.send(lease, prepared.params)
+        body = Body(lease, result, prepared.read)
+        return _response(Head(result), _Stream(body, mapped))
+
+    def close(self) -> None:
+        """Ends the transport's own connection to the service."""
+        self._link.close()
+
+
+class AsyncTransport(httpx.AsyncBaseTransport):
+    """Sends the requests of an ``httpx.AsyncClient`` through the outrider service; in asyncio, not in trio.
+
+    The arguments are those of :class:`Transport`; ``client`` is an :class:`outrider.AsyncClient`.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient | None = None,
+        *,
+        socket: str | os.PathLike[str] | None = None,
+        proxy: str | None = None,
+        session: str | None = None,
+        credential: str | None = None,
+        retry: bool | Mapping[str, Any] | None = None,
+        priority: str | None = None,
+        tag: str | None = None,
+        connections: int = 100,
+    ) -> None:
+        if client is not None and socket is not None:
+            raise TypeError("give only one of client and socket")
+        self._settings = Settings(socket, session, credential, retry, priority, tag, connections)
+        self._proxy = proxy
+        self._link = AsyncLink(self._settings, client)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Sends a request: called by ``httpx.AsyncClient``."""
+        mapped = _Mapped(request)
+        with mapped.sending():
+            prepared = _Prepared(request, self._settings, self._proxy)
+            if prepared.is_streamed:
+                stream = request.stream
+                assert isinstance(stream, httpx.AsyncByteStream)
+                result = await self._link.upload(prepared.params, stream, prepared.length, prepared.write)
+            else:
+                result = await self._link.send(prepared.params)
+        body = AsyncBody(self._link.client, result, prepared.read)
+        return _response(Head(result), _AsyncStream(body, mapped))
+
+    async def aclose(self) -> None:
+        """Ends the transport's own connections to the service."""
+        await self._link.close()

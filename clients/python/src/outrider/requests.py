@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""A transport adapter for requests: a program keeps its ``requests.Session``, and the service does the networking.
+
+::
+
+    import outrider.requests, requests
+
+    session = requests.Session()
+    session.mount("https://", outrider.requests.Adapter())
+
+Needs ``pip install outrider[requests]``.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from typing import TYPE_CHECKING, Any, cast
+
+import certifi
+import requests
+from requests.adapters import BaseAdapter
+from requests.cookies import extract_cookies_to_jar
+from requests.structures import CaseInsensitiveDict
+from requests.utils import get_encoding_from_headers, select_proxy
+from urllib3 import HTTPResponse
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    MaxRetryError,
+    NewConnectionError,
+    ProtocolError,
+    ProxyError,
+    ReadTimeoutError,
+    SSLError,
+)
+from urllib3.util import Timeout
+
+from ._dropins.bodies import Head
+from ._dropins.blocking import Body, Lease, Link
+from ._dropins.parameters import INLINE, PIECE, Settings, Unsupported, limits, within
+from ._dropins.raw import SERVICE, Raw
+from ._protocol import exceptions as errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ._sync.client import Client
+
+__all__ = ["Adapter", "UnsupportedOption"]
+
+
+class UnsupportedOption(requests.exceptions.RequestException, ValueError):
+    """An option of requests that the service cannot follow; the message names a remedy. Nothing was sent."""
+
+
+class Adapter(BaseAdapter):
+    """Sends the requests of a ``requests.Session`` through the outrider service.
+
+    ``client`` is an :class:`outrider.Client` that other code uses, too; without it the adapter connects by itself, to
+    the user's service or to ``socket``. ``session`` names a session of the service with settings of its own.
+    ``credential`` names an OAuth 2 credential, whose token goes to the origins of that credential with every request
+    that has no Authorization of its own. ``retry``, ``priority`` and ``tag`` are those of :meth:`outrider.Client.get`.
+    ``connections`` is how many connections to one host may be open at once; a ``session`` says that itself.
+
+    Redirects, cookies, hooks, ``auth=`` and the decoding of bodies stay with requests. One adapter serves any number of
+    threads, also after a fork, and can be pickled unless it was given a client.
+    """
+
+    def __init__(
+        self,
+        client: Client | None = None,
+        *,
+        socket: str | os.PathLike[str] | None = None,
+        session: str | None = None,
+        credential: str | None = None,
+        retry: bool | Mapping[str, Any] | None = None,
+        priority: str | None = None,
+        tag: str | None = None,
+        connections: int = 100,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
+        if client is not None and socket is not None:
+            raise TypeError("give only one of client and socket")
+        self._settings = Settings(socket, session, credential, retry, priority, tag, connections)
+        self._link = Link(self._settings, client)
+
+    def send(
+        self,
+        request: requests.PreparedRequest,
+        stream: bool = False,
+        timeout: Any = None,
+        verify: bool | str = True,
+        cert: Any = None,
+        proxies: Mapping[str, str] | None = None,
+    ) -> requests.Response:
+        """Sends a prepared request: called by ``requests.Session``."""
+        times = _timeout(timeout)
+        lease = self._link.lease()
+        try:
+            result = self._exchange(lease, request, stream, times, verify, cert, proxies)
+        except Unsupported as problem:
+            raise UnsupportedOption(str(problem), request=request) from None
+        except errors.OutriderError as problem:
+            raise _raised(problem, request) from problem
+        body = Body(lease, result, times[1])
+        return self.build_response(request, Raw(Head(result), body, request.method or "GET", request.url or ""))
+
+    def _exchange(
+        self,
+        lease: Lease,
+        request: requests.PreparedRequest,
+        stream: bool,
+        times: tuple[float | None, float | None],
+        verify: bool | str,
+        cert: Any,
+        proxies: Mapping[str, str] | None,
+    ) -> dict[str, Any]:
+        url, method = request.url or "", request.method or "GET"
+        if url.lower().startswith("https:"):
+            _check_trust(verify, cert)
+        connect, read = times
+        proxy = select_proxy(url, dict(proxies) if proxies else None)
+        fields = list(_fields(request.headers, proxied=proxy is not None))
+        params = self._settings.params(method, url, fields, limits(connect, read), proxy, stream)
+        body, length = _body(request)
+        if body is None:
+            return self._link.send(lease, params)
+        if isinstance(body, bytes):
+            if length is not None and len(body) == length <= INLINE:
+                params["body"] = within(body)
+                return self._link.send(lease, params)
+            body = (body,)
+        return self._link.upload(lease, params, body, length, read)
+
+    def build_response(self, request: requests.PreparedRequest, raw: HTTPResponse) -> requests.Response:
+        """The response of requests for one of urllib3; as in ``requests.adapters.HTTPAdapter``."""
+        response = requests.Response()
+        response.status_code = raw.status
+        response.headers = CaseInsensitiveDict(raw.headers)
+        response.encoding = get_encoding_from_headers(response.headers)
+        response.raw = raw
+        response.reason = raw.reason or ""
+        response.url = request.url or ""
+        extract_cookies_to_jar(response.cookies, request, raw)
+        response.request = request
+        response.connection = cast(Any, self)
+        return response
+
+    def close(self) -> None:
+        """Ends the adapter's own connection to the service; a later request opens another one."""
+        self._link.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._link.given is not None:
+            raise pickle.PicklingError(
+                "an Adapter with a client cannot be pickled (make it with socket= in place of client)"
+            )
+        return {"settings": self._settings}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._settings = state["settings"]
+        self._link = Link(self._settings, None)
+
+    def __repr__(self) -> str:
+        return f"<outrider.requests.Adapter of {self._link.given or self._settings.socket or 'the service'}>"
+
+
+# What goes to the service
+
+
+_NATIVE = "mount requests.adapters.HTTPAdapter() for this host"
+
+_SYSTEM_ROOTS = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/certs",
+)
+
+
+def _check_trust(verify: bool | str, cert: Any) -> None:
+    """Refuses what would need another decision about certificates than that of the service."""
+    if verify is False:
+        raise Unsupported(
+            "verify=False: the service checks every certificate (start the service with SSL_CERT_FILE naming the"
+            f" certificate of the server, or {_NATIVE})"
+        )
+    if verify is not True:
+        path = os.fspath(verify)
+        if not os.path.exists(path):
+            raise OSError(f"Could not find a suitable TLS CA certificate bundle, invalid path: {path}")
+        if path != certifi.where() and path not in _SYSTEM_ROOTS:
+            raise Unsupported(
+                f"verify={path!r}: the service decides which certificates are trusted (start the service with"
+                f" SSL_CERT_FILE naming that file and leave verify out, or {_NATIVE})"
+            )
+    if cert is not None:
+        files = cert if isinstance(cert, (tuple, list)) else (cert,)
+        for name, file in zip(("certificate", "key"), files):
+            if not os.path.exists(file):
+                raise OSError(f"Could not find the TLS {name} file, invalid path: {file}")
+        raise Unsupported(f"cert: the service sends no client certificates ({_NATIVE})")
+
+
+def _timeout(timeout: Any) -> tuple[float | None, float | None]:
+    """Seconds to connect and to read, checked as requests does."""
+    if isinstance(timeout, tuple):
+        try:
+            connect, read = timeout
+        except ValueError:
+            raise ValueError(
+                f"Invalid timeout {timeout}. Pass a (connect, read) timeout tuple, or a single float to set both"
+                " timeouts to the same value."
+            ) from None
+        timeout = Timeout(connect=connect, read=read)
+    elif not isinstance(timeout, Timeout):
+        timeout = Timeout(connect=timeout, read=timeout)
+    total = _number(timeout.total)
+    return _least(_number(timeout.connect_timeout), total), _least(_number(timeout._read), total)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _least(one: float | None, other: float | None) -> float | None:
+    return other if one is None else one if other is None else min(one, other)
+
+
+def _fields(headers: Mapping[str, Any], proxied: bool) -> Iterator[tuple[str, bytes]]:
+    """The header fields as bytes, as :mod:`http.client` would send them."""
+    named = False
+    for key, value in headers.items():
+        name = key.decode("ascii") if isinstance(key, bytes) else str(key)
+        if name.lower() == "proxy-authorization" and proxied:
+            # made by requests of the URL of the proxy, of which the service makes it, too
+            continue
+        named = named or name.lower() == "accept-encoding"
+        try:
+            yield name, value if isinstance(value, bytes) else str(value).encode("latin-1")
+        except UnicodeEncodeError:
+            raise Unsupported(
+                f"header {name}: the value is not text of ISO-8859-1 (give bytes, encoded as UTF-8)"
+            ) from None
+    if not named:
+        yield "Accept-Encoding", b"identity"
+
+
+def _body(request: requests.PreparedRequest) -> tuple[Any, int | None]:
+    """The body as bytes, as an iterable of them, or ``None``; and its length, where requests says one."""
+    said = request.headers.get("Content-Length")
+    length = int(said) if said is not None and str(said).isdecimal() else None
+    body: Any = request.body
+    if isinstance(body, str):
+        return body.encode("utf-8"), length
+    if isinstance(body, (bytearray, memoryview)):
+        return bytes(body), length
+    if body is None or isinstance(body, bytes):
+        return b"" if body is None and length == 0 else body, length
+    if hasattr(body, "read"):
+        return _read(body), length
+    return (_encoded(piece) for piece in body), length
+
+
+def _read(file: Any) -> Iterator[bytes]:
+    while piece := file.read(PIECE):
+        yield _encoded(piece)
+
+
+def _encoded(piece: Any) -> bytes:
+    return piece.encode("utf-8") if isinstance(piece, str) else bytes(piece)
+
+
+# What comes from the service
+
+_CONNECTING = frozenset(("queue", "resolve", "connect", "proxy", "tls"))
+
+
+def _raised(problem: errors.OutriderError, request: requests.PreparedRequest) -> requests.RequestException:
+    """The exception of requests for what went wrong before a head arrived; its argument is that of urllib3."""
+    url, text, pointer = request.url or "", str(problem), problem.pointer or ""
+    if isinstance(problem, errors.RequestTimeout):
+        if problem.data.get("phase") in _CONNECTING:
+            return requests.ConnectTimeout(_retried(url, ConnectTimeoutError(SERVICE, text)), request=request)
+        return requests.ReadTimeout(ReadTimeoutError(SERVICE, url, f"Read timed out. {text}"), request=request)
+    if isinstance(problem, errors.TLSError):
+        return requests.exceptions.SSLError(_retried(url, SSLError(text)), request=request)
+    if isinstance(problem, errors.ProxyError):
+        return requests.exceptions.ProxyError(_retried(url, ProxyError(text, problem)), request=request)
+    if isinstance(problem, errors.ConnectError):
+        return requests.ConnectionError(_retried(url, NewConnectionError(SERVICE, text)), request=request)
+    if problem.code == 1100:
+        return requests.exceptions.InvalidURL(text, request=request)
+    if problem.code == 1413:
+        return requests.exceptions.InvalidSchema(text, request=request)
+    if pointer.startswith("/headers") or "content-length" in str(problem.data.get("underlying", "")):
+        return requests.exceptions.InvalidHeader(text, request=request)
+    if pointer.startswith("/proxy"):
+        return requests.exceptions.InvalidProxyURL(text, request=request)
+    if isinstance(problem, (errors.TransportError, errors.ServerGone, errors.Cancelled)):
+        return requests.ConnectionError(ProtocolError("Connection aborted.", problem), request=request)
+    if isinstance(problem, (errors.LimitError, errors.ServerStopping)):
+        return requests.ConnectionError(text, request=request)
+    return requests.RequestException(text, request=request)
+
+
+def _retried(url: str, reason: Exception) -> MaxRetryError:
+    return MaxRetryError(SERVICE, url, reason)
