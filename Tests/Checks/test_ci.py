@@ -10,19 +10,21 @@ import pytest
 from house import CHECKOUT
 
 GOOD = "echo 3 passed, 0 failed, 2 skipped"
+NOTHING = "echo 0 passed, 0 failed, 0 skipped"
 
 
 @pytest.fixture
 def ci(tmp_path):
     """Runs .ci/run in a checkout whose steps are given as lines of shell."""
 
-    def run(test=GOOD, release=GOOD, check=GOOD, suites=None, clients="true"):
+    def run(test=GOOD, release=GOOD, check=GOOD, suites=None, clients="true", dropins=NOTHING):
         root = tmp_path / "checkout"
         for name, text in {
             "Makefile": f"test:\n\t@{test}\n",
             "scripts/test": f"#!/bin/sh\n{release}\n",
             "scripts/check": f"#!/bin/sh\n{check}\n",
             "scripts/setup": f"#!/bin/sh\n{clients}\n",
+            "Tests/Conformance/dropins.py": f"import os, sys\nsys.exit(os.system({dropins!r}) and 1)\n",
             "Tests/Conformance/run.py": f"import os, sys\nsys.exit(os.system({suites!r}) and 1)\n",
         }.items():
             path = root / name
@@ -65,6 +67,10 @@ def test_a_step_that_fails_and_counts_no_failure_is_a_failure(ci):
 
 def test_a_suite_that_fails_fails_it(ci):
     assert ci(suites="echo 1 passed, 2 failed, 0 skipped; exit 1") == (1, "10 passed, 2 failed, 6 skipped")
+
+
+def test_drop_ins_that_fail_fail_it(ci):
+    assert ci(dropins="echo 4 passed, 1 failed, 0 skipped; exit 1") == (1, "13 passed, 1 failed, 6 skipped")
 
 
 def test_clients_that_cannot_be_installed_are_a_failure(ci):

@@ -13,6 +13,11 @@ _NUL_NAME = "a member name with U+0000 is refused: jansson cannot keep it, and n
 _FIRST_BYTE = "as the first bytes of a connection they belong to no framing, so it is no message at all"
 _POSITIONS = "a form is an object: repeated names stand together, where the first stood"
 
+_POOLS = "tests the connection pools of urllib3, which the adapter does not have"
+_TRUST = "the service decides which certificates are trusted; the adapter refuses verify with another file"
+_NAMES = "with socks5 the service looks the name up before it connects to the proxy: without DNS it fails first"
+_HOST = "Host follows from the URL; the adapter refuses another one"
+
 EXCEPTIONS = {
     "json": {
         "y_object_duplicated_key.json": _DUPLICATES,
@@ -22,6 +27,17 @@ EXCEPTIONS = {
     "jsonrpc": {
         "* id-long-string": "an id has at most 256 characters: it is kept, and copied into every event of the call",
         **{f"newline top-{kind}": _FIRST_BYTE for kind in ("number", "string", "null", "true")},
+    },
+    "requests": {
+        "*::test_different_connection_pool_for_*": _POOLS,
+        "*::test_session_close_proxy_clear": _POOLS,
+        "*::test_pyopenssl_redirect": _TRUST,
+        "*::test_auth_is_stripped_on_http_downgrade": _TRUST,
+        "*::test_request_with_bytestring_host": _HOST,
+        "*::test_chunked_upload_uses_only_specified_host_header": _HOST,
+        "*::test_proxy_authorization_preserved_on_request": "Proxy-Authorization is sent to a proxy, never to a server",
+        "*::test_chunked_encoding_error": "a head that is cut before its empty line is no response: ConnectionError",
+        "*::test_use_proxy_from_environment?*": _NAMES,
     },
     "urls": {
         "form: order and repeats b,a,b": _POSITIONS,
