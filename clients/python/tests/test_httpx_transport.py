@@ -254,6 +254,12 @@ def test_one_transport_serves_one_event_loop_after_the_other(service: str, origi
     assert [asyncio.run(main()) for _ in range(2)] == [200, 200]
 
 
+def test_another_event_loop_than_that_of_asyncio_is_refused(service: str) -> None:
+    call = AsyncTransport(socket=service).handle_async_request(httpx.Request("GET", "http://127.0.0.1:1/"))
+    with pytest.raises(RuntimeError, match="in trio, use"):
+        call.send(None)
+
+
 def test_nothing_is_left_of_requests_that_have_ended(
     service: str, client: outrider.Client, scripted: Callable[..., Scripted], origin: str
 ) -> None:

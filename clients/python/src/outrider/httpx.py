@@ -13,6 +13,7 @@ Needs ``pip install outrider[httpx]``.
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -169,6 +170,15 @@ class _AsyncStream(httpx.AsyncByteStream):
         self._body.leave()
 
 
+def _expect_asyncio() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "outrider.httpx.AsyncTransport runs in asyncio only (in trio, use httpx.Client with Transport in a thread)"
+        ) from None
+
+
 class Transport(httpx.BaseTransport):
     """Sends the requests of an ``httpx.Client`` through the outrider service.
 
@@ -248,6 +258,7 @@ class AsyncTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request: called by ``httpx.AsyncClient``."""
+        _expect_asyncio()
         mapped = _Mapped(request)
         with mapped.sending():
             prepared = _Prepared(request, self._settings, self._proxy)
