@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Every check can fail: a fault is planted for each, and the check must name it and say how to mend it."""
 
+import shutil
 import subprocess
 import sys
 
@@ -147,6 +148,18 @@ def test_foundation_linked_into_the_binary_is_found_too(house):
     outcome = house.check("linkage")
     assert outcome.status == 1, outcome.text
     assert "holds symbols of full Foundation" in outcome.text
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is here")
+@pytest.mark.parametrize("flags, faults", [(["-Wl,-z,lazy,-rpath,$ORIGIN"], 2), (["-Wl,-z,now"], 0)])
+def test_a_release_that_is_loaded_unsafely_is_named(house, flags, faults):
+    house.write("main.c", "int main(void) { return 0; }\n")
+    release = house.root / ".build/release"
+    release.mkdir(parents=True)
+    subprocess.run(["cc", "-o", release / "outrider", house.root / "main.c", *flags], check=True)
+    outcome = house.check("linkage")
+    assert outcome.status == (1 if faults else 0), outcome.text
+    assert ("without -z now" in outcome.text) == ("$ORIGIN" in outcome.text) == bool(faults)
 
 
 def test_without_a_binary_linkage_is_skipped_and_not_passed(house):
