@@ -56,7 +56,7 @@ extension CredentialsCommand {
             let key = try await reporting { () throws(OAuthFailure) in try vault.diskKey() }
             StandardError.line("\(root.directory): \(key.map(Self.describe) ?? Self.memoryOnly)")
             for one in try await reporting({ () throws(OAuthFailure) in try await vault.list() }) {
-                try StandardOutput.line(Self.line(one).printable.utf8)
+                try StandardOutput.line(Self.line(one).utf8)
             }
         }
 
@@ -80,13 +80,13 @@ extension CredentialsCommand {
                 case .empty: "empty"
                 case .ready: "ready"
                 case .unsaved: "unsaved"
-                case .needsLogin(let failure): "needsLogin:\(failure.reason)"
+                case .needsLogin(let failure): "needsLogin:\(failure.reason.printable)"
                 }
             let left = one.access?.validity(at: Clocks.now).map { max(0, $0).rounded(.down) }
             let seconds = left.flatMap { Int(exactly: $0) }.map(\.description) ?? "-"
             let missing = one.access?.missingScope ?? []
-            let refused = missing.isEmpty ? "" : "\tnot granted: \(missing.joined(separator: " "))"
-            return "\(one.spec.name)\t\(state)\t\(one.generation)\t\(seconds)\(refused)"
+            let refused = missing.isEmpty ? "" : "\tnot granted: \(missing.joined(separator: " ").printable)"
+            return "\(one.spec.name.printable)\t\(state)\t\(one.generation)\t\(seconds)\(refused)"
         }
     }
 
