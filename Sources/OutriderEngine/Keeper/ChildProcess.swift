@@ -26,10 +26,11 @@ package enum ChildProcess {
 
     /// - Parameters:
     ///   - path: where the program is; nil to look for its name in PATH.
+    ///   - isSheltered: signals wait until the program takes them, so that none ends it before it can say what to do with them.
     ///   - seconds: after them it is killed, with what it has started in its session; those in which the machine sleeps do not
     ///     count, since it sleeps, too.
     package static func run(
-        _ words: [String], path: String? = nil, input: [UInt8], seconds: Double
+        _ words: [String], path: String? = nil, input: [UInt8], isSheltered: Bool = false, seconds: Double
     ) -> Outcome {
         var inward: [CInt] = [-1, -1]
         var outward: [CInt] = [-1, -1]
@@ -40,7 +41,7 @@ package enum ChildProcess {
             return .notStarted(code)
         }
         var process: pid_t = 0
-        let code = spawn(words, path, inward[0], outward[1], &process)
+        let code = spawn(words, path, inward[0], outward[1], isSheltered, &process)
         close(inward[0])
         close(outward[1])
         defer { close(outward[0]) }
@@ -60,7 +61,8 @@ package enum ChildProcess {
     }
 
     private static func spawn(
-        _ words: [String], _ path: String?, _ input: CInt, _ output: CInt, _ process: inout pid_t
+        _ words: [String], _ path: String?, _ input: CInt, _ output: CInt, _ isSheltered: Bool,
+        _ process: inout pid_t
     ) -> CInt {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
@@ -77,11 +79,11 @@ package enum ChildProcess {
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         // signals as a program expects them: we ignore some, and block none for long
         var all = sigset_t()
-        var none = sigset_t()
+        var mask = sigset_t()
         sigfillset(&all)
-        sigemptyset(&none)
+        if isSheltered { sigfillset(&mask) } else { sigemptyset(&mask) }
         posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigmask(&attributes, &mask)
         let flags = CInt(POSIX_SPAWN_SETSIGDEF) | CInt(POSIX_SPAWN_SETSIGMASK) | newSession
         posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
         var arguments = words.map { strdup($0) } + [nil]

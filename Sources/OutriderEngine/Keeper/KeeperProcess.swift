@@ -15,7 +15,8 @@ enum KeeperProcess {
             let started = WaitingThread.start {
                 var input = PackedWriter.bytes(of: order)
                 let outcome = ChildProcess.run(
-                    ["outrider", "keeper"], path: "/proc/self/exe", input: input, seconds: seconds)
+                    ["outrider", "keeper"], path: "/proc/self/exe", input: input, isSheltered: true,
+                    seconds: seconds)
                 for index in input.indices { input[index] = 0 }
                 continuation.resume(returning: answer(outcome))
             }

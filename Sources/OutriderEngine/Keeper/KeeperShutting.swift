@@ -26,9 +26,25 @@ extension Keeper {
         hide()
         var most = rlimit(rlim_cur: mostAddresses, rlim_max: mostAddresses)
         setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &most)
+        finishWhateverComes()
         windUp()
         _ = umask(0o077)
         _ = chdir("/")
+    }
+
+    /// A request that is on its way may already have used the refresh token, so a signal must not end the process before the
+    /// new one is stored: a logout sends SIGTERM and SIGHUP to every process of the session. The alarm ends a request that
+    /// takes too long; signals that report a fault, and those that nothing can catch, keep their effect.
+    private static func finishWhateverComes() {
+        let kept: Set<CInt> = [
+            SIGALRM, SIGKILL, SIGSTOP, SIGCONT, SIGCHLD, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS,
+            SIGXCPU,
+            SIGXFSZ,
+        ]
+        for number in CInt(1)..<65 where !kept.contains(number) { signal(number, SIG_IGN) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
     }
 
     /// It ends so many seconds from now.
