@@ -96,11 +96,12 @@ package final class Engine: Sendable {
             form, destination, BodyStore(quota: quota, workspace: surroundings.workspace))
     }
 
-    /// Waits for a browser that comes back from a login; `arrived` hears, once, what it brings.
+    /// Waits for a browser that comes back from a login; `arrived` hears, once, of the query that `expects` accepts.
     func listen(
-        _ wishes: LoopbackWishes, arrived: @escaping @Sendable (String) -> Void
+        _ wishes: LoopbackWishes, expects: @escaping @Sendable (String) -> Bool,
+        arrived: @escaping @Sendable (String) -> Void
     ) async throws(OAuthFailure) -> LoopbackListener {
-        try await LoopbackListener.open(wishes, group: group, arrived: arrived)
+        try await LoopbackListener.open(wishes, group: group, expects: expects, arrived: arrived)
     }
 
     /// Forgets something later: runs short work once after so many seconds. Cancel it when it has lost its purpose.

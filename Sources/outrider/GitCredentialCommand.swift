@@ -35,6 +35,7 @@ struct GitCredentialCommand: ParsableCommand {
         guard let scheme = asked["protocol"], let host = asked["host"] else {
             throw CommandFailure(.usage, "Git says neither protocol nor host")
         }
+        try Self.check(scheme, host)
         var service = try service.connect(orPrivate: true)
         guard try service.client.mayHave(credential, "\(scheme)://\(host)") else { return }
         if action == "erase" { return try erase(asked["password"] ?? asked["credential"], &service.client) }
@@ -44,6 +45,20 @@ struct GitCredentialCommand: ParsableCommand {
         var lines = ["username=\(username)", "password=\(found.token)"]
         if let end = found.expires.flatMap({ Moment($0) })?.seconds { lines.append("password_expiry_utc=\(end)") }
         try StandardOutput.line(lines.joined(separator: "\n").utf8)
+    }
+
+    /// Scheme and host are compared as one URL, so neither may contain what ends a host: another server would get the token.
+    private static func check(_ scheme: String, _ host: String) throws(CommandFailure) {
+        let isScheme = !scheme.isEmpty && scheme.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) }
+        let isHost =
+            !host.isEmpty
+            && host.unicodeScalars.allSatisfy { scalar in
+                scalar.value > 0x20 && scalar.value != 0x7F && !scalar.properties.isWhitespace
+                    && scalar.properties.generalCategory != .control && !"/?#@\\".unicodeScalars.contains(scalar)
+            }
+        if isScheme && isHost { return }
+        throw CommandFailure(
+            .usage, "Git names a host with /, ?, #, @, white space or a control character: no token is given for it")
     }
 
     /// A server has refused it: the next one is a new one.

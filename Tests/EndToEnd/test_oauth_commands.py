@@ -151,6 +151,12 @@ def test_git_gets_the_token_for_its_server_and_for_no_other(env, server):
     assert outrider(*helper, "erase", env=env, stdin=refused_one).returncode == 0
     assert server.outcomes() == ["ok"] and token(env) != access
     refused(outrider(*helper, "get", env=env, stdin=b"nonsense\n"), 2, "Git")
+    for other in ("/", "?", "#", "@evil.example", "\\", " ", "\t", "\x7f", "\u00a0", "\u2028", "\x85"):
+        hostile = f"protocol=http\nhost={host}{other}evil.example\n\n".encode()
+        done = outrider(*helper, "get", env=env, stdin=hostile)
+        assert done.returncode == 2 and done.stdout == b"" and b"no token is given" in done.stderr, other
+    hostile = f"protocol=http://{host}/?\nhost=evil.example\n\n".encode()
+    assert outrider(*helper, "get", env=env, stdin=hostile).returncode == 2
 
 
 def test_git_itself_asks_for_it(env, server, tmp_path):

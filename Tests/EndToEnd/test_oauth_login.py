@@ -106,8 +106,6 @@ def test_the_answer_counts_once(wire, server):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"state": "evil"}, "state_mismatch"),
-        ({"state": None}, "state_mismatch"),
         ({"iss": "https://evil.example"}, "issuer_mismatch"),
         ({"iss": None}, "issuer_mismatch"),
         ({"code": None}, "malformed_answer"),
@@ -126,6 +124,58 @@ def test_an_answer_that_does_not_fit_ends_the_login_and_sends_nothing(wire, serv
     assert not ended["ok"] and ended["error"]["reason"] == reason and ended["error"]["kind"] == "needsLogin"
     assert server.outcomes("authorization_code") == []
     assert is_closed(begun["redirect"])
+
+
+def pairs_of(back, **change):
+    pairs = {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
+    return urlencode({name: one for name, one in {**pairs, **change}.items() if one is not None}, doseq=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"state": "evil"},
+        {"state": None},
+        {"state": ["evil", "evil"]},
+        {"state": "evil", "error": "access_denied", "code": None},
+        {"state": "evil", "code": ["one", "two"]},
+    ],
+)
+def test_an_answer_with_a_wrong_state_neither_ends_nor_blocks_the_login(wire, server, change):
+    """Any page in a browser can send one."""
+    create(wire, server)
+    begun = begin(wire)
+    back = approved(server, begun["url"])
+    for _ in range(3):
+        assert fetched(begun["redirect"] + "?" + pairs_of(back, **change))[0].status == 404
+    assert result(wire.call("oauth.wait", {"credential": "work", "timeout": 0.1}))["pending"]
+    assert fetched(back)[0].status == 200
+    assert wait(wire)["ok"] and server.outcomes("authorization_code") == ["ok"]
+
+
+def test_a_foreign_host_neither_ends_nor_blocks_the_login(wire, server):
+    create(wire, server)
+    back = approved(server, begin(wire)["url"])
+    parts = urlsplit(back)
+    for host in ("evil.example", f"evil.example:{parts.port}", "127.0.0.1.evil.example"):
+        with socket.create_connection(("127.0.0.1", parts.port), 10) as visitor:
+            visitor.sendall(f"GET {parts.path}?{parts.query} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            assert visitor.recv(100).startswith(b"HTTP/1.1 404 ")
+    assert fetched(back)[0].status == 200 and wait(wire)["ok"]
+
+
+def test_visitors_that_say_nothing_do_not_block_the_login(wire, server):
+    create(wire, server)
+    back = approved(server, begin(wire)["url"])
+    port = urlsplit(back).port
+    silent = [socket.create_connection(("127.0.0.1", port), 10) for _ in range(200)]
+    try:
+        silent[-1].sendall(b"GET / HTTP/1.1\r\nHost:")
+        assert fetched(back)[0].status == 200
+        assert wait(wire)["ok"]
+    finally:
+        for visitor in silent:
+            visitor.close()
 
 
 def test_somebody_who_says_no_is_told_so(wire, server):

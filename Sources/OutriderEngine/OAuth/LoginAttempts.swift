@@ -85,6 +85,14 @@ final class LoginAttempts: Sendable {
         if isOver { task.cancel() }
     }
 
+    /// Whether the attempt waits for an answer, and this one has its state.
+    func expects(_ name: String, _ number: Int, _ answer: String) -> Bool {
+        let waiting = state.withLock { state in
+            state.entries[name].flatMap { $0.number == number ? $0.waiting : nil }
+        }
+        return waiting?.attempt.hasState(answer) ?? false
+    }
+
     /// Takes the answer to the attempt that waits for one, once.
     ///
     /// - Parameters:

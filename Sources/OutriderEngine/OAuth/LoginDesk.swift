@@ -58,9 +58,12 @@ package final class LoginDesk: Sendable {
             switch redirect {
             case .given(let uri): (listener, address) = (nil, uri)
             case .loopback(let wishes):
-                let opened = try await engine.listen(wishes) { [weak self] query in
-                    self?.arrived("?\(query)", credential, number)
-                }
+                let opened = try await engine.listen(
+                    wishes,
+                    expects: { [weak self] query in
+                        self?.attempts.expects(credential.name, number, "?\(query)") ?? false
+                    },
+                    arrived: { [weak self] query in self?.arrived("?\(query)", credential, number) })
                 (listener, address) = (opened, opened.address)
             }
             let attempt = try LoginAttempt(

@@ -82,11 +82,12 @@ package struct LoginAttempt: Sendable {
     ///   `state_mismatch`, `issuer_mismatch` or `malformed_answer`.
     package func take(_ answer: String, keys: String?) throws(OAuthFailure) -> TokenRequest {
         let form = Self.parameters(answer)
+        // before all else: an answer without the state is not from the server, and says nothing about the login
+        guard hasState(form) else {
+            throw Self.failure("state_mismatch", "state did not match; someone else may have opened the address")
+        }
         for name in ["state", "iss", "error", "code"] where form.all(name).count > 1 {
             throw Self.failure("malformed_answer", "the answer says \(name) twice")
-        }
-        guard let given = form.all("state").first, Secret(given) == state else {
-            throw Self.failure("state_mismatch", "state did not match; someone else may have opened the address")
         }
         try checkIssuer(form.all("iss").first)
         if let error = form.all("error").first { throw Self.refusal(error, form.all("error_description").first) }
@@ -96,6 +97,14 @@ package struct LoginAttempt: Sendable {
         return .authorizationCode(
             code: Secret(code), verifier: pkce.verifier, redirect: redirect, nonce: nonce, keys: keys,
             scope: scope)
+    }
+
+    /// Whether an answer has this attempt's state, and no other.
+    package func hasState(_ answer: String) -> Bool { hasState(Self.parameters(answer)) }
+
+    private func hasState(_ form: FormText) -> Bool {
+        let given = form.all("state")
+        return !given.isEmpty && given.allSatisfy { Secret($0) == state }
     }
 
     /// Servers are told apart by their issuers, so that none gets a code that another one gave (RFC 9207 section 2.4).

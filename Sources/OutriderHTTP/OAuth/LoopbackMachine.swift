@@ -24,8 +24,8 @@ package struct LoopbackWishes: Sendable, Equatable {
 
 /// What a browser is answered that comes back from an authorization server to this machine (RFC 8252 section 7.3).
 ///
-/// Any page in any browser can ask: only a GET of the one path, with the one Host, means anything, and only once. All the
-/// rest is 404 and changes nothing.
+/// Any page in any browser can ask: only a GET of the one path, with the one Host and the state of the login, means anything,
+/// and only once. All other requests get 404 and change nothing, so that they cannot end the login.
 package struct LoopbackMachine: Sendable {
     /// What becomes of one request.
     package struct Answer: Sendable, Equatable {
@@ -52,8 +52,12 @@ package struct LoopbackMachine: Sendable {
     }
 
     /// A request up to the empty line, or as much of it as there may be.
-    package mutating func take(head: [UInt8]) -> Answer {
-        guard !isOver, let query = query(head) else { return Answer(bytes: Self.nothing, query: nil) }
+    ///
+    /// - Parameter isExpected: whether a query has the state of the login.
+    package mutating func take(head: [UInt8], isExpected: (String) -> Bool = { _ in true }) -> Answer {
+        guard !isOver, let query = query(head), isExpected(query) else {
+            return Answer(bytes: Self.nothing, query: nil)
+        }
         isOver = true
         return Answer(bytes: Self.page(succeeded: FormText(query).all("code").count == 1), query: query)
     }

@@ -17,13 +17,15 @@ package final class LoopbackListener: Sendable {
     /// So often another port is tried where one is free on one address and taken on the other.
     private static let mostTries = 8
 
-    /// Listens until it is closed. `arrived` hears of the answer, once, with what stood behind the question mark.
+    /// Listens until it is closed. `arrived` hears of the answer, once, with what stood behind the question mark;
+    /// `expects` says whether a query is the answer, and all others change nothing.
     ///
     /// Throws `config` if the port is taken.
     package static func open(
-        _ wishes: LoopbackWishes, group: any EventLoopGroup, arrived: @escaping @Sendable (String) -> Void
+        _ wishes: LoopbackWishes, group: any EventLoopGroup, expects: @escaping @Sendable (String) -> Bool,
+        arrived: @escaping @Sendable (String) -> Void
     ) async throws(OAuthFailure) -> LoopbackListener {
-        let desk = Desk(arrived)
+        let desk = Desk(expects, arrived)
         var complaint = ""
         for _ in 0..<(wishes.port == 0 ? mostTries : 1) {
             do {
@@ -64,7 +66,7 @@ package final class LoopbackListener: Sendable {
         _ address: String, _ port: Int, _ group: any EventLoopGroup, _ desk: Desk
     ) async throws -> any Channel {
         try await ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: 16)
+            .serverChannelOption(.backlog, value: 128)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -92,31 +94,39 @@ private final class Desk: Sendable {
     private struct State {
         /// Nil until it is known where we listen.
         var machine: LoopbackMachine?
-        var visitors = 0
+        /// Oldest first.
+        var visitors: [any Channel] = []
     }
 
     private let state = Mutex(State())
+    private let expects: @Sendable (String) -> Bool
     private let arrived: @Sendable (String) -> Void
 
-    /// A browser opens a few at once; more is somebody else.
-    private static let mostVisitors = 16
+    /// A browser opens a few at once.
+    private static let mostVisitors = 64
 
-    init(_ arrived: @escaping @Sendable (String) -> Void) { self.arrived = arrived }
+    init(_ expects: @escaping @Sendable (String) -> Bool, _ arrived: @escaping @Sendable (String) -> Void) {
+        self.expects = expects
+        self.arrived = arrived
+    }
 
     func open(_ machine: LoopbackMachine) { state.withLock { $0.machine = machine } }
 
-    /// Whether there is room for one more.
-    func enter() -> Bool {
-        state.withLock { state in
-            guard state.visitors < Self.mostVisitors else { return false }
-            state.visitors += 1
-            return true
+    /// One more visitor. Where there are too many the oldest gives way: it said nothing for longest, and visitors that say
+    /// nothing must not keep the browser out.
+    func enter(_ visitor: any Channel) {
+        let oldest = state.withLock { state -> (any Channel)? in
+            state.visitors.append(visitor)
+            return state.visitors.count > Self.mostVisitors ? state.visitors.removeFirst() : nil
         }
+        oldest?.close(promise: nil)
     }
 
-    func leave() { state.withLock { $0.visitors -= 1 } }
+    func leave(_ visitor: any Channel) { state.withLock { $0.visitors.removeAll { $0 === visitor } } }
 
-    func answer(_ head: [UInt8]) -> LoopbackMachine.Answer? { state.withLock { $0.machine?.take(head: head) } }
+    func answer(_ head: [UInt8]) -> LoopbackMachine.Answer? {
+        state.withLock { $0.machine?.take(head: head, isExpected: expects) }
+    }
 
     func deliver(_ query: String) { arrived(query) }
 }
@@ -128,7 +138,6 @@ private final class VisitorHandler: ChannelInboundHandler {
 
     private let desk: Desk
     private var head: [UInt8] = []
-    private var isIn = false
     private var isAnswered = false
     private var alarm: Scheduled<Void>?
 
@@ -138,16 +147,14 @@ private final class VisitorHandler: ChannelInboundHandler {
     init(_ desk: Desk) { self.desk = desk }
 
     func channelActive(context: ChannelHandlerContext) {
-        isIn = desk.enter()
-        guard isIn else { return context.close(promise: nil) }
+        desk.enter(context.channel)
         let channel = context.channel
         alarm = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         alarm?.cancel()
-        if isIn { desk.leave() }
-        isIn = false
+        desk.leave(context.channel)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -28,6 +28,15 @@ import Testing
         #expect(machine.take(head: Self.head("GET /a1b2?code=c HTTP/1.1", ["Host: [::1]:4321"])).query == "code=c")
     }
 
+    @Test func `a query that is not expected gets 404, and the next one counts`() {
+        var machine = Self.machine()
+        let expects = { (query: String) in query.hasSuffix("state=s") }
+        let wrong = machine.take(head: Self.head("GET /a1b2?code=c&state=evil HTTP/1.1"), isExpected: expects)
+        #expect(wrong.query == nil && String(decoding: wrong.bytes, as: UTF8.self).hasPrefix("HTTP/1.1 404 "))
+        let right = machine.take(head: Self.head("GET /a1b2?code=c&state=s HTTP/1.1"), isExpected: expects)
+        #expect(right.query == "code=c&state=s")
+    }
+
     @Test func `the one request that is waited for is answered with a page, once`() {
         var machine = Self.machine()
         let answer = machine.take(head: Self.head("GET /a1b2?code=SECRET&state=s HTTP/1.1"))
