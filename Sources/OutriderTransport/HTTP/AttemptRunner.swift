@@ -69,6 +69,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         guard stage == .created else { return resume(.failure(.cancelled(sent))) }
         stage = .queued
         pool.deadlines.watch(self)
+        pool.closeOutdated(key, wiring.tls)
         ticket = pool.ask(self)
         if ticket != nil { observer.queued() }
     }

@@ -32,6 +32,8 @@ final class ConnectionOpening: @unchecked Sendable {
     private var isSpare = false
     /// What fails from now on is not the proxy's fault.
     private var isThrough: Bool
+    /// The state of the trusted roots at its begin.
+    private let generation: Int
 
     /// - Parameter greeting: what a proxy is told.
     init(_ url: HTTPURL, key: PoolKey, greeting: ProxyGreeting, pool: ConnectionPool, wiring: Wiring) {
@@ -41,6 +43,7 @@ final class ConnectionOpening: @unchecked Sendable {
         self.pool = pool
         self.wiring = wiring
         isThrough = key.proxy == nil
+        generation = pool.generation(of: key.trust)
     }
 
     func start(_ tell: @escaping (Step) -> Void) {
@@ -176,7 +179,7 @@ final class ConnectionOpening: @unchecked Sendable {
         guard let tell else { return channel.close(promise: nil) }
         let connection = HTTP1Connection(
             id: pool.makeID(), key: key, channel: channel, remote: channel.remoteAddress?.plain ?? key.socketPath,
-            tlsVersion: tlsVersion, pool: pool)
+            tlsVersion: tlsVersion, generation: generation, pool: pool)
         do {
             try connection.install()
         } catch {

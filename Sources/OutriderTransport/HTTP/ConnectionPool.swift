@@ -27,6 +27,18 @@ final class ConnectionPool: @unchecked Sendable {
     private var lastID: UInt64 = 0
     private var expiry: Scheduled<Void>?
     private var isClosed = false
+    /// The states of trusted roots, as they were when they were last looked at.
+    private var roots: [Trust: RootsState] = [:]
+
+    private struct RootsState {
+        var stamp: TrustRoots.Stamp?
+        /// Counts the changes.
+        var generation = 0
+        var looked: NIODeadline
+    }
+
+    /// How long changed roots may stay unnoticed.
+    private static let rootsPatience = TimeAmount.milliseconds(1000)
 
     init(on loop: any EventLoop, config: PoolMachine.Config) {
         self.loop = loop
@@ -72,9 +84,49 @@ final class ConnectionPool: @unchecked Sendable {
         _ = machine.cancel(waiter, of: key)
     }
 
+    // MARK: roots
+
+    /// Which state of its roots connections are made under now.
+    func generation(of trust: Trust) -> Int { roots[trust]?.generation ?? 0 }
+
+    /// Where the roots of a trust have changed, closes the idle connections that rest on the old ones: a root that was
+    /// removed vouches for nothing any more. Those that are in use are closed when they are done.
+    func closeOutdated(_ key: PoolKey, _ tls: TLSBridge) {
+        loop.assertInEventLoop()
+        guard key.usesTLS else { return }
+        let now = NIODeadline.now()
+        guard var state = roots[key.trust] else {
+            roots[key.trust] = RootsState(stamp: tls.stamp(of: key.trust), looked: now)
+            return
+        }
+        guard now >= state.looked + Self.rootsPatience else { return }
+        state.looked = now
+        let stamp = tls.stamp(of: key.trust)
+        let isChanged = stamp != state.stamp
+        state.stamp = stamp
+        if isChanged { state.generation += 1 }
+        roots[key.trust] = state
+        guard isChanged else { return }
+        spares.close()
+        for connection in idle.values where connection.key.trust == key.trust && connection.key.usesTLS {
+            _ = machine.idleEnded(connection.id, of: connection.key)
+            idle[connection.id] = nil
+            connection.close()
+        }
+    }
+
+    /// Whether the roots under which the connection was made have changed since.
+    private func isOutdated(_ connection: HTTP1Connection) -> Bool {
+        connection.key.usesTLS && connection.generation != generation(of: connection.key.trust)
+    }
+
     /// The connection has done its work.
     func takeBack(_ connection: HTTP1Connection) {
         loop.assertInEventLoop()
+        if isOutdated(connection) {
+            connection.close()
+            return ended(of: connection.key)
+        }
         switch machine.takeBack(connection.id, of: connection.key, now: now) {
         case .lend(let waiter):
             guard let waiter = waiters.removeValue(forKey: waiter) else { return }
@@ -144,6 +196,11 @@ final class ConnectionPool: @unchecked Sendable {
             self.expireLater()
         }
     }
+}
+
+extension PoolKey {
+    /// Whether certificates were judged for the connection: the origin's, or those of a proxy.
+    fileprivate var usesTLS: Bool { isSecure || proxy?.server.kind == .https }
 }
 
 extension TimeAmount {

@@ -68,11 +68,14 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
     private var ending: HTTP1Machine.End?
     private var room = ReadRoom()
     private var isClosed = false
+    /// The state of the trusted roots under which it was made.
+    let generation: Int
 
     init(
         id: PoolMachine.ConnectionID, key: PoolKey, channel: any Channel, remote: String?, tlsVersion: String?,
-        pool: ConnectionPool
+        generation: Int, pool: ConnectionPool
     ) {
+        self.generation = generation
         self.id = id
         self.key = key
         self.channel = channel

@@ -15,6 +15,10 @@ final class TLSBridge: Sendable {
 
     init(evaluator: TrustEvaluator = TrustEvaluator()) { self.evaluator = evaluator }
 
+    /// Which state of its roots a trust means now: connections that were made under another one are not used again. Each
+    /// connection has a handshake of its own, since sessions of TLS are not resumed.
+    func stamp(of trust: Trust) -> TrustRoots.Stamp? { evaluator.stamp(of: trust) }
+
     /// Shakes hands as a client and tells the version of TLS, "TLSv1.3". If it fails, or the channel closes first, the
     /// failure; closing the channel is the caller's business.
     func handshake(

@@ -35,6 +35,9 @@ final class TrustEvaluator: Sendable {
 
     init(roots: TrustRoots = TrustRoots()) { self.roots = roots }
 
+    /// Which state of its roots a trust means now.
+    func stamp(of trust: Trust) -> TrustRoots.Stamp? { roots.stamp(of: trust) }
+
     /// Gives its verdict on the loop: nil, or what speaks against it. At once for a chain that it has seen lately;
     /// otherwise after some hundreds of microseconds on another thread, or milliseconds when roots have to be read.
     func judge(

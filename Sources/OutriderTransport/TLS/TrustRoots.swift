@@ -10,7 +10,7 @@ import X509
 
 /// The certificates that are trusted to begin with, read from PEM files when they are first needed.
 ///
-/// Those of the system are read once; a file named by a caller is read again when it has changed.
+/// A file is read again when it has changed, whether it is the system's or was named by a caller.
 final class TrustRoots: Sendable {
     /// Tells one state of a file from another.
     struct Stamp: Hashable, Sendable {
@@ -40,13 +40,8 @@ final class TrustRoots: Sendable {
     /// - Parameter systemFile: instead of SSL_CERT_FILE and the places where systems keep their bundle.
     init(systemFile: String? = nil) { self.systemFile = systemFile }
 
-    /// Which state of its file a trust means now; nil for the system's.
-    func stamp(of trust: Trust) -> Stamp? {
-        switch trust {
-        case .system: nil
-        case .roots(let file): Stamp(of: file)
-        }
-    }
+    /// Which state of its file a trust means now; nil if there is no such file.
+    func stamp(of trust: Trust) -> Stamp? { (try? file(for: trust)).flatMap(Stamp.init(of:)) }
 
     /// Blocks while it reads. Throws `settingAnchorCertificatesFailed`.
     func store(for trust: Trust) throws(HTTPFailure) -> CertificateStore {

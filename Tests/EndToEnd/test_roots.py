@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Trusted roots that change while the service runs."""
+
+import os
+import subprocess
+import time
+
+import contract
+import pytest
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+def send(wire, url, **more):
+    return wire.call("data.send", {"url": url, "metrics": True, **more}, 30)["result"]
+
+
+def until(wire, url, code, seconds=20.0):
+    """The response, once it is the one that is waited for: a change may stay unnoticed for a second."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = send(wire, url)
+        if answer.get("error", {}).get("code") == code or time.monotonic() > end:
+            return answer
+        time.sleep(0.1)
+
+
+@pytest.fixture(params=["system", "file"])
+def roots(request, certificates, tmp_path, monkeypatch):
+    """A bundle of roots, the arguments of a service that believes it, and the text of a root."""
+    path = tmp_path / "roots.pem"
+    text = (certificates / "ca.pem").read_text()
+    path.write_text(text)
+    if request.param == "system":
+        monkeypatch.setenv("SSL_CERT_FILE", str(path))
+        return path, (), text
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    return path, ("--ca-file", str(path)), text
+
+
+def replace(path, text):
+    """As programs that manage roots do it: a new file under the old name."""
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    os.replace(new, path)
+
+
+def unrelated(tmp_path):
+    """A root that signed nothing here."""
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=other"
+    subprocess.run([*command.split(), "-keyout", tmp_path / "key", "-out", tmp_path / "crt"], check=True,
+                   capture_output=True)
+    return (tmp_path / "crt").read_text()
+
+
+def test_a_root_that_is_removed_is_believed_no_more(roots, listen, tmp_path):
+    """Neither for new connections nor for those that rest on it."""
+    path, arguments, text = roots
+    url = f"https://localhost:{listen('good')}/"
+    with contract.Wire(arguments=arguments) as wire:
+        assert send(wire, url)["ok"]
+        assert send(wire, url)["metrics"]["attempts"][0]["reused"]
+        replace(path, unrelated(tmp_path))
+        answer = until(wire, url, 1506)
+        assert not answer["ok"] and answer["error"]["code"] == 1506
+        # and it is believed again when it is back
+        replace(path, text)
+        end = time.monotonic() + 20
+        while not (answer := send(wire, url))["ok"]:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        assert not answer["metrics"]["attempts"][0]["reused"]
+
+
+def test_roots_that_stay_keep_their_connections(roots, listen):
+    path, arguments, _ = roots
+    url = f"https://localhost:{listen('good')}/"
+    with contract.Wire(arguments=arguments) as wire:
+        assert send(wire, url)["ok"]
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end:
+            assert send(wire, url)["metrics"]["attempts"][0]["reused"]
+            time.sleep(0.1)
