@@ -14,7 +14,7 @@ import contract
 import pytest
 import securing
 from asking import result, until
-from authorizing import served
+from authorizing import Authorizing, served
 from guarding import PASSWORD, USER
 from keeping import LONG, Service, Store
 from logging_in import approved, begin, create, fetched, is_closed, token, wait
@@ -220,48 +220,83 @@ def test_other_hosts_are_not_listened_on(wire, server):
 # Proxies
 
 
+class Secure(Authorizing):
+    """The same under TLS."""
+
+    def __init__(self, context):
+        self.context = context
+        super().__init__()
+
+    def serve(self, connection, number):
+        super().serve(self.context.wrap_socket(connection, server_side=True), number)
+
+    def url(self, path, scheme="https"):
+        return super().url(path, scheme)
+
+
+@pytest.fixture
+def secure(certificates):
+    with Secure(securing.context(certificates, "good")) as server:
+        server.roots = str(certificates / "ca.pem")
+        yield server
+
+
 def logged(proxy, server):
     """A service of its own behind that proxy, which gets a token of client credentials."""
-    with contract.Wire(arguments=["--proxy", proxy]) as wire:
+    roots = ["--ca-file", server.roots] if hasattr(server, "roots") else []
+    with contract.Wire(arguments=["--proxy", proxy, *roots]) as wire:
         made = {"name": "work", "grant": "clientCredentials", "clientId": server.client}
         result(wire.call("oauth.create", {**made, "tokenUrl": server.url("/token")}))
         return wire.call("oauth.token", {"credential": "work"}, 40)
 
 
+def carried(place, method):
+    """How many requests with that method a tinyproxy was sent."""
+    return (place / "tiny.log").read_text().count(f"): {method} ")
+
+
 @needs("tinyproxy")
-def test_tokens_are_asked_for_through_an_http_proxy(server, tmp_path):
+def test_tokens_are_asked_for_through_an_http_proxy(secure, tmp_path):
+    with tinyproxy(tmp_path) as proxy:
+        assert secure.is_good(result(logged(proxy, secure))["accessToken"])
+    assert carried(tmp_path, "CONNECT") == 1 and carried(tmp_path, "POST") == 0
+
+
+@needs("tinyproxy")
+def test_an_endpoint_of_this_machine_without_tls_is_asked_directly(server, tmp_path):
+    """A proxy would read the client's secret."""
     with tinyproxy(tmp_path) as proxy:
         assert server.is_good(result(logged(proxy, server))["accessToken"])
-    assert "POST" in (tmp_path / "tiny.log").read_text()
+    assert carried(tmp_path, "CONNECT") == carried(tmp_path, "POST") == 0
 
 
 @needs("tinyproxy")
-def test_an_http_proxy_is_told_who_asks(server, tmp_path):
+def test_an_http_proxy_is_told_who_asks(secure, tmp_path):
     with tinyproxy(tmp_path, PASSWORD) as proxy:
         named = proxy.replace("//", f"//{USER}:{PASSWORD}@")
-        assert server.is_good(result(logged(named, server))["accessToken"])
-        refusal = logged(proxy, server)["error"]["data"]["failure"]["data"]["oauth"]
-        assert (refusal["kind"], refusal["reason"]) == ("config", "proxy_refused") and len(server.audit) == 1
+        assert secure.is_good(result(logged(named, secure))["accessToken"])
+        refusal = logged(proxy, secure)["error"]["data"]["failure"]["data"]["oauth"]
+        assert (refusal["kind"], refusal["reason"]) == ("config", "proxy_refused") and len(secure.audit) == 1
 
 
 @needs("microsocks")
 @pytest.mark.parametrize("scheme", ["socks5", "socks5h"])
-def test_tokens_are_asked_for_through_socks(server, tmp_path, scheme):
+def test_tokens_are_asked_for_through_socks(secure, tmp_path, scheme):
     with microsocks(tmp_path, PASSWORD) as port:
         named = f"{scheme}://{USER}:{PASSWORD}@127.0.0.1:{port}"
-        assert server.is_good(result(logged(named, server))["accessToken"])
+        assert secure.is_good(result(logged(named, secure))["accessToken"])
+        assert "error" in logged(named.replace(PASSWORD, "wrong"), secure)
 
 
 @needs("tinyproxy")
-def test_the_environment_says_which_proxy_and_what_goes_without(server, tmp_path, monkeypatch):
+def test_the_environment_says_which_proxy_and_what_goes_without(secure, tmp_path, monkeypatch):
     with tinyproxy(tmp_path) as proxy:
-        monkeypatch.setenv("http_proxy", proxy)
-        assert "result" in logged("environment", server)
-        first = (tmp_path / "tiny.log").read_text().count("POST")
-        assert first == 1
+        monkeypatch.setenv("https_proxy", proxy)
+        assert "result" in logged("environment", secure)
+        assert carried(tmp_path, "CONNECT") == 1
         monkeypatch.setenv("no_proxy", "127.0.0.1")
-        assert "result" in logged("environment", server)
-        assert (tmp_path / "tiny.log").read_text().count("POST") == first
+        assert "result" in logged("environment", secure)
+        assert carried(tmp_path, "CONNECT") == 1
 
 
 def test_tls_goes_through_a_tunnel_and_is_the_servers_own(certificates, server):
@@ -279,10 +314,10 @@ def test_tls_goes_through_a_tunnel_and_is_the_servers_own(certificates, server):
         assert {one.method for one in proxy.asked} == {"CONNECT"}
 
 
-def test_a_proxy_that_is_not_there_sends_nothing(server):
-    reply = logged(f"http://127.0.0.1:{free_port()}", server)
+def test_a_proxy_that_is_not_there_sends_nothing(secure):
+    reply = logged(f"http://127.0.0.1:{free_port()}", secure)
     refusal = reply["error"]["data"]["failure"]["data"]["oauth"]
-    assert (refusal["kind"], refusal["reason"]) == ("temporary", "unreachable") and server.audit == []
+    assert (refusal["kind"], refusal["reason"]) == ("temporary", "unreachable") and secure.audit == []
 
 
 # Stopping

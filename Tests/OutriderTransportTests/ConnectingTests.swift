@@ -62,6 +62,38 @@ struct ConnectingTests {
         #expect(failure?.kind == .connectionRefused && failure?.message == "127.0.0.1:1 refused the connection")
     }
 
+    @Test func `the policy judges the addresses that a name leads to`() async throws {
+        let server = try await ScriptedServer { _ in [.ok("hello")] }
+        for (policy, kind) in [
+            (AddressPolicy.notMetadata, HTTPFailure.Kind.redirectRefused), (.publicOnly, .addressRefused),
+        ] {
+            let resolver = try FixedResolver(list: [address("169.254.169.254", 80), address("fd00:ec2::254", 80)])
+            var attempt = named()
+            attempt.addresses = policy
+            let failure = await HTTPTransport(group: testGroup.next(), resolver: resolver).failure(attempt)
+            #expect(failure?.kind == kind && failure?.sent == .notSent && failure?.phase == .connect)
+            #expect(failure?.message.contains("169.254.169.254") == true)
+        }
+        // an address that is permitted is connected to, and the others are not
+        let mixed = try FixedResolver(list: [address("169.254.169.254", 80), address("127.0.0.1", server.port)])
+        var attempt = named()
+        attempt.addresses = .notMetadata
+        let answer = try await HTTPTransport(group: testGroup.next(), resolver: mixed).answer(attempt)
+        #expect(answer.text == "hello")
+        await server.close()
+    }
+
+    @Test func `a dot at the end of localhost needs no resolver either`() async throws {
+        let server = try await ScriptedServer { _ in [.ok("hello")] }
+        let transport = HTTPTransport(group: testGroup.next(), resolver: FixedResolver(list: []))
+        for host in ["localhost.", "a.localhost.", "127.0.0.1."] {
+            var attempt = Attempt.local(server.port)
+            attempt.url.host = host
+            #expect(try await transport.answer(attempt).text == "hello")
+        }
+        await server.close()
+    }
+
     @Test func `localhost needs no resolver`() async throws {
         let server = try await ScriptedServer { _ in [.ok("hello")] }
         let transport = HTTPTransport(group: testGroup.next(), resolver: FixedResolver(list: []))

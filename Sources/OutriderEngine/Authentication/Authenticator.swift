@@ -11,14 +11,20 @@ final class Authenticator: Sendable {
     private let keeper: CredentialKeeper
     private let machine: Mutex<AuthenticationMachine>
 
-    /// - Parameter keeper: of the session; nil for what is forgotten with the exchange.
-    /// - Parameter source: to whom it speaks.
+    /// - Parameters:
+    ///   - keeper: of the session; nil for what is forgotten with the exchange.
+    ///   - source: to whom it speaks.
+    ///   - proxies: through which the requests go that it signs.
     init(
-        _ own: UserCredential?, callback: String?, _ keeper: CredentialKeeper?, source: ChallengeSource = .origin
+        _ own: UserCredential?, callback: String?, _ keeper: CredentialKeeper?, source: ChallengeSource = .origin,
+        proxies: ProxyRules? = nil
     ) {
         self.callback = callback
         self.keeper = keeper ?? CredentialKeeper()
-        machine = Mutex(AuthenticationMachine(own: own, asks: callback != nil, source: source))
+        machine = Mutex(
+            AuthenticationMachine(
+                own: own, asks: callback != nil, source: source, isConfidential: { $0.isConfidential(through: proxies) }
+            ))
     }
 
     /// Nil for a request that has nothing to say, which is most of them.
@@ -27,7 +33,7 @@ final class Authenticator: Sendable {
         if case .challenge(let credential)? = spec.authorization { own = credential }
         let callback = spec.shared?.plan.challenge
         guard own != nil || callback != nil || keeper?.isEmpty == false else { return nil }
-        return Authenticator(own, callback: callback, keeper)
+        return Authenticator(own, callback: callback, keeper, proxies: spec.proxies)
     }
 
     /// The one for the proxies of a request; nil where it goes through none.

@@ -38,7 +38,14 @@ extension ExchangeRunner {
     private func mayKnow(
         _ spec: CredentialSpec, _ attempt: Attempt, _ home: HTTPURL, _ isRequired: Bool
     ) throws(HTTPFailure) -> Bool {
-        if Credential.mayKnow(attempt.url, home: home, origins: spec.origins) { return true }
+        if Credential.mayKnow(attempt.url, home: home, origins: spec.origins) {
+            if attempt.isConfidential { return true }
+            guard isRequired else { return false }
+            throw HTTPFailure(
+                .requestAdaptationFailed,
+                "the credential \(spec.name) must not go to \(attempt.url.origin) through a proxy, which could read it: use "
+                    + "https, or no proxy for this machine", pointer: "/auth/oauth")
+        }
         guard isRequired else { return false }
         let origins = spec.origins.map(\.origin).joined(separator: ", ")
         throw HTTPFailure(

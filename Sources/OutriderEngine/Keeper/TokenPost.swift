@@ -37,13 +37,6 @@ struct TokenPost {
         do throws(HTTPFailure) {
             let attempt = try attempt(form, url)
             let response = try await head(attempt, watch)
-            // a proxy that carries requests on has kept this one
-            if response.status == 407, let proxy = attempt.proxy, !url.isSecure {
-                return .notSent(
-                    OAuthFailure(
-                        .config, "proxy_refused",
-                        "the proxy \(proxy.name) wants to know who asks, by Basic: name user and password with it"))
-            }
             let wait = RetryAfter.seconds(response.fields, now: Int64(exactly: asked.wall.rounded()) ?? 0)
             keep(.head(attempt: number, status: response.status, retryAfter: wait, asked: asked))
             var found = RotationAnswer(
@@ -61,6 +54,9 @@ struct TokenPost {
             return .answered(found)
         } catch {
             if let failure = watch.failure { return .notSent(failure) }
+            if error.kind == .proxyAuthenticationRequired {
+                return .notSent(OAuthFailure(.config, "proxy_refused", error.message))
+            }
             if watch.isCommitted { return .lost(answer, after: Clocks.now.boot - asked.boot, why: error) }
             return .notSent(
                 OAuthFailure(
@@ -99,7 +95,8 @@ struct TokenPost {
         attempt.timeouts.idle = Self.seconds
         attempt.timeouts.total = Self.seconds
         attempt.trust = trust
-        attempt.proxies = try proxies.get()
+        // http is for this machine alone (RFC 8252 section 8.3): no proxy gets to read the secrets of the form
+        attempt.proxies = url.isSecure ? try proxies.get() : nil
         if let proxy = attempt.proxy, proxy.speaksHTTP, let user = proxy.credential {
             attempt.proxyAuthorization = ProxyAuthorization(user.basicValue, user)
         }

@@ -128,7 +128,8 @@ package final class ServerDocuments: Sendable {
         spec.timeouts.total = Self.patience
         spec.wishes = ResponseWishes(maxBody: ServerMetadata.longest)
         spec.plan.redirect = .none
-        spec.proxies = engine.settings.proxies
+        // http is for this machine alone: what a proxy could change in it would decide where secrets go
+        spec.proxies = url.isSecure ? engine.settings.proxies : nil
         if let file = engine.settings.caFile { spec.trust = .roots(file: file) }
         let exchange = await engine.exchange(spec, quota: engine.makeQuota(), keepsBody: false)
         exchange.start()

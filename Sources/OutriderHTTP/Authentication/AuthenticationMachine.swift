@@ -65,14 +65,22 @@ package struct AuthenticationMachine: Sendable {
     private let asks: Bool
     /// To whom it speaks.
     private let source: ChallengeSource
+    /// Whether nothing on the way to a URL can read a request.
+    private let isConfidential: @Sendable (HTTPURL) -> Bool
     private var refusals: [Refusal] = []
     private var pending: Pending?
     private var answers = 0
     private var stales = 0
     private var questions = 0
 
-    /// - Parameter source: to whom it speaks; a request that goes through a proxy has a machine for each.
-    package init(own: UserCredential? = nil, asks: Bool = false, source: ChallengeSource = .origin) {
+    /// - Parameters:
+    ///   - source: to whom it speaks; a request that goes through a proxy has a machine for each.
+    ///   - isConfidential: whether nothing on the way to a URL can read a request. Default: on direct connections.
+    package init(
+        own: UserCredential? = nil, asks: Bool = false, source: ChallengeSource = .origin,
+        isConfidential: @escaping @Sendable (HTTPURL) -> Bool = { $0.isSecure || $0.isLocal }
+    ) {
+        self.isConfidential = isConfidential
         self.asks = asks
         self.source = source
         if let own { self.own = [Own(credential: own, isKept: false)] }
@@ -124,7 +132,7 @@ package struct AuthenticationMachine: Sendable {
 
     private func ownEarly(_ url: HTTPURL) -> Signature? {
         let own = own.first { $0.isEarly && $0.origin == url.securityOrigin }
-        guard let own, own.credential.permits(.basic, to: url) else { return nil }
+        guard let own, own.credential.permits(.basic, isConfidential: isConfidential(url)) else { return nil }
         let space = ProtectionSpace(source, of: url, realm: "")
         return Signature(space, own.credential, .basic(isUTF8: false), isEarly: true)
     }
@@ -221,7 +229,8 @@ package struct AuthenticationMachine: Sendable {
         for offer in AuthenticationOffer.ranked(pending.offers, from: url) {
             let usable = own.map { [$0] } ?? spaces.candidates(url, realm: offer.realm, source: pending.source)
             let fitting = usable.first {
-                $0.permits(offer.scheme, to: url) && !isRefused($0, at: url, realm: offer.realm)
+                $0.permits(offer.scheme, isConfidential: isConfidential(url))
+                    && !isRefused($0, at: url, realm: offer.realm)
             }
             guard let fitting, let signature = signature(fitting, offer, pending, &spaces, clientNonce) else {
                 continue

@@ -36,11 +36,13 @@ package struct UserCredential: Sendable, Hashable, CustomStringConvertible, Cust
         return nil
     }
 
-    /// Whether the scheme may be used on the way to that URL: one that was named always, and otherwise Basic only under
+    /// Whether the scheme may be used: one that was named always, and otherwise Basic only under
     /// TLS, or where the request does not leave the machine.
-    package func permits(_ scheme: Scheme, to url: HTTPURL) -> Bool {
+    ///
+    /// - Parameter isConfidential: whether nothing on the way can read the request.
+    func permits(_ scheme: Scheme, isConfidential: Bool) -> Bool {
         if let schemes { return schemes.contains(scheme) }
-        return scheme == .digest || url.isSecure || url.isLocal
+        return scheme == .digest || isConfidential
     }
 
     /// The same in the form that servers expect which say `charset="UTF-8"`: NFC (RFC 7617 section 2.1, RFC 7616
@@ -58,13 +60,4 @@ package struct UserCredential: Sendable, Hashable, CustomStringConvertible, Cust
     package var description: String { "\(username):\(SecretFields.mask)" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: ["username": username]) }
-}
-
-extension HTTPURL {
-    /// Whether it leads to this machine: the loopback addresses, names for them (RFC 6761 section 6.3), Unix sockets.
-    package var isLocal: Bool {
-        let name = hostName
-        return socketPath != nil || name == "localhost" || name.hasSuffix(".localhost") || name == "::1"
-            || (name.hasPrefix("127.") && IPAddressText.isPlain(Array(name.utf8)[...]))
-    }
 }

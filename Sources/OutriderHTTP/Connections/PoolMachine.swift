@@ -10,14 +10,16 @@ package struct PoolKey: Sendable, Hashable {
     package var trust: Trust
     /// Nil for the direct way.
     package var proxy: ProxyRoute?
+    package var addresses: AddressPolicy
 
-    package init(_ url: HTTPURL, trust: Trust, proxy: ProxyRoute? = nil) {
+    package init(_ url: HTTPURL, trust: Trust, proxy: ProxyRoute? = nil, addresses: AddressPolicy = .any) {
         isSecure = url.isSecure
         host = url.host
         port = url.port
         socketPath = url.socketPath
         self.trust = trust
         self.proxy = proxy
+        self.addresses = addresses
     }
 }
 

@@ -23,6 +23,7 @@ package struct Attempt: Sendable {
         var maximumBodyBytes: Int?
         var expectsContinue = false
         var proxies: ProxyRules?
+        var addresses = AddressPolicy.any
         var proxyAuthorization: ProxyAuthorization?
         var login: Login?
     }
@@ -92,6 +93,11 @@ package struct Attempt: Sendable {
     package var proxies: ProxyRules? {
         get { parts.values.proxies }
         set { values.proxies = newValue }
+    }
+    /// Which addresses it may connect to.
+    package var addresses: AddressPolicy {
+        get { parts.values.addresses }
+        set { values.addresses = newValue }
     }
     /// What this sending says to its proxy; nil for nothing.
     package var proxyAuthorization: ProxyAuthorization? {

@@ -50,6 +50,7 @@ package struct RedirectPolicy: Sendable, Equatable {
         let target = try Self.target(location, from: attempt.url)
         var next = attempt
         next.url = target
+        if attempt.addresses == .any, !target.isSameOrigin(as: attempt.url) { next.addresses = .notMetadata }
         Self.changeMethod(of: &next, for: status)
         guard next.body.isReplayable else {
             throw HTTPFailure(
@@ -153,7 +154,7 @@ package struct RedirectPolicy: Sendable, Equatable {
                 target.socketPath == nil
                     ? "leads from a Unix socket to the network" : "leads from the network to a Unix socket")
         }
-        if target.isMetadata, !target.isSameOrigin(as: url) {
+        if !target.isSameOrigin(as: url), !AddressPolicy.notMetadata.permits(hostOf: target) {
             throw refused("leads to \(target.host), where clouds keep the secrets of machines")
         }
         return target
@@ -177,12 +178,5 @@ extension HTTPURL {
     /// Scheme, host and port (RFC 6454 section 5); the socket for a Unix socket.
     package func isSameOrigin(as other: HTTPURL) -> Bool {
         scheme == other.scheme && port == other.port && hostName == other.hostName && socketPath == other.socketPath
-    }
-
-    /// Link-local addresses, under which machines of clouds find their credentials.
-    fileprivate var isMetadata: Bool {
-        let name = hostName
-        return name.hasPrefix("169.254.") || name == "fd00:ec2::254" || name.hasPrefix("::ffff:a9fe:")
-            || name.hasPrefix("::ffff:169.254.")
     }
 }

@@ -73,6 +73,7 @@ package enum AttemptBuilder {
         }
         attempt.trust = spec.trust
         attempt.proxies = spec.proxies
+        attempt.addresses = spec.addresses
         attempt.maximumBodyBytes = spec.wishes?.maxBody
         attempt.decodesContent = decodesContent(of: spec)
         attempt.expectsContinue = attempt.body != .none && (spec.expectsContinue || takesExpectation(from: &attempt))

@@ -25,6 +25,8 @@ package struct RequestSpec: Sendable {
     package var trust = Trust.system
     /// Which proxy leads to which URL; nil where nothing was said, which means the direct way.
     package var proxies: ProxyRules?
+    /// Which addresses it may connect to.
+    package var addresses = AddressPolicy.any
     package var destination = BodyDestination.inline
     /// An inline body of more bytes than this becomes stored. Default 1 MiB.
     package var maxInline = 1 << 20

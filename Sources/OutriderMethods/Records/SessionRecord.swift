@@ -12,6 +12,8 @@ struct SessionSettings: Sendable {
     var spec = SessionSpec()
     var timeout: TimeoutParameter?
     var proxy: ProxyParameter?
+    /// To which addresses its requests may connect.
+    var addresses: AddressWord?
     /// Who is asked about redirects.
     var redirectCode: ClientAdvisor.Code?
     /// Who is asked for credentials.

@@ -11,6 +11,7 @@ struct SessionParameters: Sendable {
     private var timeout: TimeoutParameter?
     private var connectionsPerHost: Int?
     private var proxy: ProxyParameter?
+    private var addresses: AddressWord?
     private var interceptors: [InterceptorParameter]?
     private var redirect: RedirectParameter?
     private var startsImmediately: Bool?
@@ -35,6 +36,7 @@ struct SessionParameters: Sendable {
         timeout = try fields.optional("timeout")
         connectionsPerHost = try fields.integer("connectionsPerHost", in: 1...1000)
         proxy = try fields.optional("proxy")
+        addresses = try fields.choice("addresses")
         interceptors = try fields.optional("interceptors")
         redirect = try fields.optional("redirect")
         startsImmediately = try fields.optional("startImmediately")
@@ -53,6 +55,7 @@ struct SessionParameters: Sendable {
         if let fields { settings.spec.fields = fields }
         if let timeout { settings.timeout = timeout }
         if let proxy { settings.proxy = proxy }
+        if let addresses { settings.addresses = addresses }
         if let connectionsPerHost { settings.spec.connectionsPerHost = connectionsPerHost }
         if let redirect {
             settings.spec.redirect = redirect.policy

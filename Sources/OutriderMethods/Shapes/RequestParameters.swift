@@ -26,6 +26,8 @@ struct RequestParameters: JSONDecodable {
     var startsImmediately: Bool?
     /// Nil for what its session says.
     var proxy: ProxyParameter?
+    /// Nil for what its session says.
+    var addresses: AddressWord?
     /// The client's code that it names; nil for none.
     var codes: RequestCodes?
     private var maxInline: Int?
@@ -112,6 +114,8 @@ struct RequestParameters: JSONDecodable {
         }
         priority = try fields.choice("priority")
         proxy = try fields.optional("proxy")
+        addresses = try fields.choice("addresses")
+        if let addresses { spec.addresses = addresses.policy }
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
         spec.addsDefaultFields = try fields.optional("defaultHeaders") ?? true
         spec.decodesContent = try fields.optional("decode") ?? true
@@ -195,6 +199,14 @@ struct RequestParameters: JSONDecodable {
         if let file = settings.caFile { spec.trust = .roots(file: file) }
         return spec
     }
+}
+
+/// To which addresses requests may connect.
+enum AddressWord: String, Sendable, CaseIterable {
+    case any
+    case `public`
+
+    var policy: AddressPolicy { self == .any ? .any : .publicOnly }
 }
 
 /// The client's code that is asked about one request, beside its interceptors.

@@ -117,6 +117,15 @@ final class Connector: @unchecked Sendable {
 }
 
 extension SocketAddress {
+    /// The 4 or 16 bytes of the address; nil for a Unix socket.
+    var networkBytes: [UInt8]? {
+        switch self {
+        case .v4(let address): withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
+        case .v6(let address): withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
+        case .unixDomainSocket: nil
+        }
+    }
+
     /// "127.0.0.1:80", "[::1]:80" or the path of a socket.
     var plain: String {
         switch self {

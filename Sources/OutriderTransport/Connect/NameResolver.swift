@@ -102,7 +102,8 @@ package final class SystemResolver: NameResolver {
 }
 
 extension HTTPURL {
-    /// The addresses that need no lookup: of a numeric host, of localhost (RFC 6761 section 6.3), of a socket path.
+    /// The addresses that need no lookup: of a numeric host, of localhost (RFC 6761 section 6.3), of a socket path. A dot at
+    /// the end of the host makes no difference.
     func knownAddresses() throws(HTTPFailure) -> [SocketAddress]? {
         if let socketPath {
             guard let address = try? SocketAddress(unixDomainSocketPath: socketPath) else {
@@ -110,8 +111,9 @@ extension HTTPURL {
             }
             return [address]
         }
-        if let address = try? SocketAddress(ipAddress: host, port: port) { return [address] }
-        guard host == "localhost" || host.hasSuffix(".localhost") else { return nil }
+        let name = hostName
+        if let address = try? SocketAddress(ipAddress: name, port: port) { return [address] }
+        guard name == "localhost" || name.hasSuffix(".localhost") else { return nil }
         return ["127.0.0.1", "::1"].compactMap { try? SocketAddress(ipAddress: $0, port: port) }
     }
 }

@@ -43,7 +43,8 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         self.observer = observer
         self.pool = pool
         self.wiring = wiring
-        key = PoolKey(attempt.url, trust: attempt.trust, proxy: attempt.route)
+        key = PoolKey(
+            attempt.url, trust: attempt.trust, proxy: attempt.route, addresses: attempt.addresses)
         clock = AttemptClock(attempt.timeouts)
         expectation = Expectation(attempt)
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)

@@ -49,7 +49,8 @@ final class ConnectionOpening: @unchecked Sendable {
     func start(_ tell: @escaping (Step) -> Void) {
         pool.loop.assertInEventLoop()
         self.tell = tell
-        guard let proxy = key.proxy?.server else { return find(url) { self.connect(to: $0) } }
+        guard key.addresses.permits(hostOf: url) else { return fail(.refused(key.addresses, of: url, [])) }
+        guard let proxy = key.proxy?.server else { return findOrigin { self.connect(to: $0) } }
         if key.proxy?.isTunnel == true, let spare = pool.spares.take(for: key) {
             channel = spare
             isSpare = true
@@ -61,7 +62,7 @@ final class ConnectionOpening: @unchecked Sendable {
     private func startAnew(_ proxy: ProxyServer) {
         guard proxy.kind == .socks5, case .name = SOCKSMachine.target(url) else { return findProxy(proxy) }
         isThrough = true
-        find(url) { addresses in
+        findOrigin { addresses in
             self.isThrough = false
             self.target = addresses.lazy.compactMap(\.ipAddress).compactMap(SOCKSMachine.address).first
             self.findProxy(proxy)
@@ -80,6 +81,19 @@ final class ConnectionOpening: @unchecked Sendable {
 
     private func findProxy(_ proxy: ProxyServer) { find(proxy.url) { self.connect(to: $0) } }
 
+    /// The addresses of the origin that the attempt may connect to.
+    private func findOrigin(_ found: @escaping ([SocketAddress]) -> Void) {
+        find(url) { addresses in
+            let policy = self.key.addresses
+            guard policy != .any else { return found(addresses) }
+            let permitted = addresses.filter {
+                $0.networkBytes.map { policy.permits(address: $0) } ?? (policy != .publicOnly)
+            }
+            guard !permitted.isEmpty else { return self.fail(.refused(policy, of: self.url, addresses)) }
+            found(permitted)
+        }
+    }
+
     private func find(_ url: HTTPURL, _ found: @escaping ([SocketAddress]) -> Void) {
         do throws(HTTPFailure) {
             if let addresses = try url.knownAddresses() { return found(addresses) }
@@ -87,7 +101,7 @@ final class ConnectionOpening: @unchecked Sendable {
             return fail(error)
         }
         tell?(.began(.resolve))
-        wiring.resolver.addresses(of: url.host, port: url.port, on: pool.loop).hop(to: pool.loop)
+        wiring.resolver.addresses(of: url.hostName, port: url.port, on: pool.loop).hop(to: pool.loop)
             .assumeIsolated().whenComplete { result in
                 switch result {
                 case .success(let addresses): if self.tell != nil { found(addresses) }
@@ -215,6 +229,23 @@ extension HTTPFailure {
             underlying: FailureBridge.underlying(error))
     }
 
+    /// The host has no address that may be connected to.
+    fileprivate static func refused(
+        _ policy: AddressPolicy, of url: HTTPURL, _ addresses: [SocketAddress]
+    ) -> HTTPFailure {
+        let found = addresses.prefix(4).compactMap(\.ipAddress).joined(separator: ", ")
+        let place = found.isEmpty || found == url.hostName ? url.host : "\(url.host) (\(found))"
+        if policy == .notMetadata {
+            return HTTPFailure(
+                .redirectRefused, "the redirect leads to \(place), where clouds keep the secrets of machines",
+                phase: .connect)
+        }
+        return HTTPFailure(
+            .addressRefused,
+            "\(place) is not in the public internet, and the request connects only there (addresses: public)",
+            phase: .connect)
+    }
+
     /// A proxy said no to CONNECT.
     fileprivate static func refused(_ head: ResponseHead, by proxy: ProxyServer, to url: HTTPURL) -> HTTPFailure {
         let details: [FailureDetail] = [.status(head.status), .headers(head.fields), .proxy(proxy.name)]
@@ -231,7 +262,9 @@ extension HTTPFailure {
     fileprivate func blamed(on proxy: ProxyServer?) -> HTTPFailure {
         guard let proxy else { return self }
         switch kind {
-        case .offline, .explicitlyCancelled, .proxyAuthenticationRequired, .proxyRefused, .tooManyOpenFiles: return self
+        case .offline, .explicitlyCancelled, .redirectRefused, .addressRefused, .proxyAuthenticationRequired,
+            .proxyRefused, .tooManyOpenFiles:
+            return self
         default:
             return HTTPFailure(
                 .proxyFailed, "the proxy \(proxy.name) cannot be used: \(message)", phase: phase, retryable: retryable,

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Which addresses an attempt may connect to. Part of the key of a pooled connection, so that a connection that one policy
+/// allowed is never lent under another.
+///
+/// The policy judges the address of the connection, after the lookup: a name may lead anywhere. Through a proxy, which looks
+/// names up itself, only hosts that are written as addresses, and names of this machine, can be judged.
+package enum AddressPolicy: Sendable, Hashable {
+    /// All addresses.
+    case any
+    /// All but those under which machines of clouds find their credentials: after a redirect to another origin.
+    case notMetadata
+    /// Only addresses that are routed in the public internet.
+    case publicOnly
+
+    /// - Parameter address: 4 or 16 bytes in the order of the network.
+    package func permits(address: [UInt8]) -> Bool {
+        switch self {
+        case .any: true
+        case .notMetadata: AddressKind(address) != .metadata
+        case .publicOnly: AddressKind(address) == .global
+        }
+    }
+
+    /// The same for the host of a URL, as far as that says where it leads; Unix sockets are of this machine.
+    package func permits(hostOf url: HTTPURL) -> Bool {
+        if self == .any { return true }
+        if let bytes = IPAddressText.bytes(of: url.hostName) { return permits(address: bytes) }
+        return self != .publicOnly || !url.isLocal
+    }
+}
+
+/// What the registries of special addresses say of one (RFC 6890 and its updates).
+package enum AddressKind: Sendable, Hashable {
+    case global
+    /// Leads to this machine.
+    case loopback
+    /// The link-local ranges, and the addresses beyond them where clouds answer with the credentials of a machine.
+    case metadata
+    /// Private, reserved, documentation, multicast.
+    case special
+
+    /// - Parameter address: 4 or 16 bytes. An IPv6 address that stands for an IPv4 address is judged as that: mapped,
+    ///   compatible, translated (RFC 6052, RFC 8215), 6to4, Teredo and ISATAP.
+    package init(_ address: [UInt8]) {
+        switch address.count {
+        case 4: self = Self.version4(address)
+        case 16: self = Self.version6(address)
+        default: self = .special
+        }
+    }
+
+    private static func version4(_ address: [UInt8]) -> AddressKind {
+        let metadata: [[UInt8]] = [[100, 100, 100, 200], [192, 0, 0, 192]]
+        if has(address, [169, 254], 16) || metadata.contains(address) { return .metadata }
+        if address[0] == 127 { return .loopback }
+        return special4.contains { has(address, $0.prefix, $0.bits) } ? .special : .global
+    }
+
+    private static func version6(_ address: [UInt8]) -> AddressKind {
+        if address == loopback6 { return .loopback }
+        if let inner = embedded(address) {
+            let kind = version4(inner)
+            if kind != .global { return kind }
+            // mapped addresses are IPv4 on the wire, and 64:ff9b::/96 is how networks without IPv4 reach the public part of it
+            if has(address, mapped, 96) || has(address, [0, 0x64, 0xFF, 0x9B], 96) { return .global }
+        }
+        if metadata6.contains(where: { has(address, $0.prefix, $0.bits) }) { return .metadata }
+        return special6.contains { has(address, $0.prefix, $0.bits) } ? .special : .global
+    }
+
+    /// The IPv4 address that an IPv6 address stands for.
+    private static func embedded(_ address: [UInt8]) -> [UInt8]? {
+        let last = Array(address[12...])
+        if has(address, [0x20, 0x02], 16) { return Array(address[2..<6]) }
+        // Teredo writes it inverted (RFC 4380 section 4)
+        if has(address, [0x20, 0x01, 0, 0], 32) { return last.map { ~$0 } }
+        let translated: [(prefix: [UInt8], bits: Int)] = [
+            (mapped, 96), ([0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0], 96), ([0, 0x64, 0xFF, 0x9B], 96),
+            ([0, 0x64, 0xFF, 0x9B, 0, 1], 48),
+        ]
+        if translated.contains(where: { has(address, $0.prefix, $0.bits) }) { return last }
+        if has(address, [], 96), address != unspecified6 { return last }
+        // ISATAP (RFC 5214 section 6.1)
+        let isISATAP = address[8] & 0xFD == 0 && address[9...11].elementsEqual([0, 0x5E, 0xFE])
+        return isISATAP ? last : nil
+    }
+
+    /// Whether the first bits are those of the prefix, whose missing bytes are zero.
+    private static func has(_ address: [UInt8], _ prefix: [UInt8], _ bits: Int) -> Bool {
+        for index in 0..<((bits + 7) / 8) {
+            let wanted = index < prefix.count ? prefix[index] : 0
+            let rest = bits - index * 8
+            let mask: UInt8 = rest >= 8 ? 0xFF : ~(0xFF >> UInt8(clamping: rest))
+            if (address[index] ^ wanted) & mask != 0 { return false }
+        }
+        return true
+    }
+
+    private static let unspecified6 = [UInt8](repeating: 0, count: 16)
+    private static let loopback6 = [UInt8](repeating: 0, count: 15) + [1]
+    private static let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+
+    private static let special4: [(prefix: [UInt8], bits: Int)] = [
+        ([0], 8), ([10], 8), ([100, 64], 10), ([172, 16], 12), ([192, 0, 0], 24), ([192, 0, 2], 24),
+        ([192, 88, 99], 24),
+        ([192, 168], 16), ([198, 18], 15), ([198, 51, 100], 24), ([203, 0, 113], 24), ([224], 3),
+    ]
+    private static let metadata6: [(prefix: [UInt8], bits: Int)] = [
+        ([0xFE, 0x80], 10), ([0xFD, 0, 0x0E, 0xC2], 32), ([0xFD, 0x20, 0, 0xCE], 32),
+    ]
+    /// Of what is not 2000::/3 nothing is routed.
+    private static let special6: [(prefix: [UInt8], bits: Int)] = [
+        ([0], 3), ([0x40], 2), ([0x80], 1), ([0x20, 0x01], 23), ([0x20, 0x01, 0x0D, 0xB8], 32), ([0x3F, 0xFF], 20),
+    ]
+}
+
+extension HTTPURL {
+    /// Whether it leads to this machine: the loopback addresses, names for them (RFC 6761 section 6.3), Unix sockets.
+    package var isLocal: Bool {
+        let name = hostName
+        return socketPath != nil || name == "localhost" || name.hasSuffix(".localhost") || name == "::1"
+            || (name.hasPrefix("127.") && IPAddressText.isPlain(Array(name.utf8)[...]))
+    }
+}
