@@ -28,11 +28,32 @@ package struct MonitorSubject: Sendable {
     }
 }
 
-/// Whoever made or adopted a request: told apart by being the same object, or not.
+/// A connection as the owner of requests: told apart by identity.
 package final class MonitorOwner: Sendable {
     package let name: String
+    /// Detached requests that this connection made or adopted, by handle.
+    private let shared = Mutex<Set<String>>([])
+    private let left = Atomic(false)
 
     package init(_ name: String) { self.name = name }
+
+    /// The connection has ended.
+    package var isGone: Bool { left.load(ordering: .relaxed) }
+
+    package func leave() { left.store(true, ordering: .relaxed) }
+
+    /// Adds a detached request to those of this connection. `known` are the requests that still exist: all others are
+    /// forgotten, so that the set stays as small as their table.
+    package func share(_ request: String, known: () -> Set<String>) {
+        shared.withLock { shared in
+            if shared.count >= 4096 { shared.formIntersection(known()) }
+            shared.insert(request)
+        }
+    }
+
+    package func unshare(_ request: String) { shared.withLock { _ = $0.remove(request) } }
+
+    package func shares(_ request: String) -> Bool { shared.withLock { $0.contains(request) } }
 }
 
 /// Takes what is told. Must return at once, and may be called from anywhere.

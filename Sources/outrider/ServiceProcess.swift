@@ -63,7 +63,7 @@ struct ServiceProcess {
                 "outrider: the tokens of \(unsaved.joined(separator: ", ")) are not on disk yet; any use of them tries again, "
                     + "until the machine stops")
         }
-        service.detached.close()
+        service.closeDetached()
         engine.close()
         vault.close()
         // Everything has ended; what destructors of linked libraries still want is not waited for.

@@ -79,6 +79,7 @@ def test_a_detached_request_outlives_its_client(listening, server):
     with contract.Wire(listening) as wire:
         handle = result(wire.call("data.start", {"url": server.url("/drip/20"), "detach": True}))["request"]
     with contract.Wire(listening) as other:
+        result(other.call("request.adopt", {"request": handle}))
         found = result(other.call("request.list", {"scope": "detached"}))["requests"]
         assert [one["request"] for one in found] == [handle] and found[0]["detached"] is True
         answer = result(other.call("request.wait", {"request": handle}))

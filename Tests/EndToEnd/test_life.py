@@ -262,24 +262,6 @@ def test_any_order_of_holding_and_cancelling_ends_once(wire, home):
 # Owners
 
 
-def test_a_detached_request_outlives_its_connection_and_is_adopted(listening, home):
-    """A handle is all that it takes. [F20]"""
-    with contract.Wire(listening) as first:
-        params = {"url": home.url(), "startImmediately": False}
-        handle = result(first.call("data.start", params))["request"]
-        assert result(first.call("request.detach", {"request": handle}))["state"] == "created"
-        assert result(first.call("request.get", {"request": handle}))["detached"] is True
-    with contract.Wire(listening) as second:
-        assert result(second.call("request.adopt", {"request": handle}))["state"] == "created"
-        assert result(second.call("request.get", {"request": handle}))["detached"] is False
-        second.call("request.resume", {"request": handle})
-        assert result(second.call("request.wait", {"request": handle}))["ok"]
-        with contract.Wire(listening) as third:
-            assert third.call("request.get", {"request": handle})["error"]["code"] == -32012
-        assert result(second.call("request.forget", {"request": handle})) == {}
-        assert second.call("request.get", {"request": handle})["error"]["code"] == -32012
-
-
 def test_on_stdio_nothing_is_detached(wire, home):
     handle = result(wire.call("data.start", {"url": home.url()}))["request"]
     assert wire.call("request.detach", {"request": handle})["error"]["code"] == -32014

@@ -129,6 +129,25 @@ struct RequestTests {
         #expect(refusal?.code == -32014)
     }
 
+    @Test func `no connection of another user finds a detached request, by its handle or its name`() async throws {
+        let stage = RequestStage()
+        let named: JSONObject = ["detach": .bool(true), "name": .string("nightly")]
+        let handle = try #require(try await stage.call("data.start", Self.asked(named))["request"])
+        let same = ClientScope(stage.scope.service, ScriptedControl())
+        let other = ClientScope(stage.scope.service, ScriptedControl(), user: 1001)
+        for request in [handle, .string("nightly")] {
+            for method in ["request.get", "request.adopt", "request.cancel", "request.curl", "request.forget"] {
+                await #expect(throws: RPCError.self, "\(method)") {
+                    _ = try await Call.run(
+                        method, .object(["request": request]), peer: ScriptedPeer(), scope: other)
+                }
+            }
+            let found = try await Call.run(
+                "request.get", .object(["request": request]), peer: ScriptedPeer(), scope: same)
+            #expect(found.object?["request"] == handle)
+        }
+    }
+
     @Test func `the latest requests of calls are remembered, and no more`() async throws {
         let stage = RequestStage()
         var first: JSONValue?

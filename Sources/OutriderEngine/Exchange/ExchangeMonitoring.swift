@@ -33,7 +33,6 @@ extension Exchange {
     }
 
     /// Somebody else's from now on.
-    package func belong(to owner: MonitorOwner) { state.withLock { $0.owner = owner } }
 
     /// Which attempt it is at, from 1; 0 before the first.
     var attemptNumber: Int { state.withLock { $0.snapshot.attempts } }

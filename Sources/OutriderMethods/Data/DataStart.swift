@@ -31,8 +31,8 @@ struct DataStart: Method {
         let engine = call.scope.service.engine
         let record = try await RequestRecord.make(params, call, isOfCall: false)
         let peer = call.peer
-        record.events?.finish { [weak record] outcome in
-            await record?.reply(outcome, engine: engine, terms: peer.terms)
+        record.events?.finish { [weak record] outcome, redaction in
+            await record?.reply(outcome, engine: engine, terms: peer.terms, redaction)
         }
         if params.spec.shared?.plan.startsImmediately == false { return Result(request: record.handle) }
         // with listeners, not before the reply that names the handle; without, at once

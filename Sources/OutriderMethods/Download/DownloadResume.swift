@@ -40,20 +40,34 @@ struct DownloadResume: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> DataStart.Result {
-        let (journal, old) = try await begun(params.source, call)
+        let begun = try await begun(params.source, call)
         var download = params.download
-        if let old { download.fill(from: old) }
-        if !download.request.hasURL, old == nil { download.request.spec.url = journal.url }
-        download.wishes.journal = journal
+        if begun.giver != nil, download.request.mayShowItself {
+            throw RPCError(
+                .notPermitted, "another connection made this request: interceptors and callbacks would see its secrets",
+                data: ["pointer": .string("/request")])
+        }
+        if let old = begun.old { download.fill(from: old) }
+        if !download.request.hasURL, begun.old == nil { download.request.spec.url = begun.journal.url }
+        download.request.giver = begun.giver
+        download.wishes.journal = begun.journal
         return try await DataStart.call(download.whole, call)
     }
 
-    /// What there is to go on with, and what was asked for then, where that is known.
+    /// An interrupted download.
+    private struct Begun {
+        var journal: DownloadJournal
+        /// The parameters of its request, where they are known.
+        var old: RequestParameters?
+        /// The connection whose secrets its URL may hold, where that is another one.
+        var giver: MonitorOwner?
+    }
+
     private static func begun(
         _ source: Params.Source, _ call: Call<ClientScope>
-    ) async throws(RPCError) -> (DownloadJournal, RequestParameters?) {
+    ) async throws(RPCError) -> Begun {
         switch source {
-        case .journal(let journal): return (journal, nil)
+        case .journal(let journal): return Begun(journal: journal)
         case .request(let handle):
             let record = try call.scope.handles.find(handle, "request")
             guard let outcome = record.exchange.outcome else {
@@ -66,10 +80,12 @@ struct DownloadResume: Method {
                     .wrongState, "nothing was kept of this request that could be gone on with",
                     data: ["pointer": .string("/request"), "state": .string(record.exchange.snapshot.phase.rawValue)])
             }
-            return (journal, record.again)
+            if record.isGiven(by: call.scope) { return Begun(journal: journal, old: record.again) }
+            // its URL may hold secrets of the other connection, so the new request is masked as the old one is
+            return Begun(journal: journal, giver: record.giver)
         case .path(let path):
             do throws(HTTPFailure) {
-                if let journal = try await interruptedDownload(to: path) { return (journal, nil) }
+                if let journal = try await interruptedDownload(to: path) { return Begun(journal: journal) }
             } catch {
                 throw RPCError(
                     .wrongState, error.message, data: ["pointer": .string("/path"), "state": .string("busy")])
@@ -79,6 +95,11 @@ struct DownloadResume: Method {
                 data: ["pointer": .string("/path"), "state": .string("absent")])
         }
     }
+}
+
+extension RequestParameters {
+    /// Whether code of the client may see the request that is sent.
+    fileprivate var mayShowItself: Bool { !interceptors.isEmpty || codes != nil || session != nil }
 }
 
 extension DownloadParameters {

@@ -68,7 +68,7 @@ struct EventsNext: Method {
             guard let events = record.events else {
                 return Result(taken: EventQueue.Taken(events: [], dropped: 0, isOver: record.exchange.outcome != nil))
             }
-            queue = events.queue
+            queue = record.isGiven(by: scope) ? events.queue : events.sharedQueue
         } else {
             queue = scope.inbox
         }

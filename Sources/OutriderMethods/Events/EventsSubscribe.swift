@@ -55,8 +55,7 @@ struct EventsSubscribe: Method {
         let topics = try topics(params.topics)
         let about: Subscription.Scope
         if let request = params.request {
-            _ = try scope.handles.find(request, "request")
-            about = .request(request.name)
+            about = .request(try scope.handles.find(request, "request").handle.name)
         } else if let session = params.session {
             about = .session(try session.resolved(scope)?.title)
         } else {

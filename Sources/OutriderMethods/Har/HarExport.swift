@@ -63,6 +63,7 @@ struct HarExport: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let records = try records(params, call.scope)
+        for record in records { _ = try record.redaction(params.redaction, for: call.scope) }
         var entries: [HarEntryShape] = []
         var room = params.path == nil ? mostBodies.inResult : mostBodies.inFile
         if !params.showsBodies { room = 0 }

@@ -50,7 +50,7 @@ final class Subscription: Holdable, MonitorTaker {
 
     func isAbout(_ subject: MonitorSubject) -> Bool {
         switch scope {
-        case .own: subject.owner === owner
+        case .own: subject.owner === owner || subject.request.map(owner.shares) == true
         // whoever knows a request's handle may ask everything about it
         case .request(let name): subject.request == name
         case .session(let name):

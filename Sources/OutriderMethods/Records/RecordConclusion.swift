@@ -52,6 +52,11 @@ extension RequestRecord {
                 .wrongState, "the request cannot be sent again: only data.start keeps it, and bodies of at most 16 KiB",
                 data: ["pointer": .string("/reperform")])
         }
+        guard isGiven(by: call.scope) else {
+            throw RPCError(
+                .notPermitted, "a request is sent again only for the connection that made it, with its secrets",
+                data: ["pointer": .string("/reperform")])
+        }
         again.events = []
         return try await RequestRecord.make(again, call, isOfCall: false)
     }

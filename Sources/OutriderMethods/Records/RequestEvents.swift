@@ -9,7 +9,7 @@ import Synchronization
 
 /// Tells one client how one request goes on, as events of the contract.
 final class RequestEvents: ExchangeObserver, DecisionOutlet {
-    typealias Finish = @Sendable (ExchangeOutcome) async -> ResponseReply?
+    typealias Finish = @Sendable (ExchangeOutcome, Redaction) async -> ResponseReply?
 
     private let kinds: EventKinds
     private let names: RequestEventShape.Names
@@ -21,6 +21,10 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     /// What waits for `events.next`; nothing comes here unless it was asked for.
     let queue = EventQueue()
     private let keeps: Bool
+    /// The same events for other connections of the user, without secrets and decisions. Nothing comes here unless the
+    /// request is detached.
+    let sharedQueue = EventQueue()
+    private let isShared: Atomic<Bool>
     /// The same progress in other words.
     private let aliases: Mutex<ProgressAliases?>
     private let hasAliases: Bool
@@ -30,8 +34,9 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     /// - Parameter keeps: whether they wait for `events.next` too, where they are not sent at all.
     init(
         _ kinds: EventKinds, of request: String, call: RequestID?, tag: String?, peer: any Peer, keeps: Bool = false,
-        aliases: ProgressAliases? = nil
+        isShared: Bool = false, aliases: ProgressAliases? = nil
     ) {
+        self.isShared = Atomic(isShared)
         self.aliases = Mutex(aliases)
         hasAliases = aliases != nil
         self.kinds = kinds
@@ -45,6 +50,9 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     }
 
     func finish(by make: @escaping Finish) { finish.withLock { $0 = make } }
+
+    /// From now on other connections of the user may come for the events.
+    func share() { isShared.store(true, ordering: .relaxed) }
 
     /// The call has been answered: nothing may follow.
     func silence() { isSilent.store(true, ordering: .relaxed) }
@@ -61,16 +69,23 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     }
 
     func heard(_ event: ExchangeEvent) async {
-        defer { if case .finish = event { queue.end() } }
+        defer {
+            if case .finish = event {
+                queue.end()
+                sharedQueue.end()
+            }
+        }
         await tellOwed()
         if hasAliases { await tellAliases(event) }
-        guard let message = await message(event) else { return }
-        if keeps {
-            if case .finish = event {
-                queue.push(message, mayBeLost: false)
-            } else {
-                queue.push(message, mayBeLost: true)
-            }
+        guard let (name, content) = await content(event, .none) else { return }
+        guard let shape = shape(content) else { return }
+        let message = Event(name, shape)
+        var isLast = false
+        if case .finish = event { isLast = true }
+        if keeps { queue.push(message, mayBeLost: !isLast) }
+        if isShared.load(ordering: .relaxed), let (_, content) = await self.content(event, .masked) {
+            let masked = RequestEventShape(names: names, number: shape.number, content: content)
+            sharedQueue.push(Event(name, masked), mayBeLost: !isLast)
         }
         if !kinds.contains(.pulled) { await tell(message) }
     }
@@ -139,32 +154,43 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     @discardableResult
     private func offer(_ event: Event, key: String) -> Bool {
         if keeps { queue.push(event, mayBeLost: true) }
+        if isShared.load(ordering: .relaxed) { sharedQueue.push(event, mayBeLost: true) }
         return kinds.contains(.pulled) || peer.offer(event, key: "\(names.request)/\(key)", unless: isOver)
     }
 
-    private func message(_ event: ExchangeEvent) async -> Event? {
+    /// The name and content of the event, if the client wants its kind.
+    private func content(
+        _ event: ExchangeEvent, _ redaction: Redaction
+    ) async -> (String, RequestEventShape.Content)? {
         switch event {
         case .state(let phase, let time):
-            return kinds.contains(.state) ? make("event.state", .state(phase, time)) : nil
+            return kinds.contains(.state) ? ("event.state", .state(phase, time)) : nil
         case .response(let head, let url, let attempt):
-            return kinds.contains(.response) ? make("event.response", .response(head, url, attempt)) : nil
+            guard kinds.contains(.response) else { return nil }
+            return ("event.response", .response(redaction.head(head), redaction.url(url), attempt))
         case .redirect(let hop, let attempt):
-            return kinds.contains(.redirect) ? make("event.redirect", .redirect(hop, attempt)) : nil
+            return kinds.contains(.redirect) ? ("event.redirect", .redirect(redaction.hop(hop), attempt)) : nil
         case .retry(let attempt, let delay, let failure):
-            return kinds.contains(.retry) ? make("event.retry", .retry(attempt, delay, failure)) : nil
+            return kinds.contains(.retry) ? ("event.retry", .retry(attempt, delay, failure)) : nil
         case .progress(let report):
-            return kinds.contains(.progress) ? make("event.progress", .progress(report)) : nil
+            return kinds.contains(.progress) ? ("event.progress", .progress(report)) : nil
         case .finish(let outcome):
-            guard kinds.contains(.finish), let finish = finish.withLock({ $0 }), let reply = await finish(outcome)
+            guard kinds.contains(.finish), let finish = finish.withLock({ $0 }),
+                let reply = await finish(outcome, redaction)
             else { return nil }
-            return make("event.finish", .finish(reply))
+            return ("event.finish", .finish(reply))
         }
     }
 
     private func make(_ name: String, _ content: RequestEventShape.Content) -> Event? {
+        shape(content).map { Event(name, $0) }
+    }
+
+    /// The event with the next number; nil once nothing may follow.
+    private func shape(_ content: RequestEventShape.Content) -> RequestEventShape? {
         if isSilent.load(ordering: .relaxed) { return nil }
         let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
-        return Event(name, RequestEventShape(names: names, number: number, content: content))
+        return RequestEventShape(names: names, number: number, content: content)
     }
 }
 

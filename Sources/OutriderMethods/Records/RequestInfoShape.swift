@@ -10,8 +10,12 @@ struct RequestInfoShape: JSONEncodable {
     var record: RequestRecord
     var snapshot: Exchange.Snapshot
 
-    init(_ record: RequestRecord) {
+    /// For a connection that did not give the request's secrets they are masked.
+    private let redaction: Redaction
+
+    init(_ record: RequestRecord, for scope: ClientScope) {
         self.record = record
+        redaction = record.redaction(for: scope)
         snapshot = record.exchange.snapshot
     }
 
@@ -20,8 +24,9 @@ struct RequestInfoShape: JSONEncodable {
             writer.member("request", record.handle)
             writer.member("state", snapshot.phase.rawValue)
             writer.member("method", record.exchange.method)
-            writer.member("url", record.exchange.url)
+            writer.member("url", redaction.url(record.exchange.url))
             writer.member("tag", record.tag)
+            writer.member("name", record.label)
             writer.member("attempts", snapshot.attempts)
             writer.member("retries", snapshot.retries)
             writer.member("created", TimeShape(record.exchange.created))
@@ -35,26 +40,28 @@ struct RequestInfoShape: JSONEncodable {
             if let head = snapshot.head {
                 writer.member("response") { writer in
                     writer.member("status", head.status)
-                    writer.member("headers", FieldsShape(head.fields))
+                    writer.member("headers", FieldsShape(redaction.fields(head.fields)))
                 }
             }
             encodeHistory(to: &writer)
             if let failure = snapshot.failure { writer.member("error", FailureShape(failure)) }
-            writer.member("resumeData", record.exchange.outcome?.resumeData)
+            if case .none = redaction { writer.member("resumeData", record.exchange.outcome?.resumeData) }
         }
     }
     /// What was sent so far, and how long it took.
     private func encodeHistory(to writer: inout JSONWriter) {
-        if !snapshot.redirects.isEmpty { writer.member("redirects", snapshot.redirects.map(RedirectShape.init)) }
+        if !snapshot.redirects.isEmpty {
+            writer.member("redirects", snapshot.redirects.map { RedirectShape(redaction.hop($0)) })
+        }
         if snapshot.attempts > 0, case .success(let last) = record.exchange.request {
             writer.name("requests")
             writer.array { writer in
-                for sent in snapshot.earlier { Self.encode(sent, to: &writer) }
+                for sent in snapshot.earlier { encode(sent, to: &writer) }
                 guard snapshot.phase != .retrying else { return }
                 let current = SentRequest(
                     attempt: snapshot.attempts, method: last.method, url: last.url.description,
                     status: snapshot.head?.status)
-                Self.encode(current, to: &writer)
+                encode(current, to: &writer)
             }
         }
         guard !snapshot.timelines.isEmpty else { return }
@@ -62,11 +69,11 @@ struct RequestInfoShape: JSONEncodable {
             "metrics", snapshot.timelines.map { TimelineShape(timeline: $0, version: snapshot.head?.version) })
     }
 
-    private static func encode(_ sent: SentRequest, to writer: inout JSONWriter) {
+    private func encode(_ sent: SentRequest, to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("attempt", sent.attempt)
             writer.member("method", sent.method)
-            writer.member("url", sent.url)
+            writer.member("url", redaction.url(sent.url))
             writer.member("status", sent.status)
         }
     }

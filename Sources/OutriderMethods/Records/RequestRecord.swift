@@ -26,12 +26,18 @@ final class RequestRecord: Holdable {
     let session: SessionRecord?
     /// Asks the client about the answer; nil where it need not be asked.
     let asker: AnswerAsker?
-    private let holding: Mutex<Holding>
+    /// The connection that gave its secrets: no other is shown them.
+    let giver: MonitorOwner
+    /// The name that it has once it is detached, unless another one is given then.
+    let ownLabel: String?
+    let holding: Mutex<Holding>
 
-    private struct Holding {
+    struct Holding {
         /// Where its kept body goes.
         var owner: HandleTable
         var isDetached: Bool
+        /// By which connections of the same user name it while it is detached.
+        var label: String?
         var kept: StoredResponse?
         var isForgotten = false
         var expiry: Postponed?
@@ -47,10 +53,13 @@ final class RequestRecord: Holdable {
 
     private init(
         _ params: RequestParameters, _ handle: Handle<RequestRecord>, _ exchange: Exchange, owner: HandleTable,
-        isOfCall: Bool, events: RequestEvents?, session: SessionRecord?, review: AnswerReview?, asker: AnswerAsker?
+        giver: MonitorOwner, isOfCall: Bool, events: RequestEvents?, session: SessionRecord?, review: AnswerReview?,
+        asker: AnswerAsker?
     ) {
         self.session = session
         self.handle = handle
+        self.giver = giver
+        ownLabel = params.label
         self.exchange = exchange
         holding = Mutex(Holding(owner: owner, isDetached: params.isDetached))
         self.isOfCall = isOfCall
@@ -93,6 +102,7 @@ final class RequestRecord: Holdable {
             : RequestEvents(
                 params.events, of: handle.name, call: eventsNameCall ?? isOfCall ? call.id : nil, tag: params.spec.tag,
                 peer: call.peer, keeps: params.isDetached || params.events.contains(.pulled),
+                isShared: params.isDetached,
                 aliases: ProgressAliases(params.progress, method: params.spec.method, url: params.spec.url))
         let engine = scope.service.engine
         let asker = asks ? events.map { assembly.asker(params, call, handle.name, $0) } : nil
@@ -108,12 +118,21 @@ final class RequestRecord: Holdable {
             identity: ExchangeIdentity(
                 name: handle.name, session: assembly.session?.title, tag: params.spec.tag, owner: scope.owner),
             keeper: assembly.session?.keeper)
-        let owner = params.isDetached ? scope.service.detached : scope.handles
+        let owner = params.isDetached ? scope.share.handles : scope.handles
         let record = RequestRecord(
-            params, handle, exchange, owner: owner, isOfCall: isOfCall, events: events, session: assembly.session,
-            review: review, asker: asker)
+            params, handle, exchange, owner: owner, giver: params.giver ?? scope.owner, isOfCall: isOfCall,
+            events: events, session: assembly.session, review: review, asker: asker)
+        if params.isDetached, let label = params.label { try record.name(label, in: owner) }
         // whoever cannot learn the handle needs no entry for it
-        if params.showsHandle || !isOfCall || events != nil { try owner.keep(record, as: handle) }
+        if params.showsHandle || !isOfCall || events != nil || params.isDetached {
+            do throws(RPCError) {
+                try owner.keep(record, as: handle)
+            } catch {
+                record.unname(in: owner)
+                throw error
+            }
+        }
+        if params.isDetached { record.share(with: scope) }
         if !isOfCall || params.isDetached { record.forget(after: engine.settings.keepSeconds, engine) }
         return record
     }
@@ -131,19 +150,21 @@ final class RequestRecord: Holdable {
             identity: ExchangeIdentity(name: handle.name, tag: params.spec.tag, owner: scope.owner))
         guard let exchange else { return nil }
         let record = RequestRecord(
-            params, handle, exchange, owner: scope.handles, isOfCall: true, events: nil, session: nil, review: nil,
+            params, handle, exchange, owner: scope.handles, giver: scope.owner, isOfCall: true, events: nil,
+            session: nil, review: nil,
             asker: nil)
         if params.showsHandle { try scope.handles.keep(record, as: handle) }
         return record
     }
 
     /// Once it has ended, its result is kept for so long.
-    private func forget(after seconds: Double, _ engine: Engine) {
+    func forget(after seconds: Double, _ engine: Engine) {
         exchange.whenEnded { [weak self] in
             guard let self, !holding.withLock({ $0.isForgotten }) else { return }
             let expiry = engine.later(seconds: seconds) { [weak self] in
                 guard let self else { return }
                 owner.remove(handle)
+                unname(in: owner)
                 exchange.tell(.requestForgotten) { .nothing }
             }
             holding.withLock { $0.expiry = expiry }
@@ -152,28 +173,10 @@ final class RequestRecord: Holdable {
 
     var isDetached: Bool { holding.withLock { $0.isDetached } }
 
-    private var owner: HandleTable { holding.withLock { $0.owner } }
+    /// The name under which other connections of the user find it.
+    var label: String? { holding.withLock { $0.label } }
 
-    /// Another table, and so another connection or none, owns it from now on. Throws `tooMany`, and changes nothing.
-    func move(to owner: HandleTable, of scope: ClientScope) throws(RPCError) {
-        let (old, kept) = holding.withLock { ($0.owner, $0.kept) }
-        guard old !== owner else { return }
-        try owner.keep(self, as: handle)
-        if let kept { try? kept.move(from: old, to: owner) }
-        old.forget(handle.name, of: .request)
-        holding.withLock { holding in
-            holding.owner = owner
-            holding.isDetached = owner.isForDetached
-        }
-        let engine = scope.service.engine
-        if isOfCall { forget(after: engine.settings.keepSeconds, engine) }
-        if owner.isForDetached {
-            exchange.tell(.requestDetached) { .nothing }
-        } else {
-            exchange.belong(to: scope.owner)
-            exchange.tell(.requestAdopted) { .nothing }
-        }
-    }
+    private var owner: HandleTable { holding.withLock { $0.owner } }
 
     /// Ends it, and drops all that is kept of it.
     func forget() {
@@ -184,6 +187,7 @@ final class RequestRecord: Holdable {
         expiry?.cancel()
         exchange.cancel()
         owner.forget(handle.name, of: .request)
+        unname(in: owner)
         if let kept {
             owner.forget(kept.handle.name, of: .response)
             kept.close()

@@ -34,7 +34,9 @@ extension RequestRecord {
 
     /// How the exchange ended, as this request's caller wants it, and within what its client can read; nil if that takes
     /// time.
-    func replyAtOnce(_ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms) -> ResponseReply? {
+    func replyAtOnce(
+        _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none
+    ) -> ResponseReply? {
         guard wishes == nil, serialize.isPlain, terms.maxMessageBytes == nil, outcome.bodyBytes <= Self.longBody else {
             return nil
         }
@@ -49,7 +51,7 @@ extension RequestRecord {
         case .none: (body, failure) = noBody(outcome)
         }
         tellParsed(body, failure, of: outcome)
-        return .shape(shape(outcome, body, failure))
+        return .shape(shape(outcome, body, failure, redaction))
     }
 
     private func noBody(_ outcome: ExchangeOutcome) -> (ResponseBodyShape, HTTPFailure?) {
@@ -66,9 +68,15 @@ extension RequestRecord {
     }
 
     /// The same, however long it takes.
-    func reply(_ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms) async -> ResponseReply {
-        if let reply = replyAtOnce(outcome, engine: engine, terms: terms) { return reply }
-        if wishes != nil || !serialize.isPlain { return await concluded(outcome, engine: engine, terms: terms) }
+    ///
+    /// - Parameter redaction: `masked` for a connection that did not give the request's secrets.
+    func reply(
+        _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none
+    ) async -> ResponseReply {
+        if let reply = replyAtOnce(outcome, engine: engine, terms: terms, redaction) { return reply }
+        if wishes != nil || !serialize.isPlain {
+            return await concluded(outcome, engine: engine, terms: terms, redaction)
+        }
         let serialize = serialize
         let body: ResponseBodyShape
         var failure = outcome.failure
@@ -86,11 +94,13 @@ extension RequestRecord {
         case .none: (body, failure) = noBody(outcome)
         }
         tellParsed(body, failure, of: outcome)
-        return await fitted(shape(outcome, body, failure), engine: engine, terms: terms)
+        return await fitted(shape(outcome, body, failure, redaction), engine: engine, terms: terms)
     }
 
     /// The same for those who said more than a shape.
-    private func concluded(_ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms) async -> ResponseReply {
+    private func concluded(
+        _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction
+    ) async -> ResponseReply {
         let conclusion = await conclusion(outcome)
         var body: ResponseBodyShape
         var failure = conclusion.failure
@@ -104,7 +114,7 @@ extension RequestRecord {
         } else {
             body = emptyBody(outcome)
         }
-        var shape = shape(outcome, body, failure)
+        var shape = shape(outcome, body, failure, redaction)
         shape.results = conclusion.results
         tellParsed(body, failure, of: outcome)
         for result in conclusion.results {
@@ -124,7 +134,7 @@ extension RequestRecord {
     }
 
     /// The head alone, for those who did not want to wait for the body.
-    func headReply() -> ResponseReply? {
+    func headReply(_ redaction: Redaction = .none) -> ResponseReply? {
         let snapshot = exchange.snapshot
         guard let head = snapshot.head else { return nil }
         let outcome = ExchangeOutcome(head: head, of: exchange, attempts: snapshot.attempts)
@@ -133,14 +143,15 @@ extension RequestRecord {
             body.content = .stream(stream.handle.name)
             body.contentType = head.fields.first("Content-Type")
         }
-        return .shape(shape(outcome, body, nil))
+        return .shape(shape(outcome, body, nil, redaction))
     }
 
     private func shape(
-        _ outcome: ExchangeOutcome, _ body: ResponseBodyShape, _ failure: HTTPFailure?
+        _ outcome: ExchangeOutcome, _ body: ResponseBodyShape, _ failure: HTTPFailure?, _ redaction: Redaction
     ) -> ResponseShape {
         ResponseShape(
-            outcome: outcome, body: body, failure: failure, request: showsHandle ? handle.name : nil, tag: tag,
+            outcome: redaction.outcome(outcome), body: body, failure: failure, request: showsHandle ? handle.name : nil,
+            tag: tag,
             showsMetrics: showsMetrics)
     }
 

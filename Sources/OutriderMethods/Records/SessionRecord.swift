@@ -83,7 +83,7 @@ extension SessionReference {
     /// Nil for the default session. Throws `unknownHandle`.
     func resolved(_ scope: ClientScope) throws(RPCError) -> SessionRecord? {
         if isDefault { return nil }
-        if let named: SessionRecord = scope.sessions.find(text) ?? scope.service.sessions.find(text) { return named }
+        if let named: SessionRecord = scope.sessions.find(text) ?? scope.share.sessions.find(text) { return named }
         return try scope.handles.find(Handle(named: text), "session")
     }
 }

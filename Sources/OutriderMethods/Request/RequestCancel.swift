@@ -37,12 +37,14 @@ struct RequestCancel: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let exchange = try call.scope.handles.find(params.request, "request").exchange
+        let record = try call.scope.handles.find(params.request, "request")
+        let exchange = record.exchange
         exchange.cancel(keepingPartial: params.keepsPartial)
         // only at its end it is known what was kept, and the place is free for the next one
         if exchange.isDownload { _ = await exchange.reached(.finish) }
         return Result(
-            state: exchange.snapshot.phase, resumeData: params.keepsPartial ? exchange.outcome?.resumeData : nil)
+            state: exchange.snapshot.phase,
+            resumeData: params.keepsPartial && record.isGiven(by: call.scope) ? exchange.outcome?.resumeData : nil)
     }
 }
 

@@ -36,8 +36,9 @@ struct RequestCurl: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let record = try call.scope.handles.find(params.request, "request")
+        let redaction = try record.redaction(params.redaction, for: call.scope)
         switch record.exchange.request {
-        case .success(let attempt): return Result(command: CurlCommand(attempt, params.redaction))
+        case .success(let attempt): return Result(command: CurlCommand(attempt, redaction))
         case .failure(let failure):
             throw RPCError(
                 .invalidParams, "the request could not be built: \(failure.message)",

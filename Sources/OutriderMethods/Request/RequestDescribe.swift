@@ -35,11 +35,12 @@ struct RequestDescribe: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let record = try call.scope.handles.find(params.request, "request")
+        let redaction = try record.redaction(params.redaction, for: call.scope)
         switch params.style {
-        case .short: return Result(text: ExchangeDescription.line(await record.facts(bodyBytes: 0), params.redaction))
+        case .short: return Result(text: ExchangeDescription.line(await record.facts(bodyBytes: 0), redaction))
         case .debug:
             let facts = await record.facts(bodyBytes: ExchangeDescription.longestBody)
-            return Result(text: await background { ExchangeDescription.text(facts, params.redaction) })
+            return Result(text: await background { ExchangeDescription.text(facts, redaction) })
         }
     }
 }

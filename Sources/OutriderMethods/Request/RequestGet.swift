@@ -9,6 +9,6 @@ struct RequestGet: Method {
     static let name = "request.get"
 
     static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> RequestInfoShape {
-        RequestInfoShape(try call.scope.handles.find(params.request, "request"))
+        RequestInfoShape(try call.scope.handles.find(params.request, "request"), for: call.scope)
     }
 }

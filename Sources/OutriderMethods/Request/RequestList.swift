@@ -35,10 +35,14 @@ struct RequestList: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         var records: [RequestRecord] = []
         if params.scope != .detached { records += call.scope.handles.all() }
-        if params.scope != .connection { records += call.scope.service.detached.all() }
+        // a connection lists what it made or adopted; it must know the handle or the name of all others
+        if params.scope != .connection {
+            let owner = call.scope.owner
+            records += call.scope.share.handles.all(RequestRecord.self).filter { owner.shares($0.handle.name) }
+        }
         if let tag = params.tag { records.removeAll { $0.tag != tag } }
         records.sort { $0.exchange.number < $1.exchange.number }
-        var requests = records.map { RequestInfoShape($0) }
+        var requests = records.map { RequestInfoShape($0, for: call.scope) }
         if let state = params.state { requests.removeAll { $0.snapshot.phase != state } }
         return Result(requests: requests)
     }

@@ -6,29 +6,42 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Gives a request to the service, so that it outlives this connection.
+/// Lets a request outlive this connection.
 struct RequestDetach: Method {
     static let name = "request.detach"
 
-    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> RequestStateResult {
+    struct Params: JSONDecodable {
+        var request: Handle<RequestRecord>
+        var label: String?
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let request: Handle<RequestRecord>? = try fields.optional("request")
+            label = try fields.optional("name", check: RequestName.fault)
+            try fields.finish()
+            self.request = try JSONFields.need("request", request)
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> RequestStateResult {
         let record = try call.scope.handles.find(params.request, "request")
         if call.peer.info.transport == .stdio {
             throw RPCError(
                 .notPermitted, "detaching works on a socket only: nothing outlives a service on stdio",
                 data: ["pointer": .string("/request")])
         }
-        try record.move(to: call.scope.service.detached, of: call.scope)
+        try record.detach(as: params.label, from: call.scope)
         return RequestStateResult(record.exchange)
     }
 }
 
-/// Takes over a request that was detached: from now on it ends with this connection.
+/// Shares a detached request with this connection.
 struct RequestAdopt: Method {
     static let name = "request.adopt"
 
     static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> RequestStateResult {
         let record = try call.scope.handles.find(params.request, "request")
-        try record.move(to: call.scope.handles, of: call.scope)
+        record.adopt(by: call.scope)
         return RequestStateResult(record.exchange)
     }
 }
@@ -40,7 +53,7 @@ struct RequestForget: Method {
     static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> JSONNothing {
         let record = try call.scope.handles.find(params.request, "request")
         if let events = record.events, events.tells(call.peer) { await events.cutShort() }
-        record.forget()
+        record.forget(by: call.scope)
         return JSONNothing()
     }
 }

@@ -60,12 +60,13 @@ struct RequestWait: Method {
             return .pending(exchange.snapshot.phase)
         }
         let outcome = exchange.outcome
-        if params.until == .response, outcome?.failure == nil, let head = record.headReply() {
+        let redaction = record.redaction(for: call.scope)
+        if params.until == .response, outcome?.failure == nil, let head = record.headReply(redaction) {
             return .response(head)
         }
         guard let outcome else { return .pending(exchange.snapshot.phase) }
         let engine = call.scope.service.engine
-        return .response(await record.reply(outcome, engine: engine, terms: call.peer.terms))
+        return .response(await record.reply(outcome, engine: engine, terms: call.peer.terms, redaction))
     }
 
     private static func reached(_ milestone: Exchange.Milestone, _ exchange: Exchange, _ timeout: Double?) async -> Bool

@@ -14,10 +14,10 @@ enum ResponseSource: Sendable {
     /// Reads `response`, which names either.
     static func read(_ fields: inout JSONFields) throws(JSONComplaint) -> ResponseSource? {
         guard let name: String = try fields.optional("response") else { return nil }
-        if name.hasPrefix(HandleKind.request.rawValue) {
-            return .request(try Handle<RequestRecord>(json: .string(name)))
+        if name.hasPrefix(HandleKind.response.rawValue) {
+            return .response(try Handle<StoredResponse>(json: .string(name)))
         }
-        return .response(try Handle<StoredResponse>(json: .string(name)))
+        return .request(try Handle<RequestRecord>(json: .string(name)))
     }
 
     /// What is known of it.

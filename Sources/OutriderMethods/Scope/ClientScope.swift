@@ -11,6 +11,8 @@ package final class ClientScope: ConnectionScope {
     /// What this client has opened and not released; nothing of it outlives the connection, unless detached.
     package let handles: HandleTable
 
+    /// What the connections of its user share.
+    let share: UserShare
     /// How much may be kept for this client.
     let quota: BodyQuota
     let recent = RecentHandles()
@@ -34,13 +36,15 @@ package final class ClientScope: ConnectionScope {
         self.service = service
         self.control = control
         quota = service.engine.makeQuota()
-        handles = HandleTable(detached: service.detached, streams: service.streams, user: user)
+        share = service.shares.share(of: user)
+        handles = HandleTable(detached: share.handles, streams: service.streams, user: user)
         routers = RouterTable(shared: service.routers)
     }
 
     package func inputEnded() { handles.inputEnded() }
 
     package func close() {
+        owner.leave()
         service.passphrases.withdraw(owner)
         inbox.end()
         handles.close()

@@ -5,7 +5,8 @@ import OutriderJSON
 package import OutriderRPC
 import Synchronization
 
-/// Names to the things that live under them: one table per connection, and one for what was detached from all of them.
+/// Names to the things that live under them: one table per connection, and one per user for what was detached from its
+/// connections.
 ///
 /// Responsible for: limits, and that nothing outlives the table's end.
 /// Not responsible for: what the things do.
@@ -30,6 +31,8 @@ package final class HandleTable: Sendable {
     /// Where streams are found by other connections of the same user.
     private let streams: StreamIndex?
     private let user: Int?
+    /// Detached requests that were given a name; used in the table of a user.
+    let names = NameTable()
 
     package init(detached: HandleTable? = nil) {
         self.detached = detached
@@ -43,9 +46,6 @@ package final class HandleTable: Sendable {
         self.streams = streams
         self.user = user
     }
-
-    /// Whether it is the one for what was detached.
-    var isForDetached: Bool { detached == nil }
 
     /// Keeps the thing under the handle. Throws `tooMany` when the connection has as many as it may have, and
     /// `clientGone` when it has left; the thing is not closed then.
@@ -70,6 +70,7 @@ package final class HandleTable: Sendable {
     package func find<Thing: Holdable>(_ handle: Handle<Thing>, _ parameter: String) throws(RPCError) -> Thing {
         if let thing = thing(handle.name) as? Thing { return thing }
         if let thing = detached?.thing(handle.name) as? Thing { return thing }
+        if let thing: Thing = detached?.names.find(handle.name) { return thing }
         throw Self.unknown(handle.name, parameter)
     }
 

@@ -6,11 +6,9 @@ package import OutriderEngine
 /// What the methods of all connections share, made once by the roof.
 package final class Service: Sendable {
     package let engine: Engine
-    /// What was detached from its connection.
-    package let detached = HandleTable()
+    /// What the connections of each user share.
+    let shares = UserShares()
     let streams = StreamIndex()
-    /// What every client may use by its name.
-    let sessions = NameTable()
     /// Who watches what happens.
     package let monitors: any ServiceMonitors
     let callbacks = CallbackTally()
@@ -31,6 +29,9 @@ package final class Service: Sendable {
 
     /// Whom the vault may ask.
     package var passphraseSource: any PassphraseSource { passphrases }
+
+    /// Ends what was detached from its connection.
+    package func closeDetached() { shares.close() }
 
     init(
         engine: Engine, monitors: any ServiceMonitors, credentials: any CredentialWatchers,

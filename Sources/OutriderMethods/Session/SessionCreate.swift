@@ -42,14 +42,14 @@ struct SessionCreate: Method {
         try params.session.apply(to: &settings, isShared: params.isShared, call)
         let record = SessionRecord(
             settings, name: params.label, isShared: params.isShared, scope)
-        let directory = params.isShared ? scope.service.sessions : scope.sessions
+        let directory = params.isShared ? scope.share.sessions : scope.sessions
         if let name = params.label, !directory.add(record, as: name) {
             throw RPCError(
                 .wrongState, "there is a session named \(name.excerpt) already: use it, or close it first",
                 data: ["pointer": .string("/name"), "state": .string("taken")])
         }
         do throws(RPCError) {
-            let owner = params.isShared ? scope.service.detached : scope.handles
+            let owner = params.isShared ? scope.share.handles : scope.handles
             try owner.keep(record, as: record.handle)
         } catch {
             if let name = params.label { directory.remove(record, as: name) }

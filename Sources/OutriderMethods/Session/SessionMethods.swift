@@ -38,7 +38,7 @@ struct SessionList: Method {
 
     static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
         let scope = call.scope
-        var records = scope.handles.all(SessionRecord.self) + scope.service.detached.all(SessionRecord.self)
+        var records = scope.handles.all(SessionRecord.self) + scope.share.handles.all(SessionRecord.self)
         records.sort { ($0.label ?? "", $0.handle.name) < ($1.label ?? "", $1.handle.name) }
         return Result(
             sessions: [SessionInfoShape(nil, scope)] + records.map { SessionInfoShape($0, scope) })
@@ -162,7 +162,7 @@ struct SessionClose: Method {
         let scope = call.scope
         let record = try SessionRecord.own(params.session, scope)
         if let name = record.label {
-            (record.isShared ? scope.service.sessions : scope.sessions).remove(record, as: name)
+            (record.isShared ? scope.share.sessions : scope.sessions).remove(record, as: name)
         }
         scope.handles.remove(record.handle)
         if params.cancels {

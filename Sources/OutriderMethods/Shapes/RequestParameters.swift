@@ -15,6 +15,10 @@ struct RequestParameters: JSONDecodable {
     var progress = ProgressWishes()
     /// Let it outlive its connection.
     var isDetached = false
+    /// Its name while it is detached.
+    var label: String?
+    /// The connection whose secrets it carries, where that is not the one that makes it.
+    var giver: MonitorOwner?
     /// Whether the response names the request's handle.
     var showsHandle = true
     var session: SessionReference?
@@ -101,7 +105,7 @@ struct RequestParameters: JSONDecodable {
         spec.expectedSize = progress.expectedSize
         spec.metrics = try fields.optional("metrics") ?? false
         spec.tag = try fields.optional("tag")
-        if receiver != .stream { isDetached = try fields.optional("detach") ?? false }
+        if receiver != .stream { try readDetach(&fields) }
         if isDetached, namesStream {
             throw JSONComplaint(
                 "a body that goes to a stream ends with the connection that reads it: detach goes with other bodyTo",
@@ -119,6 +123,11 @@ struct RequestParameters: JSONDecodable {
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
         spec.addsDefaultFields = try fields.optional("defaultHeaders") ?? true
         spec.decodesContent = try fields.optional("decode") ?? true
+    }
+
+    private mutating func readDetach(_ fields: inout JSONFields) throws(JSONComplaint) {
+        isDetached = try fields.optional("detach") ?? false
+        label = try fields.optional("name", check: RequestName.fault)
     }
 
     private mutating func readDestination(_ fields: inout JSONFields) throws(JSONComplaint) {

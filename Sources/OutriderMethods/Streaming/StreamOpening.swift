@@ -40,8 +40,8 @@ struct StreamOpening {
         }
         let engine = call.scope.service.engine
         let peer = call.peer
-        record.events?.finish { [weak record] outcome in
-            await record?.reply(outcome, engine: engine, terms: peer.terms)
+        record.events?.finish { [weak record] outcome, redaction in
+            await record?.reply(outcome, engine: engine, terms: peer.terms, redaction)
         }
         var result = StreamOpen.Result(
             request: record.handle, stream: streams[0].handle, also: streams.dropFirst().map(\.handle))

@@ -7,8 +7,8 @@ PROTOCOL = 1
 
 # method: (required parameters, optional parameters)
 METHODS = {
-    "data.send": (("url",), ("addresses", "allowGetBody", "auth", "body", "bodyTo", "challenge", "compress", "decode", "defaultHeaders", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "proxy", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
-    "data.start": (("url",), ("addresses", "allowGetBody", "auth", "body", "bodyTo", "challenge", "compress", "decode", "defaultHeaders", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "proxy", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
+    "data.send": (("url",), ("addresses", "allowGetBody", "auth", "body", "bodyTo", "challenge", "compress", "decode", "defaultHeaders", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "name", "parameters", "priority", "proxy", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
+    "data.start": (("url",), ("addresses", "allowGetBody", "auth", "body", "bodyTo", "challenge", "compress", "decode", "defaultHeaders", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "name", "parameters", "priority", "proxy", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
     "diagnostics.blob": (("bytes",), ()),
     "diagnostics.callback": ((), ("method", "params", "timeout")),
     "diagnostics.echo": ((), ()),
@@ -16,9 +16,9 @@ METHODS = {
     "diagnostics.notify": (("count",), ("interval", "method", "pad")),
     "diagnostics.sleep": (("seconds",), ()),
     "diagnostics.stream": (("bytes",), ("credit", "mode")),
-    "download.resume": ((), ("addresses", "allowGetBody", "auth", "body", "challenge", "checksum", "compress", "decode", "defaultHeaders", "destination", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "ifRange", "interceptors", "maxBody", "method", "metrics", "parameters", "path", "priority", "proxy", "query", "rateLimit", "redirect", "request", "resume", "resumeData", "retry", "segments", "session", "startImmediately", "tag", "timeout", "url", "validate", "verifyDigest", "whenChanged", "workDoneToken")),
-    "download.send": (("url",), ("addresses", "allowGetBody", "auth", "body", "challenge", "checksum", "compress", "decode", "defaultHeaders", "destination", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "ifRange", "interceptors", "maxBody", "method", "metrics", "parameters", "priority", "proxy", "query", "rateLimit", "redirect", "resume", "retry", "segments", "session", "startImmediately", "tag", "timeout", "validate", "verifyDigest", "whenChanged", "workDoneToken")),
-    "download.start": (("url",), ("addresses", "allowGetBody", "auth", "body", "challenge", "checksum", "compress", "decode", "defaultHeaders", "destination", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "ifRange", "interceptors", "maxBody", "method", "metrics", "parameters", "priority", "proxy", "query", "rateLimit", "redirect", "resume", "retry", "segments", "session", "startImmediately", "tag", "timeout", "validate", "verifyDigest", "whenChanged", "workDoneToken")),
+    "download.resume": ((), ("addresses", "allowGetBody", "auth", "body", "challenge", "checksum", "compress", "decode", "defaultHeaders", "destination", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "ifRange", "interceptors", "maxBody", "method", "metrics", "name", "parameters", "path", "priority", "proxy", "query", "rateLimit", "redirect", "request", "resume", "resumeData", "retry", "segments", "session", "startImmediately", "tag", "timeout", "url", "validate", "verifyDigest", "whenChanged", "workDoneToken")),
+    "download.send": (("url",), ("addresses", "allowGetBody", "auth", "body", "challenge", "checksum", "compress", "decode", "defaultHeaders", "destination", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "ifRange", "interceptors", "maxBody", "method", "metrics", "name", "parameters", "priority", "proxy", "query", "rateLimit", "redirect", "resume", "retry", "segments", "session", "startImmediately", "tag", "timeout", "validate", "verifyDigest", "whenChanged", "workDoneToken")),
+    "download.start": (("url",), ("addresses", "allowGetBody", "auth", "body", "challenge", "checksum", "compress", "decode", "defaultHeaders", "destination", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "ifRange", "interceptors", "maxBody", "method", "metrics", "name", "parameters", "priority", "proxy", "query", "rateLimit", "redirect", "resume", "retry", "segments", "session", "startImmediately", "tag", "timeout", "validate", "verifyDigest", "whenChanged", "workDoneToken")),
     "encode.escape": (("text",), ("allowedCharacters", "space")),
     "encode.form": (("parameters",), ("encoding",)),
     "encode.json": ((), ("encoding", "parameters")),
@@ -59,12 +59,12 @@ METHODS = {
     "oauth.wait": (("credential",), ("timeout",)),
     "request.adopt": (("request",), ()),
     "request.authenticate": (("request", "username"), ("password", "persistence", "proxy", "schemes")),
-    "request.build": (("url",), ("addresses", "allowGetBody", "auth", "body", "bodyTo", "challenge", "compress", "decode", "defaultHeaders", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "proxy", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
+    "request.build": (("url",), ("addresses", "allowGetBody", "auth", "body", "bodyTo", "challenge", "compress", "decode", "defaultHeaders", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "name", "parameters", "priority", "proxy", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
     "request.cancel": (("request",), ("resumeData",)),
     "request.curl": (("request",), ("secrets",)),
     "request.decide": (("decision",), ("answer", "error")),
     "request.describe": (("request",), ("secrets", "style")),
-    "request.detach": (("request",), ()),
+    "request.detach": (("request",), ("name",)),
     "request.forget": (("request",), ()),
     "request.get": (("request",), ()),
     "request.list": ((), ("scope", "state", "tag")),
@@ -110,8 +110,8 @@ METHODS = {
     "stream.read": (("stream",), ("as", "bytes", "charset", "items", "maxItem", "prefix", "wait")),
     "stream.write": (("stream",), ("base64", "text", "wait")),
     "upload.open": ((), ()),
-    "upload.send": (("body", "url"), ("addresses", "allowGetBody", "auth", "bodyTo", "challenge", "compress", "decode", "defaultHeaders", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "proxy", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
-    "upload.start": (("body", "url"), ("addresses", "allowGetBody", "auth", "bodyTo", "challenge", "compress", "decode", "defaultHeaders", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "parameters", "priority", "proxy", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
+    "upload.send": (("body", "url"), ("addresses", "allowGetBody", "auth", "bodyTo", "challenge", "compress", "decode", "defaultHeaders", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "name", "parameters", "priority", "proxy", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
+    "upload.start": (("body", "url"), ("addresses", "allowGetBody", "auth", "bodyTo", "challenge", "compress", "decode", "defaultHeaders", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "interceptors", "maxBody", "maxInline", "method", "metrics", "name", "parameters", "priority", "proxy", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
 }
 
 # what can be watched

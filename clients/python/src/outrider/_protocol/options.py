@@ -62,6 +62,7 @@ class Options(TypedDict, total=False):
     progress: bool | Callable[[Progress], object] | Watcher | None
     expected_size: int | None
     detach: bool | None
+    name: str | None
     addresses: Literal["any", "public"] | None
     allow_get_body: bool | None
     default_headers: bool | None

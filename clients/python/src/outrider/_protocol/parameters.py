@@ -156,6 +156,7 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "metrics": _plain("metrics"),
     "tag": _plain("tag"),
     "detach": _plain("detach"),
+    "name": _plain("name"),
     "addresses": _plain("addresses"),
     "allow_get_body": _plain("allowGetBody"),
     "default_headers": _plain("defaultHeaders"),

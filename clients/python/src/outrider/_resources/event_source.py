@@ -31,7 +31,7 @@ NO_MORE = 2012
 """The code of a server's answer that there will be no more events. It is no error here."""
 
 _OWN = {"last_event_id": "lastEventId", "reconnect": "reconnect", "max_event": "maxEventBytes"}
-_OTHERS = ("serialize", "handlers", "body_to", "max_inline", "detach", "start_immediately")
+_OTHERS = ("serialize", "handlers", "body_to", "max_inline", "detach", "name", "start_immediately")
 
 
 class ServerSentEvent:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .._protocol.parameters import Defaults
 
 
-_NOT_OF_STREAMS = ("serialize", "handlers", "body_to", "max_inline", "detach", "start_immediately")
+_NOT_OF_STREAMS = ("serialize", "handlers", "body_to", "max_inline", "detach", "name", "start_immediately")
 
 
 def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:

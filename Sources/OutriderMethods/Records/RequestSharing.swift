@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderRPC
+
+/// A detached request belongs to its user. Each connection of the user finds it by its handle or its name, and may adopt it;
+/// the connection that made it keeps it, and alone is shown its secrets.
+extension RequestRecord {
+    /// Moves it to the share of the user, so that it outlives this connection. Throws `tooMany` or `wrongState` (the name is
+    /// taken), and changes nothing.
+    func detach(as label: String?, from scope: ClientScope) throws(RPCError) {
+        let table = scope.share.handles
+        if let label = label ?? ownLabel { try name(label, in: table) }
+        let (old, kept) = holding.withLock { ($0.owner, $0.kept) }
+        guard old !== table else { return }
+        do throws(RPCError) {
+            try table.keep(self, as: handle)
+        } catch {
+            unname(in: table)
+            throw error
+        }
+        if let kept { try? kept.move(from: old, to: table) }
+        old.forget(handle.name, of: .request)
+        holding.withLock { holding in
+            holding.owner = table
+            holding.isDetached = true
+        }
+        share(with: scope)
+        events?.share()
+        let engine = scope.service.engine
+        if isOfCall { forget(after: engine.settings.keepSeconds, engine) }
+        exchange.tell(.requestDetached) { .nothing }
+    }
+
+    /// The connection lists the request from now on, and hears of it. No other connection loses anything.
+    func adopt(by scope: ClientScope) {
+        guard isDetached else { return }
+        share(with: scope)
+        exchange.tell(.requestAdopted) { .nothing }
+    }
+
+    func share(with scope: ClientScope) {
+        let table = scope.share.handles
+        scope.owner.share(handle.name) { Set(table.all(RequestRecord.self).map(\.handle.name)) }
+    }
+
+    /// Ends it and drops all that is kept of it; on behalf of another connection than the one that made it, and that is
+    /// still there, it ends only the share of that other connection.
+    func forget(by scope: ClientScope) {
+        scope.owner.unshare(handle.name)
+        if giver === scope.owner || giver.isGone { forget() }
+    }
+
+    // MARK: names
+
+    /// Throws `wrongState` if another request of the user has that name.
+    func name(_ label: String, in table: HandleTable) throws(RPCError) {
+        if self.label == label { return }
+        guard table.names.add(self, as: label) else {
+            throw RPCError(
+                .wrongState, "there is a detached request named \(label) already: forget it, or take another name",
+                data: ["pointer": .string("/name"), "state": .string("taken")])
+        }
+        unname(in: table)
+        holding.withLock { $0.label = label }
+    }
+
+    func unname(in table: HandleTable) {
+        let label = holding.withLock { holding in
+            defer { holding.label = nil }
+            return holding.label
+        }
+        if let label { table.names.remove(self, as: label) }
+    }
+
+    // MARK: secrets
+
+    /// Whether that connection gave the request's secrets.
+    func isGiven(by scope: ClientScope) -> Bool { giver === scope.owner }
+
+    /// How it is shown to that connection. Throws `notPermitted` where another connection wants to see its secrets.
+    func redaction(_ wanted: Redaction, for scope: ClientScope) throws(RPCError) -> Redaction {
+        guard case .none = wanted, !isGiven(by: scope) else { return wanted }
+        throw RPCError(
+            .notPermitted, "the secrets of a request are shown only to the connection that made it: leave out secrets",
+            data: ["pointer": .string("/secrets")])
+    }
+
+    /// The same for what is always shown to the connection that made it.
+    func redaction(for scope: ClientScope) -> Redaction { isGiven(by: scope) ? .none : .masked }
+}
+
+extension Redaction {
+    func hop(_ hop: RedirectHop) -> RedirectHop {
+        var hop = hop
+        hop.from = url(hop.from)
+        hop.to = url(hop.to)
+        return hop
+    }
+
+    func head(_ head: ExchangeHead) -> ExchangeHead {
+        var head = head
+        head.fields = fields(head.fields)
+        return head
+    }
+
+    /// Resume data names the URL in full, so it is left out where secrets are masked.
+    func outcome(_ outcome: ExchangeOutcome) -> ExchangeOutcome {
+        guard case .masked = self else { return outcome }
+        var outcome = outcome
+        outcome.url = url(outcome.url)
+        outcome.head = outcome.head.map(head)
+        outcome.redirects = outcome.redirects.map(hop)
+        outcome.resumeData = nil
+        return outcome
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Synchronization
+
+/// What the connections of one user share: detached requests, and sessions that were made for all of them.
+///
+/// No connection of another user finds any of it.
+final class UserShare: Sendable {
+    let handles = HandleTable()
+    /// Shared sessions by name.
+    let sessions = NameTable()
+}
+
+/// The shares of all users, each made when a connection of the user first comes.
+final class UserShares: Sendable {
+    /// By user id; nil where the kernel does not tell, as on stdio.
+    private let shares = Mutex<[Int?: UserShare]>([:])
+
+    func share(of user: Int?) -> UserShare {
+        shares.withLock { shares in
+            if let share = shares[user] { return share }
+            let share = UserShare()
+            shares[user] = share
+            return share
+        }
+    }
+
+    /// Ends everything, and refuses more.
+    func close() {
+        for share in shares.withLock({ Array($0.values) }) { share.handles.close() }
+    }
+}
