@@ -26,6 +26,7 @@ import writers  # noqa: E402
 OUTPUTS = {
     "schema/openrpc.json": lambda sources, document: writers.compact(document) + "\n",
     "Sources/OutriderMethods/OpenRPC.swift": lambda sources, document: writers.swift(document),
+    "Sources/OutriderMethods/LockedMembers.swift": lambda sources, document: writers.swift_locked(sources),
     "Sources/OutriderMethods/Events/MonitorTopics.swift": lambda sources, document: writers.swift_topics(sources),
     "clients/python/src/outrider/_schema.py": lambda sources, document: writers.python(sources),
     "docs/methods.md": lambda sources, document: reference.reference(sources),
@@ -34,6 +35,7 @@ OUTPUTS = {
 NODE_KEYS = {
     "type", "properties", "required", "items", "enum", "$ref", "minimum", "maximum", "default", "format", "description",
     "defaults", "example", "examples", "secret", "anyOf", "values", "exactlyOne", "needs", "open", "name",
+    "locked", "callbackResult",
 }  # fmt: skip
 TYPES = {"object", "array", "string", "integer", "number", "boolean", "null"}
 ENTRY_KEYS = ("name", "summary", "description", "since", "params")
@@ -163,6 +165,8 @@ def check_node(node, at, types, top=False):
         yield "%s: %r is no format" % (at, node["format"])
     if "enum" in node and node.get("type") != "string":
         yield "%s: an enum is of strings" % at
+    if node.get("locked") and (node.get("type") != "string" or not node.get("secret")):
+        yield "%s: only strings that are secret are locked" % at
     if "properties" in node and not top:
         yield "%s: an object with members needs a name: move it to types/" % at
     properties = node.get("properties", {})

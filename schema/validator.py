@@ -11,7 +11,8 @@ import re
 PREFIX = "#/components/schemas/"
 KEYWORDS = {
     "$ref", "additionalProperties", "anyOf", "default", "description", "enum", "examples", "format", "items",
-    "maximum", "minimum", "oneOf", "properties", "required", "type", "x-outrider-needs", "x-outrider-secret",
+    "maximum", "minimum", "oneOf", "properties", "required", "type", "x-outrider-locked", "x-outrider-needs",
+    "x-outrider-secret",
 }  # fmt: skip
 TYPES = {
     "array": list,

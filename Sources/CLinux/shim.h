@@ -48,18 +48,6 @@ static inline int outrider_lock_heap(size_t room) {
     return result;
 }
 
-/// Reads memory of this process that may not be mapped any more: then it fails, and does not trap.
-static inline ssize_t outrider_peek(const void *from, void *to, size_t size) {
-    struct { void *base; size_t size; } local = {to, size}, remote = {(void *)from, size};
-    // every argument as wide as a register: what stands above a narrow one is anybody's
-    return syscall(SYS_process_vm_readv, (long)getpid(), &local, 1L, &remote, 1L, 0L);
-}
-
-/// Zeroes eight aligned bytes if they are what is expected, in one step. 1 if they were.
-static inline int outrider_erase(void *word, uint64_t expected) {
-    return __atomic_compare_exchange_n((uint64_t *)word, &expected, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
-
 /// A key of the user's keyring by its name, or -1; and a new one in its place, which all processes of the user may read:
 /// those of a service manager have another session than those of a terminal.
 static inline long outrider_key_find(const char *name) {
@@ -82,9 +70,6 @@ static inline int outrider_process_open(pid_t process) { return (int)syscall(SYS
 
 /// A pipe whose ends have these flags from the beginning. Linux 2.6.27.
 int pipe2(int ends[2], int flags);
-
-/// Where bytes stand in others; NULL if nowhere.
-void *memmem(const void *where, size_t size, const void *what, size_t length);
 
 /// What kind of file system a file is on (statfs(2)), or -1.
 static inline long outrider_file_system(const char *path) {

@@ -6,21 +6,27 @@ import Glibc
 /// Values that are taken out of a text before jansson sees it, and put back when its tree is copied.
 ///
 /// Long strings: a body in base64 then costs one copy instead of jansson's three, at a fifteenth of the speed. Numbers
-/// that an Int64 or a Double would not give back as they were written.
+/// that an Int64 or a Double would not give back as they were written. Secrets, which are decoded into locked memory.
 ///
 /// In their places stand short strings that begin with U+0000 and a number drawn anew for each text, so that no
 /// client can write one.
 struct Cutouts {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let ranges: [Range<Int>]
+    /// Where the secrets among them begin.
+    private let secrets: Set<Int>
     private let mark: [UInt8]
     /// Where each begins in the skeleton.
     private var starts: [Int] = []
 
     /// The ranges in order: what stands between the quotes of a string, or the whole of a number.
-    init(of bytes: UnsafeBufferPointer<UInt8>, at ranges: [Range<Int>]) {
+    ///
+    /// - Parameter secrets: the insides of strings, in order, that may be among the ranges as well.
+    init(of bytes: UnsafeBufferPointer<UInt8>, at ranges: [Range<Int>], secrets: [Range<Int>] = []) {
         self.bytes = bytes
-        self.ranges = ranges
+        self.secrets = Set(secrets.map(\.lowerBound))
+        let others = ranges.filter { [secrets = self.secrets] in !secrets.contains($0.lowerBound) }
+        self.ranges = secrets.isEmpty ? ranges : (others + secrets).sorted { $0.lowerBound < $1.lowerBound }
         mark = Array("\(String(UInt64.random(in: .min ... .max), radix: 16)):".utf8)
     }
 
@@ -51,6 +57,9 @@ struct Cutouts {
         let digits = UnsafeRawBufferPointer(start: start + 1 + mark.count, count: length - 1 - mark.count)
         guard let index = Int(String(decoding: digits, as: UTF8.self)), ranges.indices.contains(index) else {
             return nil
+        }
+        if secrets.contains(ranges[index].lowerBound) {
+            return .secret(Secret(unescaping: UnsafeBufferPointer(rebasing: bytes[ranges[index]])))
         }
         let text = String(decoding: bytes[ranges[index]], as: UTF8.self)
         return isQuoted(ranges[index]) ? .string(text) : .written(text)

@@ -49,6 +49,7 @@ extension JSONValue: JSONEncodable {
         case .real(let number): writer.value(number)
         case .written(let text): writer.text(JSONText(written: Array(text.utf8)))
         case .string(let text): writer.value(text)
+        case .secret: writer.value(Secret.mask)
         case .array(let array): array.encode(to: &writer)
         case .object(let object): object.encode(to: &writer)
         }

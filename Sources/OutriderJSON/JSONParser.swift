@@ -17,12 +17,15 @@ package enum JSONParser {
         }
     }
 
+    /// - Parameter secrets: finds, in a text that is valid, the ranges between the quotes of strings that become `.secret`.
     package static func parse(
-        _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()
+        _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits(),
+        secrets: ((UnsafeBufferPointer<UInt8>) -> [Range<Int>])? = nil
     ) throws(JSONFailure) -> JSONValue {
         let (cuts, members) = try JSONScanner.scan(bytes, limits: limits)
-        if cuts.isEmpty { return try build(bytes, members: members) }
-        var cutouts = Cutouts(of: bytes, at: cuts)
+        let secrets = secrets?(bytes) ?? []
+        if cuts.isEmpty, secrets.isEmpty { return try build(bytes, members: members) }
+        var cutouts = Cutouts(of: bytes, at: cuts, secrets: secrets)
         let skeleton = cutouts.skeleton()
         return try skeleton.withUnsafeBufferPointer { skeleton throws(JSONFailure) in
             try build(skeleton, members: members, putBack: cutouts)

@@ -14,6 +14,8 @@ package enum JSONValue: Sendable, Equatable {
     /// grammar of JSON, and within the range of a Double.
     case written(String)
     case string(String)
+    /// A string that was read into locked memory, as its member is marked in the schema; `string` is nil.
+    case secret(Secret)
     case array([JSONValue])
     case object(JSONObject)
 
@@ -24,7 +26,7 @@ package enum JSONValue: Sendable, Equatable {
         case .bool: "a boolean"
         case .integer: "an integer"
         case .real, .written: "a number"
-        case .string: "a string"
+        case .string, .secret: "a string"
         case .array: "an array"
         case .object: "an object"
         }

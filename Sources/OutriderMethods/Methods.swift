@@ -7,6 +7,7 @@ package import OutriderRPC
 package enum Methods {
     package static let table: MethodTable<ClientScope> = {
         var table = MethodTable<ClientScope>()
+        table.secrets = .marked
         table.add(Initialize.self)
         table.add(Shutdown.self)
 

@@ -3,7 +3,7 @@
 
 import CLinux
 import Glibc
-import OutriderHTTP
+package import OutriderHTTP
 
 /// Runs a program: something in on its standard input, something out on its standard output. Blocks.
 ///
@@ -30,7 +30,7 @@ package enum ChildProcess {
     ///   - seconds: after them it is killed, with what it has started in its session; those in which the machine sleeps do not
     ///     count, since it sleeps, too.
     package static func run(
-        _ words: [String], path: String? = nil, input: [UInt8], isSheltered: Bool = false, seconds: Double
+        _ words: [String], path: String? = nil, input: Secret = Secret(""), isSheltered: Bool = false, seconds: Double
     ) -> Outcome {
         var inward: [CInt] = [-1, -1]
         var outward: [CInt] = [-1, -1]
@@ -109,7 +109,7 @@ package enum ChildProcess {
     /// Writes all of the input and reads all of the output, until nobody can write more, or the process has ended: what it
     /// leaves behind may have the other end for ever. Nil if that takes too long. Closes the way in.
     private static func exchange(
-        _ input: [UInt8], _ inward: CInt, _ outward: CInt, with process: pid_t, seconds: Double
+        _ input: Secret, _ inward: CInt, _ outward: CInt, with process: pid_t, seconds: Double
     ) -> [UInt8]? {
         var inward = inward
         let life = outrider_process_open(process)
@@ -119,10 +119,10 @@ package enum ChildProcess {
         }
         _ = fcntl(inward, F_SETFL, O_NONBLOCK)
         _ = fcntl(outward, F_SETFL, O_NONBLOCK)
-        var (rest, output) = (input[...], [UInt8]())
+        var (written, output) = (0, [UInt8]())
         let end = Clocks.awake + seconds
         while true {
-            if rest.isEmpty, inward >= 0 {
+            if written >= input.count, inward >= 0 {
                 close(inward)
                 inward = -1
             }
@@ -136,9 +136,12 @@ package enum ChildProcess {
             ]
             if poll(&files, 3, CInt(min(left * 1000 + 1, 60_000))) < 0, errno != EINTR { return nil }
             if files[1].revents != 0 {
-                let count = rest.withUnsafeBytes { write(inward, $0.baseAddress, $0.count) }
-                // one that does not want to read may still have something to say
-                rest = count > 0 ? rest.dropFirst(count) : errno == EAGAIN || errno == EINTR ? rest : []
+                let count = input.withBytes { bytes in
+                    let rest = UnsafeBufferPointer(rebasing: bytes.dropFirst(written))
+                    return write(inward, rest.baseAddress, rest.count)
+                }
+                // a program that does not read its input may still have output
+                written = count > 0 ? written + count : errno == EAGAIN || errno == EINTR ? written : input.count
             }
             // what it wrote before its end is there by now
             if files[0].revents != 0 || files[2].revents != 0 {

@@ -13,11 +13,9 @@ enum KeeperProcess {
     static func run(_ order: KeeperOrder) async -> KeeperAnswer {
         await withUnsafeContinuation { continuation in
             let started = WaitingThread.start {
-                var input = PackedWriter.bytes(of: order)
                 let outcome = ChildProcess.run(
-                    ["outrider", "keeper"], path: "/proc/self/exe", input: input, isSheltered: true,
-                    seconds: seconds)
-                for index in input.indices { input[index] = 0 }
+                    ["outrider", "keeper"], path: "/proc/self/exe", input: PackedWriter.secret(of: order),
+                    isSheltered: true, seconds: seconds)
                 continuation.resume(returning: answer(outcome))
             }
             if !started { continuation.resume(returning: .failure(broken("no thread could be started"))) }

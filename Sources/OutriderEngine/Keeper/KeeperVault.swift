@@ -35,7 +35,6 @@ package final class KeeperVault: CredentialVault {
     ) async throws(OAuthFailure) -> CredentialSnapshot {
         let place = spec.persistence == .memory ? try memory.place() : try diskPlace()
         let answer = await carryOut(order(.store(spec, secrets, access), in: place))
-        await scrub(secrets)
         let snapshot = try Self.one(answer).orFail(.unknownCredential(spec.name))
         remembered.withLock { names in
             if spec.persistence == .memory { names.insert(spec.name) } else { names.remove(spec.name) }
@@ -47,14 +46,7 @@ package final class KeeperVault: CredentialVault {
         _ id: CredentialID, _ settings: [CredentialSpec.Setting], of spec: CredentialSpec,
         _ secrets: CredentialSecrets, access: AccessToken?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
-        let answer: KeeperAnswer
-        do throws(OAuthFailure) {
-            answer = try await run(.change(spec, settings, secrets, access), for: id)
-        } catch {
-            await scrub(secrets)
-            throw error
-        }
-        await scrub(secrets)
+        let answer = try await run(.change(spec, settings, secrets, access), for: id)
         return try Self.one(answer).orFail(.unknownCredential(id.name))
     }
 
@@ -180,10 +172,6 @@ package final class KeeperVault: CredentialVault {
         guard let disk else { return nil }
         let source = if let key { key } else { try disk.chosenKey() }
         return source == .none ? nil : source
-    }
-
-    package func scrub(_ secrets: CredentialSecrets) async {
-        await background { DeadMemory.scrub([secrets.clientSecret, secrets.refreshToken, secrets.assertion]) }
     }
 
     // MARK: answers

@@ -150,7 +150,7 @@ package struct KeyChoice {
     }
 
     private static func derive(_ passphrase: Secret, _ salt: [UInt8]) throws(OAuthFailure) -> [UInt8] {
-        guard !passphrase.exposed.isEmpty else {
+        guard passphrase.count > 0 else {
             throw OAuthFailure(.config, "no_passphrase", "the passphrase is empty")
         }
         guard let key = PassphraseKey.derive(from: passphrase, salt: salt) else {
@@ -175,19 +175,19 @@ package struct KeyChoice {
 
     private func makeInSecretService() throws(OAuthFailure) {
         let attributes = KeyRing.attributes(root.directory)
-        switch ChildProcess.run(["secret-tool", "lookup"] + attributes, input: [], seconds: 3) {
+        switch ChildProcess.run(["secret-tool", "lookup"] + attributes, seconds: 3) {
         case .ended(0, let found) where !found.isEmpty: return
         case .ended: break
         case .tooLong, .tooMuch, .notStarted: throw Self.unasked
         }
         // a keyring that is closed, and whose person says no, gives nothing, too; but it tells what it has
-        switch ChildProcess.run(["secret-tool", "search"] + attributes, input: [], seconds: 3) {
+        switch ChildProcess.run(["secret-tool", "search"] + attributes, seconds: 3) {
         case .ended(_, let found) where found.isEmpty: break
         case .ended: throw KeyRing.locked("the Secret Service has it and does not give it: is the keyring open?")
         case .tooLong, .tooMuch, .notStarted: throw Self.unasked
         }
         let words = ["secret-tool", "store", "--label=Outrider: the key of the credentials"] + attributes
-        let outcome = ChildProcess.run(words, input: Array(Self.fresh().utf8), seconds: 3)
+        let outcome = ChildProcess.run(words, input: Secret(Self.fresh()), seconds: 3)
         guard case .ended(0, _) = outcome else {
             throw KeyRing.locked("the Secret Service did not take it: is secret-tool installed, and the keyring open?")
         }

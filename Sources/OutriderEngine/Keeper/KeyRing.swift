@@ -62,7 +62,7 @@ enum KeyRing {
     }
 
     private static func output(of words: [String], seconds: Double) throws(OAuthFailure) -> String {
-        switch ChildProcess.run(words, input: [], seconds: seconds) {
+        switch ChildProcess.run(words, seconds: seconds) {
         case .ended(0, let output): return String(decoding: output, as: UTF8.self)
         case .ended(let status, _): throw locked("\(words.first ?? "") ended with status \(status)")
         case .tooMuch: throw locked("\(words.first ?? "") printed more than a key")

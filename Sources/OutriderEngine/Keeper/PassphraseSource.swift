@@ -26,7 +26,6 @@ final class PassphrasePrompt: Sendable {
             var failures = 0
             while let passphrase = await source.passphrase(of: place.directory, failures: failures) {
                 let answer = await KeeperProcess.run(KeeperOrder(.unlock(passphrase), in: place))
-                await background { DeadMemory.scrub([passphrase]) }
                 guard case .failure(let failure) = answer else { return true }
                 if failure.reason != "wrong_passphrase" { return false }
                 failures += 1

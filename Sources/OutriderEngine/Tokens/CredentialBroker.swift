@@ -89,9 +89,6 @@ package final class CredentialBroker: Sendable {
         return try await vault.store(spec, secrets, access: access)
     }
 
-    /// Leaves no copy of them in the memory of this process.
-    package func scrub(_ secrets: CredentialSecrets) async { await vault?.scrub(secrets) }
-
     /// Other settings, those of `spec`; other tokens, or none.
     package func change(
         _ credential: SharedCredential, _ settings: [CredentialSpec.Setting], of spec: CredentialSpec,

@@ -50,9 +50,6 @@ package protocol CredentialVault: AnyObject, Sendable {
         _ id: CredentialID, spec: Bool, revoke: Bool, upTo generation: UInt64?
     ) async throws(OAuthFailure) -> OAuthFailure?
 
-    /// Leaves no copy of them in the memory of this process.
-    func scrub(_ secrets: CredentialSecrets) async
-
     /// RFC 7662, for the access token.
     func introspect(_ id: CredentialID) async throws(OAuthFailure) -> [UInt8]
 }

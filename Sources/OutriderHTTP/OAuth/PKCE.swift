@@ -14,7 +14,7 @@ package struct PKCE: Sendable, Equatable {
     /// What is shown to the server first (RFC 7636 section 4.2).
     package var challenge: String {
         var hash = SHA256()
-        Array(verifier.exposed.utf8).withUnsafeBytes { hash.update(bufferPointer: $0) }
+        verifier.withBytes { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
         return Base64.encodeForURL(Array(hash.finalize()))
     }
 

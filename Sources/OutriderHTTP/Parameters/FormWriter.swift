@@ -85,6 +85,7 @@ package struct FormWriter {
     private mutating func write(_ value: JSONValue) throws(JSONComplaint) {
         switch value {
         case .string(let text): try append(text)
+        case .secret: try append(Secret.mask)
         case .integer(let number): try append(number.description)
         case .real(let number): try append(number: number.description)
         case .written(let text): try append(number: text)

@@ -41,6 +41,7 @@ package struct JSONBodyWriter {
         case .real(let number): out += number.description.utf8
         case .written(let text): out += text.utf8
         case .string(let text): append(quoting: text)
+        case .secret: append(quoting: Secret.mask)
         case .array(let values): try write(values)
         case .object(let object):
             guard let tagged = try TaggedValue(object) else { return try write(object.members) }

@@ -34,6 +34,7 @@ package indirect enum PropertyList: Sendable, Equatable {
         case .real(let number): self = .real(number)
         case .written(let text): self = try Self.number(text)
         case .string(let text): self = .string(text)
+        case .secret: self = .string(Secret.mask)
         case .array(let values):
             var list: [PropertyList] = []
             list.reserveCapacity(values.count)

@@ -79,7 +79,10 @@ extension CredentialRecord {
 
     /// SHA-256 of the refresh token; empty without one.
     var refreshTokenHash: [UInt8] {
-        secrets.refreshToken.map { Array(SHA256.hash(data: Array($0.exposed.utf8))) } ?? []
+        guard let token = secrets.refreshToken else { return [] }
+        var hash = SHA256()
+        token.withBytes { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+        return Array(hash.finalize())
     }
 }
 

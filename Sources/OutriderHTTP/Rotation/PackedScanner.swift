@@ -30,7 +30,10 @@ package struct PackedScanner: Sendable {
         return found
     }
 
-    package func secret(_ tag: UInt8) throws(PackedFault) -> Secret? { try text(tag).map { Secret($0) } }
+    package func secret(_ tag: UInt8) throws(PackedFault) -> Secret? {
+        guard let bytes = values[tag]?.first else { return nil }
+        return bytes.withUnsafeBytes { Secret(copying: $0) }
+    }
 
     package func url(_ tag: UInt8) throws(PackedFault) -> HTTPURL? { try urls(tag).first }
 

@@ -1,24 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Writes values one after the other: a number that says what it is, its length, its bytes. What is sealed, and what the
-/// service and its keeper tell each other, is written so: nothing of it ever meets a JSON library.
-package struct PackedWriter: Sendable {
-    package private(set) var bytes: [UInt8] = []
+import OutriderJSON
+
+/// Writes values one after the other: a tag of one byte, the length, the bytes. Records are sealed in this form, and the
+/// service and its helper exchange messages in it; no JSON library is involved.
+///
+/// All of it may be secret, and is written into a `SecretBuffer`.
+package struct PackedWriter: ~Copyable, Sendable {
+    private var buffer = SecretBuffer()
 
     package init() {}
 
+    /// A copy of what was written, in ordinary memory.
+    package var bytes: [UInt8] { buffer.withBytes { Array($0) } }
+
     package mutating func put(_ tag: UInt8, bytes value: some Collection<UInt8>) {
-        bytes.append(tag)
-        bytes.append(contentsOf: Self.bytes(of: UInt32(truncatingIfNeeded: value.count)))
-        bytes.append(contentsOf: value)
+        begin(tag, value.count)
+        buffer.append(contentsOf: value)
+    }
+
+    private mutating func begin(_ tag: UInt8, _ length: Int) {
+        buffer.append(tag)
+        buffer.append(contentsOf: Self.bytes(of: UInt32(truncatingIfNeeded: length)))
     }
 
     package mutating func put(_ tag: UInt8, _ text: String?) {
         if let text { put(tag, bytes: text.utf8) }
     }
 
-    package mutating func put(_ tag: UInt8, _ secret: Secret?) { put(tag, secret?.exposed) }
+    package mutating func put(_ tag: UInt8, _ secret: Secret?) {
+        guard let secret else { return }
+        begin(tag, secret.count)
+        secret.withBytes { buffer.append(UnsafeRawBufferPointer($0)) }
+    }
 
     package mutating func put(_ tag: UInt8, _ url: HTTPURL?) { put(tag, url?.description) }
 
@@ -40,15 +55,25 @@ package struct PackedWriter: Sendable {
 
     package mutating func put(_ tag: UInt8, _ value: (some Packed)?) {
         guard let value else { return }
-        var inner = PackedWriter()
-        value.pack(into: &inner)
-        put(tag, bytes: inner.bytes)
+        begin(tag, 0)
+        let start = buffer.count
+        value.pack(into: &self)
+        let length = UInt32(truncatingIfNeeded: buffer.count - start)
+        buffer.replace(at: start - 4, with: Self.bytes(of: length))
     }
 
+    /// In ordinary memory.
     package static func bytes(of value: some Packed) -> [UInt8] {
         var writer = PackedWriter()
         value.pack(into: &writer)
         return writer.bytes
+    }
+
+    /// Without a copy in ordinary memory.
+    package static func secret(of value: some Packed) -> Secret {
+        var writer = PackedWriter()
+        value.pack(into: &writer)
+        return Secret(writer.buffer)
     }
 
     /// Most significant byte first.

@@ -14,7 +14,8 @@ package enum PassphraseKey {
     /// 32 bytes; nil if there is not enough memory.
     package static func derive(from passphrase: Secret, salt: [UInt8]) -> [UInt8]? {
         let key = try? KDF.Scrypt.deriveKey(
-            from: Array(passphrase.exposed.utf8), salt: salt, outputByteCount: 32, rounds: rounds, blockSize: blockSize,
+            from: passphrase.withBytes { Array($0) }, salt: salt, outputByteCount: 32, rounds: rounds,
+            blockSize: blockSize,
             parallelism: parallelism, maxMemory: mostMemory)
         return key?.withUnsafeBytes { Array($0) }
     }

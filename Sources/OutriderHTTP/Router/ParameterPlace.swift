@@ -77,7 +77,7 @@ package struct ParameterPlace: Sendable, Equatable {
         case .real(let number):
             abs(number) < 1e15 ? Int64(exactly: number)?.description ?? number.description : number.description
         case .string(let text), .written(let text): text
-        case .null, .array, .object: nil
+        case .null, .array, .object, .secret: nil
         }
     }
 

@@ -40,6 +40,7 @@ struct SchemaEqual: Hashable {
         case .bool(let flag): hasher.combine(flag)
         case .integer, .real, .written: hasher.combine(SchemaNumber(value))
         case .string(let text): hasher.combine(ByteText(text))
+        case .secret(let secret): hasher.combine(secret)
         case .array(let values):
             hasher.combine(values.count)
             for value in values { add(value, to: &hasher) }

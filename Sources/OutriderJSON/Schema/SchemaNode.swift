@@ -113,7 +113,7 @@ struct SchemaTypes: OptionSet, Sendable {
         case .integer: !isDisjoint(with: [.integer, .number])
         case .real(let number): contains(.number) || contains(.integer) && number.rounded() == number
         case .written: fits(value.rounded)
-        case .string: contains(.string)
+        case .string, .secret: contains(.string)
         case .array: contains(.array)
         case .object: contains(.object)
         }

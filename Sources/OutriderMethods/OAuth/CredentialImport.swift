@@ -71,11 +71,11 @@ package struct CredentialImport: Sendable {
         }
         var refresh: Secret?
         if token.members.map(\.name) == ["refreshToken"] {
-            let text = try String(json: token["refreshToken"] ?? .null)
-            if let fault = TokenParameter.fault(in: text) {
+            let secret = try Secret(json: token["refreshToken"] ?? .null)
+            if let fault = TokenParameter.fault(in: secret) {
                 throw JSONComplaint(fault, at: JSONPointer(member: "refreshToken"))
             }
-            refresh = Secret(text)
+            refresh = secret
         } else if !token.isEmpty {
             guard found["token"] == nil else {
                 throw JSONComplaint("goes with no tokens beside it", at: JSONPointer(member: "token"))

@@ -39,8 +39,8 @@ struct OAuthCreate: Method {
             }
             let settings = try CredentialSettings(&fields)
             let authentication: ClientAuthenticationParameter? = try fields.optional("clientAuth")
-            secrets.clientSecret = try fields.optional("clientSecret", as: String.self).map(Secret.init)
-            secrets.assertion = try fields.optional("assertion", as: String.self).map(Secret.init)
+            secrets.clientSecret = try fields.optional("clientSecret")
+            secrets.assertion = try fields.optional("assertion")
             let token: TokenParameter? = try fields.optional("token")
             let persistence: CredentialSpec.Persistence? = try fields.choice("persist")
             let strays = fields.present(["callback", "decide", "timeout"])
@@ -112,16 +112,6 @@ struct OAuthCreate: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        do {
-            return try await made(params, call)
-        } catch {
-            // nobody has taken them
-            await call.scope.service.engine.credentials.scrub(params.secrets)
-            throw error
-        }
-    }
-
-    private static func made(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let broker = call.scope.service.engine.credentials
         var spec = try await asked { () async throws(OAuthFailure) in
             try await params.completed(call.scope.service.documents)

@@ -166,7 +166,7 @@ struct OAuthToken: Method {
             var fields = try JSONFields(json)
             let credential: CredentialName? = try fields.optional("credential")
             minValidity = try fields.number("minValidity", in: 0...86400) ?? 60
-            refused = try fields.optional("refused", as: String.self).map(Secret.init)
+            refused = try fields.optional("refused")
             timeout = try fields.number("timeout", in: OAuthToken.timeouts) ?? OAuthToken.timeout
             try fields.finish()
             self.credential = try JSONFields.need("credential", credential)

@@ -16,9 +16,9 @@ struct PassphraseAnswer: JSONDecodable {
     init(json: JSONValue) throws(JSONComplaint) {
         if case .null = json { return }
         var fields = try JSONFields(json)
-        passphrase = try fields.optional("passphrase", as: String.self) { (text: String) in
-            (1...Self.longest).contains(text.utf8.count) ? nil : "must have 1 to \(Self.longest) bytes"
-        }.map(Secret.init)
+        passphrase = try fields.optional("passphrase") { (passphrase: Secret) in
+            (1...Self.longest).contains(passphrase.count) ? nil : "must have 1 to \(Self.longest) bytes"
+        }
         try fields.finish()
     }
 }

@@ -15,8 +15,8 @@ struct TokenParameter: JSONDecodable, Sendable {
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        let token: String? = try fields.optional("accessToken", as: String.self) { Self.fault(in: $0) }
-        refresh = try fields.optional("refreshToken", as: String.self) { Self.fault(in: $0) }.map(Secret.init)
+        let token: Secret? = try fields.optional("accessToken") { Self.fault(in: $0) }
+        refresh = try fields.optional("refreshToken") { Self.fault(in: $0) }
         let type = try fields.optional("tokenType", as: String.self) { (type: String) in
             FieldRules.fault(inMethod: type) == nil ? nil : "must be a token, such as Bearer"
         }
@@ -30,15 +30,16 @@ struct TokenParameter: JSONDecodable, Sendable {
         let now = Clocks.now
         let seconds = lifetime ?? at.map { Double($0.moment.seconds) + Double($0.moment.nanoseconds) / 1e9 - now.wall }
         access = AccessToken(
-            Secret(try JSONFields.need("accessToken", token)), type: type ?? "Bearer", obtained: now,
+            try JSONFields.need("accessToken", token), type: type ?? "Bearer", obtained: now,
             expires: seconds.map { ClockPair(wall: now.wall + $0, boot: now.boot + $0) }, scope: scope?.words)
     }
 
-    static func fault(in token: String) -> String? {
-        if token.isEmpty { return "must not be empty" }
-        if token.utf8.count > 64 << 10 { return "must not be longer than 65536 bytes" }
+    static func fault(in token: Secret) -> String? {
+        if token.count == 0 { return "must not be empty" }
+        if token.count > 64 << 10 { return "must not be longer than 65536 bytes" }
         // RFC 6749 appendix A.12
-        return token.utf8.allSatisfy { (0x20...0x7E).contains($0) } ? nil : "must be of printable ASCII characters"
+        let isPrintable = token.withBytes { $0.allSatisfy { (0x20...0x7E).contains($0) } }
+        return isPrintable ? nil : "must be of printable ASCII characters"
     }
 }
 

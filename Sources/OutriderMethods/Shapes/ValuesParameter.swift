@@ -38,7 +38,7 @@ struct ValuesParameter: JSONDecodable {
 
     private static func check(_ value: JSONValue) throws(JSONComplaint) {
         switch value {
-        case .null, .bool, .integer, .real, .written, .string: return
+        case .null, .bool, .integer, .real, .written, .string, .secret: return
         // the empty object is how some clients write the empty list
         case .object(let object) where object.isEmpty: return
         case .object: throw JSONComplaint("must be a string, number, boolean or a list of these, not an object")

@@ -22,6 +22,8 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     private var beginners: [String: Beginner] = [:]
     /// The methods behind whose calls bytes may follow.
     package private(set) var takers: Set<String> = []
+    /// The members of messages that are read into locked memory.
+    package var secrets = SecretMembers()
 
     package init() {}
 

@@ -8,23 +8,27 @@ package import OutriderJSON
 ///
 /// Its envelope is read without building a tree, which for a short call costs more than its parameters do. What is
 /// written in any other way, or is wrong anywhere, is read as a whole.
-struct PlainCall {
+package struct PlainCall {
     let id: Int64
     let method: String
     /// Where the parameters stand, an object as far as its first byte tells.
     let params: Range<Int>
 
     /// Nil if it is not written so.
-    init?(_ bytes: UnsafeBufferPointer<UInt8>, limits: MessageLimits) {
+    package init?(_ bytes: UnsafeBufferPointer<UInt8>, limits: MessageLimits) {
         var reader = PlainCallReader(bytes)
-        guard reader.takes("{\"jsonrpc\":"), reader.takesAfterSpace("\"2.0\","), reader.takesAfterSpace("\"id\":"),
-            let id = reader.number(), reader.takes(","), reader.takesAfterSpace("\"method\":"),
-            let method = reader.name(atMost: limits.methodCharacters), reader.takes(","),
+        guard let id = reader.head(), let method = reader.name(atMost: limits.methodCharacters), reader.takes(","),
             reader.takesAfterSpace("\"params\":"), let params = reader.object()
         else { return nil }
         self.id = id
         self.method = method
         self.params = params
+    }
+
+    /// The method of a call of which the end may be missing; nil if the beginning is not written so.
+    static func method(atStartOf bytes: UnsafeBufferPointer<UInt8>, limits: MessageLimits) -> String? {
+        var reader = PlainCallReader(bytes)
+        return reader.head() == nil ? nil : reader.name(atMost: limits.methodCharacters)
     }
 
     /// What of the limits of a whole message is left to the parameters: outside are an object, four names and three values.
@@ -51,6 +55,14 @@ private struct PlainCallReader {
         for index in 0..<length where bytes[position + index] != text.utf8Start[index] { return false }
         position += length
         return true
+    }
+
+    /// All up to the name of the method: the id.
+    mutating func head() -> Int64? {
+        guard takes("{\"jsonrpc\":"), takesAfterSpace("\"2.0\","), takesAfterSpace("\"id\":"), let id = number(),
+            takes(","), takesAfterSpace("\"method\":")
+        else { return nil }
+        return id
     }
 
     private mutating func skipSpace() { if byte == UInt8(ascii: " ") { position += 1 } }
@@ -105,10 +117,12 @@ private struct PlainCallReader {
 
 extension Incoming {
     /// What a frame holds; throws where it is not JSON, or beyond the limits.
+    ///
+    /// - Parameter call: the frame as a plain call, where that is known already.
     package init(
-        parsing frame: UnsafeBufferPointer<UInt8>, limits: MessageLimits = MessageLimits()
+        parsing frame: UnsafeBufferPointer<UInt8>, as call: PlainCall? = nil, limits: MessageLimits = MessageLimits()
     ) throws(JSONFailure) {
-        if let call = PlainCall(frame, limits: limits),
+        if let call = call ?? PlainCall(frame, limits: limits),
             let params = try? JSONParser.parse(
                 UnsafeBufferPointer(rebasing: frame[call.params]), limits: PlainCall.limits(ofParams: limits.json))
         {

@@ -12,11 +12,15 @@ import Synchronization
 ///
 /// Small frames are parsed where they lie. Large ones are copied once and parsed on another thread; until that is done
 /// nothing else of this client is looked at, or read.
+///
+/// A frame that may hold secrets is moved into locked memory first. Its bytes, and those of frames that are broken or not
+/// complete, are zeroed where they came in: see `ReadBuffer`.
 final class FrameFeed {
     private let connection: Connection
     private let limits: ServerLimits
     private var scanner: FrameScanner
-    private var buffer = ByteBuffer()
+    private var buffer = ReadBuffer()
+    private lazy var secrets = connection.dispatch?.secrets ?? SecretMembers()
     private var ended = false
     private var endReported = false
     private var busy = false
@@ -42,13 +46,13 @@ final class FrameFeed {
 
     func received(_ data: consuming ByteBuffer) {
         connection.service.tally.bytesReceived.count(data.readableBytes)
-        if over { return }
-        if let raw { return raw.received(data) }
-        if buffer.readableBytes == 0 {
-            buffer = data
-        } else {
-            buffer.writeBuffer(&data)
+        if over {
+            buffer.append(data, erasing: true)
+            return buffer.drop(erasing: true)
         }
+        if let raw { return raw.received(data) }
+        let isHarmless = buffer.count > 0 && buffer.withBytes { !secrets.mayBe(inStart: $0, limits: limits.message) }
+        buffer.append(data, erasing: !isHarmless)
         work()
     }
 
@@ -66,7 +70,7 @@ final class FrameFeed {
     /// What comes from now on is thrown away, as if the client had said that it will send no more.
     func stop() {
         over = true
-        buffer = ByteBuffer()
+        buffer.drop(erasing: true)
         read(true)
         reportEnd()
         connection.flush()
@@ -76,8 +80,7 @@ final class FrameFeed {
     func handOver(to raw: RawConnection) {
         self.raw = raw
         isHeld = false
-        raw.received(buffer)
-        buffer = ByteBuffer()
+        raw.received(buffer.take())
         if ended { raw.inputEnded() }
         read(true)
     }
@@ -109,15 +112,16 @@ final class FrameFeed {
         /// No call, but bytes may follow as if it were one that takes them.
         case misspelt(Incoming)
         case large([UInt8])
+        case largeSecret(Secret)
         case http
         case broken(String)
     }
 
     private func work() {
-        if isHeld, buffer.readableBytes >= 256 << 10 { read(false) }
+        if isHeld, buffer.count >= 256 << 10 { read(false) }
         while !busy && !over && !isHeld && !isFull {
-            let (found, consumed) = step()
-            buffer.moveReaderIndex(forwardBy: min(consumed, buffer.readableBytes))
+            let (found, consumed, erases) = step()
+            buffer.consume(consumed, erasing: erases)
             if !framingKnown { learnFraming() }
             switch found {
             case .messages(let incoming):
@@ -125,7 +129,14 @@ final class FrameFeed {
             case .misspelt(let incoming):
                 connection.receive(incoming)
                 connection.endMessages()
-            case .large(let bytes): parseElsewhere(bytes)
+            case .large(let bytes):
+                parseElsewhere { framing, limits in
+                    bytes.withUnsafeBufferPointer { Self.parse($0, framing: framing, limits) }
+                }
+            case .largeSecret(let frame):
+                parseElsewhere { [secrets] framing, limits in
+                    frame.withBytes { Self.parse($0, with: secrets, framing: framing, limits) }
+                }
             case .http:
                 over = true
                 connection.refuseHTTP()
@@ -135,35 +146,39 @@ final class FrameFeed {
                     RPCError(.parseError, "Parse error: \(reason)", data: ["reason": .string(reason)]))
             case .nothing:
                 if consumed > 0 { continue }
-                tidy()
+                buffer.tidy()
                 if ended { reportEnd() }
                 return
             }
         }
     }
 
-    private func step() -> (Found, consumed: Int) {
+    /// The next frame, how many bytes it takes, and whether they are to be zeroed.
+    private func step() -> (Found, consumed: Int, erases: Bool) {
         let framing = scanner.framing ?? .line
-        return buffer.withUnsafeReadableBytes { raw in
-            let bytes = raw.bindMemory(to: UInt8.self)
+        return buffer.withBytes { bytes in
             switch scanner.next(bytes, ended: ended) {
-            case .more(let consumed): return (.nothing, consumed)
+            case .more(let consumed): return (.nothing, consumed, true)
             case .frame(let range, let consumed):
                 let frame = UnsafeBufferPointer(rebasing: bytes[range])
-                if frame.count > limits.parseOnLoop { return (.large(Array(frame)), consumed) }
-                let parsed = Self.parse(frame, framing: scanner.framing ?? .line, limits.message)
-                return (found(parsed, in: frame), consumed)
+                let call = PlainCall(frame, limits: limits.message)
+                if secrets.mayBe(in: frame, call) {
+                    return (found(Secret(copying: UnsafeRawBufferPointer(frame))), consumed, true)
+                }
+                if frame.count > limits.parseOnLoop { return (.large(Array(frame)), consumed, false) }
+                let parsed = Self.parse(frame, as: call, framing: scanner.framing ?? .line, limits.message)
+                return (found(parsed, in: frame), consumed, false)
             case .cut(let range, let consumed):
                 let frame = UnsafeBufferPointer(rebasing: bytes[range])
                 let failure = JSONFailure(
                     reason: "the input ended after \(range.count) bytes of a longer message", offset: range.count)
-                return (found(.one(Salvage.answer(to: frame, failure, framing: framing)), in: frame), consumed)
+                return (found(.one(Salvage.answer(to: frame, failure, framing: framing)), in: frame), consumed, true)
             case .tooLong(let range, let consumed):
                 let glimpse = UnsafeBufferPointer(rebasing: bytes[range])
                 let answer = Salvage.answer(toTooLong: glimpse, limit: limits.frame.message)
-                return (found(.one(answer), in: glimpse), consumed)
-            case .http: return (.http, 0)
-            case .broken(let reason): return (.broken(reason), 0)
+                return (found(.one(answer), in: glimpse), consumed, true)
+            case .http: return (.http, 0, false)
+            case .broken(let reason): return (.broken(reason), 0, false)
             }
         }
     }
@@ -174,11 +189,21 @@ final class FrameFeed {
         return .misspelt(incoming)
     }
 
+    /// A frame that may hold secrets, in locked memory.
+    private func found(_ frame: Secret) -> Found {
+        if frame.count > limits.parseOnLoop { return .largeSecret(frame) }
+        return frame.withBytes { bytes in
+            found(Self.parse(bytes, with: secrets, framing: scanner.framing ?? .line, limits.message), in: bytes)
+        }
+    }
+
     private static func parse(
-        _ frame: UnsafeBufferPointer<UInt8>, framing: Framing, _ limits: MessageLimits
+        _ frame: UnsafeBufferPointer<UInt8>, as call: PlainCall? = nil, with secrets: SecretMembers? = nil,
+        framing: Framing, _ limits: MessageLimits
     ) -> Incoming {
         do throws(JSONFailure) {
-            return try Incoming(parsing: frame, limits: limits)
+            if let secrets { return try Incoming(parsing: frame, with: secrets, limits: limits) }
+            return try Incoming(parsing: frame, as: call, limits: limits)
         } catch {
             return .one(Salvage.answer(to: frame, error, framing: framing))
         }
@@ -191,15 +216,13 @@ final class FrameFeed {
         return threads
     }()
 
-    private func parseElsewhere(_ bytes: [UInt8]) {
+    private func parseElsewhere(_ parse: @escaping @Sendable (Framing, MessageLimits) -> Incoming) {
         busy = true
         connection.state.withLock { $0.feedBusy = true }
         connection.wire.setReading(false)
         let framing = scanner.framing ?? .line
         let limits = limits.message
-        let parsed = Self.threads.runIfActive(eventLoop: loop) {
-            bytes.withUnsafeBufferPointer { Self.parse($0, framing: framing, limits) }
-        }
+        let parsed = Self.threads.runIfActive(eventLoop: loop) { parse(framing, limits) }
         parsed.assumeIsolated().whenComplete { result in
             self.busy = false
             self.connection.state.withLock { $0.feedBusy = false }
@@ -217,15 +240,6 @@ final class FrameFeed {
         guard let framing = scanner.framing else { return }
         framingKnown = true
         connection.learned(framing)
-    }
-
-    /// Frees what was consumed, so that a long connection does not hold on to its past.
-    private func tidy() {
-        if buffer.readableBytes == 0 {
-            buffer = ByteBuffer()
-        } else if buffer.readerIndex > 64 << 10 && buffer.readerIndex > buffer.readableBytes {
-            buffer.discardReadBytes()
-        }
     }
 
     private func reportEnd() {

@@ -38,6 +38,8 @@ package protocol Dispatch: Sendable {
     var names: [String] { get }
     /// Those behind whose calls bytes may follow.
     var takers: Set<String> { get }
+    /// The members of messages that are read into locked memory.
+    var secrets: SecretMembers { get }
     func invoke(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later
     ) async throws -> JSONText
@@ -71,6 +73,8 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
     var names: [String] { table.names }
 
     var takers: Set<String> { table.takers }
+
+    var secrets: SecretMembers { table.secrets }
 
     func invoke(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// The same type as in JSON, so that a secret that came in a message is never copied into another form.
+package typealias Secret = OutriderJSON.Secret

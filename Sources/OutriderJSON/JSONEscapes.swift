@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The escapes of JSON strings (RFC 8259 section 7).
+enum JSONEscapes {
+    /// Hands over the UTF-8 of what stands between the quotes of a string, piece by piece, and allocates nothing.
+    ///
+    /// The text should have passed JSONScanner. In any other, an escape that is wrong ends the text.
+    static func decode(_ bytes: UnsafeBufferPointer<UInt8>, _ emit: (UnsafeBufferPointer<UInt8>) -> Void) {
+        var position = 0
+        while position < bytes.count {
+            let plain = bytes[position...].prefix { $0 != UInt8(ascii: "\\") }
+            emit(UnsafeBufferPointer(rebasing: plain))
+            position = plain.endIndex
+            guard position + 1 < bytes.count, let scalar = scalar(bytes, &position) else { return }
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4) { piece in
+                var count = 0
+                for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+                    piece.initializeElement(at: count, to: unit)
+                    count += 1
+                }
+                emit(UnsafeBufferPointer(rebasing: piece.prefix(count)))
+                SecretBuffer.erase(UnsafeMutableRawBufferPointer(piece))
+            }
+        }
+    }
+
+    /// The scalar of the escape that begins at the position, which moves behind it.
+    private static func scalar(_ bytes: UnsafeBufferPointer<UInt8>, _ position: inout Int) -> Unicode.Scalar? {
+        let byte = bytes[position + 1]
+        position += 2
+        switch byte {
+        case UInt8(ascii: "b"): return "\u{8}"
+        case UInt8(ascii: "f"): return "\u{C}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"):
+            guard let unit = hex(bytes, &position) else { return nil }
+            guard UTF16.isLeadSurrogate(unit) else { return Unicode.Scalar(unit) }
+            guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\") else { return nil }
+            position += 2
+            guard let low = hex(bytes, &position), UTF16.isTrailSurrogate(low) else { return nil }
+            return Unicode.Scalar(0x10000 + (UInt32(unit & 0x3FF) << 10 | UInt32(low & 0x3FF)))
+        default: return Unicode.Scalar(byte)
+        }
+    }
+
+    private static func hex(_ bytes: UnsafeBufferPointer<UInt8>, _ position: inout Int) -> UInt16? {
+        guard bytes.count - position >= 4 else { return nil }
+        var unit: UInt16 = 0
+        for byte in bytes[position..<position + 4] {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): unit = unit << 4 | UInt16(byte &- 0x30)
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): unit = unit << 4 | UInt16(byte &- 0x57)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): unit = unit << 4 | UInt16(byte &- 0x37)
+            default: return nil
+            }
+        }
+        position += 4
+        return unit
+    }
+}

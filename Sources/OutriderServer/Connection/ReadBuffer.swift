@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderJSON
+
+/// What a client has sent and was not looked at yet, in one place only: bytes that may be of a secret are zeroed in every
+/// memory that they leave.
+///
+/// Bytes that came in one piece stay where the socket put them. A frame in several pieces is collected in memory of its own.
+struct ReadBuffer: ~Copyable {
+    private var bytes = ByteBuffer()
+    /// Whether the memory was allocated here. NIO keeps what it read into, and uses it again.
+    private var isOwn = false
+
+    /// Bytes.
+    var count: Int { bytes.readableBytes }
+
+    deinit { Self.erase(bytes, bytes.readableBytes) }
+
+    borrowing func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        bytes.withUnsafeReadableBytes { body($0.bindMemory(to: UInt8.self)) }
+    }
+
+    /// - Parameter erasing: whether the frame that is being collected may hold secrets. Without, it costs less.
+    mutating func append(_ more: ByteBuffer, erasing: Bool) {
+        guard count > 0 else {
+            (bytes, isOwn) = (more, false)
+            return
+        }
+        if !erasing {
+            bytes.writeImmutableBuffer(more)
+            isOwn = true
+            return
+        }
+        if !isOwn || bytes.writableBytes < more.readableBytes {
+            var larger = ByteBufferAllocator().buffer(capacity: max(2 * count, count + more.readableBytes))
+            larger.writeImmutableBuffer(bytes)
+            Self.erase(bytes, count)
+            (bytes, isOwn) = (larger, true)
+        }
+        bytes.writeImmutableBuffer(more)
+        Self.erase(more, more.readableBytes)
+    }
+
+    /// Moves behind the next bytes.
+    mutating func consume(_ count: Int, erasing: Bool) {
+        let count = min(count, bytes.readableBytes)
+        if erasing { Self.erase(bytes, count) }
+        bytes.moveReaderIndex(forwardBy: count)
+    }
+
+    /// Gives all bytes away.
+    mutating func take() -> ByteBuffer {
+        let taken = bytes
+        drop(erasing: false)
+        return taken
+    }
+
+    mutating func drop(erasing: Bool) {
+        if erasing { Self.erase(bytes, bytes.readableBytes) }
+        (bytes, isOwn) = (ByteBuffer(), false)
+    }
+
+    /// Frees what was consumed, so that a long connection does not hold on to its past.
+    mutating func tidy() {
+        if bytes.readableBytes == 0 {
+            drop(erasing: false)
+        } else if bytes.readerIndex > 64 << 10 && bytes.readerIndex > bytes.readableBytes {
+            var rest = ByteBufferAllocator().buffer(capacity: bytes.readableBytes)
+            rest.writeImmutableBuffer(bytes)
+            drop(erasing: true)
+            (bytes, isOwn) = (rest, true)
+        }
+    }
+
+    /// Zeroes the first readable bytes in place. A write through the buffer would copy them first, since NIO holds on to the
+    /// memory until it reads into it again; nothing else reads them.
+    private static func erase(_ bytes: ByteBuffer, _ count: Int) {
+        bytes.withUnsafeReadableBytes { readable in
+            let first = UnsafeRawBufferPointer(rebasing: readable.prefix(count))
+            SecretBuffer.erase(UnsafeMutableRawBufferPointer(mutating: first))
+        }
+    }
+}
