@@ -4,7 +4,7 @@
 /// Whether secrets are shown, and how what holds them looks without.
 package enum Redaction: Sendable {
     case none
-    /// Values of fields, parameters and members with telling names become `***`.
+    /// Values of fields, parameters and members with telling names become `***`, and so do credentials in URLs.
     case masked
 
     package func value(of field: HTTPFields.Field) -> String {
@@ -21,99 +21,62 @@ package enum Redaction: Sendable {
         return HTTPFields(fields.list.map { HTTPFields.Field($0.name, value(of: $0)) })
     }
 
-    /// A target or a whole URL: what stands in its query, and nothing else.
+    /// A target or a whole URL: the credentials before its host, and parameters in its query and its fragment.
     package func url(_ text: String) -> String {
-        guard self == .masked, let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return text }
-        let query = text.utf8[text.utf8.index(after: mark)...]
-        let end = query.firstIndex(of: UInt8(ascii: "#")) ?? query.endIndex
-        guard let masked = Self.pairs(Array(query[..<end])) else { return text }
-        return String(text[...mark]) + String(decoding: masked, as: UTF8.self) + String(text[end...])
+        guard self == .masked else { return text }
+        let text = Self.withoutCredentials(text)
+        let bytes = Array(text.utf8)
+        guard let start = bytes.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else {
+            return text
+        }
+        let fragment = bytes[start...].firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
+        var masked = Array(bytes[..<start])
+        masked += Self.parameters(bytes[start..<fragment])
+        // routes of pages stand in a fragment with a query of their own
+        let query = bytes[fragment...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.endIndex
+        masked += Self.parameters(bytes[fragment..<query]) + Self.parameters(bytes[query...])
+        return String(decoding: masked, as: UTF8.self)
+    }
+
+    /// Of `scheme://user:password@host/`, and of `//user:password@host/`, what stands before the `@`.
+    package static func withoutCredentials(_ text: String) -> String {
+        let bytes = text.utf8
+        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")), bytes[slash...].starts(with: "//".utf8) else {
+            return text
+        }
+        let start = bytes.index(slash, offsetBy: 2)
+        let ends = Array("/?#".utf8)
+        let end = bytes[start...].firstIndex { ends.contains($0) } ?? bytes.endIndex
+        guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return text }
+        return String(text[..<start]) + SecretFields.mask + String(text[at...])
     }
 
     /// A body of a form or of JSON; others stay as they are.
     package func body(_ bytes: [UInt8], contentType: String?) -> [UInt8] {
         guard self == .masked, let type = contentType.flatMap(MediaType.init(parsing:)) else { return bytes }
         if type.type == "application", type.subtype == "x-www-form-urlencoded" {
-            return Self.pairs(bytes) ?? bytes
+            return Self.pairs(bytes[...]) ?? bytes
         }
         guard type.subtype == "json" || type.subtype.hasSuffix("+json") else { return bytes }
-        return Self.members(bytes) ?? bytes
+        return JSONRedaction.masked(bytes) ?? bytes
+    }
+
+    /// Pairs behind a question mark or a number sign, which are kept.
+    private static func parameters(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        guard let masked = pairs(bytes.dropFirst()) else { return bytes }
+        return bytes.prefix(1) + masked
     }
 
     /// Pairs as in a form; nil if there is nothing to hide.
-    private static func pairs(_ bytes: [UInt8]) -> [UInt8]? {
+    private static func pairs(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         var isChanged = false
         let pairs = bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { pair in
             guard let equals = pair.firstIndex(of: UInt8(ascii: "=")), equals + 1 < pair.endIndex else { return pair }
             let name = String(decoding: PercentEncoding.decode(pair[..<equals]), as: UTF8.self)
-            guard SecretFields.containsParameter(lastSubscript(name)) else { return pair }
+            guard SecretFields.containsParameter(name) else { return pair }
             isChanged = true
             return pair[...equals] + SecretFields.mask.utf8
         }
         return isChanged ? Array(pairs.joined(separator: [UInt8(ascii: "&")])) : nil
-    }
-
-    /// Of `user[password]` the part that tells.
-    private static func lastSubscript(_ name: String) -> String {
-        guard name.utf8.last == UInt8(ascii: "]"), let open = name.utf8.lastIndex(of: UInt8(ascii: "[")) else {
-            return name
-        }
-        return String(name[name.utf8.index(after: open)...].dropLast())
-    }
-
-    /// Members of JSON whose values are strings; nil if there is nothing to hide. What is no JSON is read as far as it
-    /// looks like it.
-    private static func members(_ bytes: [UInt8]) -> [UInt8]? {
-        var masked: [UInt8] = []
-        var isChanged = false
-        var position = 0
-        /// The name that the string before a colon gave.
-        var name: ArraySlice<UInt8>?
-        while position < bytes.count {
-            let byte = bytes[position]
-            guard byte == UInt8(ascii: "\"") else {
-                // only white space may stand between a name, its colon and its value
-                if byte != UInt8(ascii: ":"), !isSpace(byte) { name = nil }
-                masked.append(byte)
-                position += 1
-                continue
-            }
-            let end = endOfString(bytes, position)
-            let text = bytes[position..<end]
-            if isValue(masked), let told = name, isTelling(told) {
-                masked += "\"\(SecretFields.mask)\"".utf8
-                isChanged = true
-            } else {
-                masked += text
-            }
-            name = text
-            position = end
-        }
-        return isChanged ? masked : nil
-    }
-
-    /// Whether what has been written ends in a colon, so that a value follows.
-    private static func isValue(_ written: [UInt8]) -> Bool {
-        written.last { !isSpace($0) } == UInt8(ascii: ":")
-    }
-
-    private static func isTelling(_ quoted: ArraySlice<UInt8>) -> Bool {
-        SecretFields.containsParameter(String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self))
-    }
-
-    private static func endOfString(_ bytes: [UInt8], _ start: Int) -> Int {
-        var position = start + 1
-        while position < bytes.count {
-            switch bytes[position] {
-            case UInt8(ascii: "\""): return position + 1
-            case UInt8(ascii: "\\"): position += 2
-            default: position += 1
-            }
-        }
-        return bytes.count
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool {
-        byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 }

@@ -1,34 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The names whose values are never shown: of header fields, of parameters in a query or a form, of members in JSON.
+internal import OutriderJSON
+
+/// The names whose values are masked: of header fields, of parameters in a query, a fragment or a form, of members in JSON.
+///
+/// `docs/describing.md` has the same list for readers; a test compares the two.
 package enum SecretFields {
-    package static let mask = "***"
+    package static let mask = Secret.mask
 
-    /// Whether a field's value may hold a secret: the standard ones, and names that look like keys or tokens.
+    /// Names of fields, in lower case.
+    package static let fields = ["authorization", "cookie", "proxy-authorization", "set-cookie"]
+
+    /// Parts of names: a name that holds one of them is secret, in whatever case.
+    package static let parts = [
+        "access-token", "api-key", "api_key", "apikey", "assertion", "auth-token", "authentication", "code_verifier",
+        "codeverifier", "credential", "passphrase", "passwd", "password", "private-key", "private_key", "secret",
+        "session-id", "session_id", "signature", "token", "x-auth",
+    ]
+
+    /// Last words of names: `Ocp-Apim-Subscription-Key`, `signing_key` and `signingKey` end in `key`.
+    package static let endings = ["jwt", "key", "otp", "secret", "session"]
+
+    /// Whole names of parameters and members, which are often short: `?code=…&sig=…`.
+    package static let parameters = ["auth", "code", "key", "pass", "pin", "pwd", "sid", "sig"]
+
+    /// Whether a field's value may hold a secret.
     package static func contains(_ name: String) -> Bool {
-        let name = name.lowercased()
-        if standard.contains(name) { return true }
-        let bytes = Array(name.utf8)
-        return telling.contains { holds(bytes, $0) }
+        let lower = name.lowercased()
+        if fields.contains(lower) { return true }
+        let bytes = Array(lower.utf8)
+        return partBytes.contains { holds(bytes, $0) } || endings.contains(lastWord(of: name))
     }
 
-    /// The same for a parameter, whose name is often short: `?key=…&sig=…`.
+    /// The same for a parameter or a member; of `user[password]` and `password[0]` each part counts.
     package static func containsParameter(_ name: String) -> Bool {
-        contains(name) || short.contains(name.lowercased())
+        contains(name)
+            || name.split(whereSeparator: { $0 == "[" || $0 == "]" }).contains { part in
+                parameters.contains(part.lowercased()) || endings.contains(lastWord(of: part))
+            }
     }
 
-    private static let standard: Set<String> = ["authorization", "cookie", "proxy-authorization", "set-cookie"]
-    private static let short: Set<String> = ["auth", "key", "pass", "pwd", "sid", "sig"]
+    /// Whether numbers under a telling name are quantities: `max_tokens`, `total_tokens`.
+    package static func countsTokens(_ name: String) -> Bool { lastWord(of: name) == "tokens" }
+
+    private static let partBytes = parts.map { Array($0.utf8) }
 
     private static func holds(_ name: [UInt8], _ word: [UInt8]) -> Bool {
         guard name.count >= word.count else { return false }
         return (0...(name.count - word.count)).contains { name[$0...].starts(with: word) }
     }
 
-    private static let telling: [[UInt8]] = [
-        "api-key", "apikey", "api_key", "assertion", "auth-token", "access-token", "authentication", "credential",
-        "passwd", "password", "private-key", "private_key", "secret", "session-id", "session_id", "signature", "token",
-        "x-auth",
-    ].map { (word: String) in Array(word.utf8) }
+    /// What stands behind the last sign that is no letter or digit, or begins with the last capital after a small letter.
+    private static func lastWord(of name: some StringProtocol) -> String {
+        var word: [UInt8] = []
+        for byte in name.utf8.reversed() {
+            let isLetter = (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
+            guard isLetter || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { break }
+            let isSmall = byte >= UInt8(ascii: "a")
+            // a small letter before a capital ends the word before
+            if isSmall, let first = word.last, first >= UInt8(ascii: "A"), first <= UInt8(ascii: "Z") { break }
+            word.append(byte)
+        }
+        return String(decoding: word.reversed(), as: UTF8.self).lowercased()
+    }
 }

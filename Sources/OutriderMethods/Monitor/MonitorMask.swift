@@ -11,8 +11,8 @@ enum MonitorMask: Sendable {
     case log
 
     func url(_ text: String) -> String {
-        let text = Self.withoutCredentials(text)
         guard self == .log else { return Redaction.masked.url(text) }
+        let text = Redaction.withoutCredentials(text)
         guard let mark = text.utf8.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else {
             return text
         }
@@ -40,19 +40,6 @@ enum MonitorMask: Sendable {
         shown.pointer = nil
         if failure.kind.isOfClient { shown.message = "see \(failure.kind.failureCode.kind.description)" }
         return shown
-    }
-
-    /// Of `scheme://user:password@host/` the part before the `@`.
-    private static func withoutCredentials(_ text: String) -> String {
-        let bytes = text.utf8
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
-            return text
-        }
-        let start = bytes.index(colon, offsetBy: 3)
-        let ends: [UInt8] = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
-        let end = bytes[start...].firstIndex { ends.contains($0) } ?? bytes.endIndex
-        guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return text }
-        return text[..<start] + SecretFields.mask + text[at...]
     }
 
     private static let harmless: Set<String> = [

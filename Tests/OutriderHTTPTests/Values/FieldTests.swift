@@ -122,13 +122,28 @@ import Testing
     @Test(arguments: [
         "Authorization", "cookie", "Set-Cookie", "Proxy-Authorization", "X-Api-Key", "x-auth-token", "Api-Key",
         "X-Secret",
-        "X-CSRF-Token", "X-Amz-Security-Token", "Password", "X-Goog-Signature",
+        "X-CSRF-Token", "X-Amz-Security-Token", "Password", "X-Goog-Signature", "Ocp-Apim-Subscription-Key",
+        "X-Functions-Key", "X-Session", "Idempotency_Key", "signingKey", "X-Client-Secret", "passphrase", "X-JWT",
+        "OTP",
     ])
     func `fields that hold secrets are known`(name: String) {
         #expect(SecretFields.contains(name))
     }
 
-    @Test(arguments: ["Accept", "Content-Type", "User-Agent", "X-Name", "Referer", "Author", "WWW-Authenticate"])
+    @Test(arguments: ["code", "code_verifier", "assertion", "sig", "pin", "user[pass]", "otp[]", "newKey"])
+    func `parameters that hold secrets are known`(name: String) {
+        #expect(SecretFields.containsParameter(name))
+    }
+
+    @Test(arguments: ["status_code", "codes", "postcode", "decode", "keys", "keyword", "pinned", "q"])
+    func `other parameters are shown`(name: String) {
+        #expect(!SecretFields.containsParameter(name))
+    }
+
+    @Test(arguments: [
+        "Accept", "Content-Type", "User-Agent", "X-Name", "Referer", "Author", "WWW-Authenticate", "Monkey", "Keyboard",
+        "Code", "X-Code",
+    ])
     func `other fields are shown`(name: String) {
         #expect(!SecretFields.contains(name))
     }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import OutriderJSON
+
+/// Masks strings and numbers in JSON that have a telling name, or stand in an array or object that has one.
+///
+/// A text that is no JSON, or ends too early, is read as far as it looks like JSON.
+struct JSONRedaction {
+    private let bytes: [UInt8]
+    private var position = 0
+    private var masked: [UInt8] = []
+    private var isChanged = false
+    private var depth = 0
+    /// The depth outside of the array or object whose values are masked.
+    private var secretDepth: Int?
+    /// The name of the member whose value comes next.
+    private var name: String?
+
+    /// Nil if there is nothing to hide.
+    static func masked(_ bytes: [UInt8]) -> [UInt8]? {
+        var redaction = JSONRedaction(bytes)
+        redaction.run()
+        return redaction.isChanged ? redaction.masked : nil
+    }
+
+    private init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    private mutating func run() {
+        while position < bytes.count {
+            let byte = bytes[position]
+            switch byte {
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                if secretDepth == nil, let name, SecretFields.containsParameter(name) {
+                    // quantities may be grouped under such a name: {"tokens": {"used": 5}}
+                    secretDepth = SecretFields.countsTokens(name) ? nil : depth
+                }
+                depth += 1
+                name = nil
+                keep(1)
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                if let outer = secretDepth, depth <= outer { secretDepth = nil }
+                name = nil
+                keep(1)
+            case UInt8(ascii: "\""): string()
+            case UInt8(ascii: ":"), 0x20, 0x09, 0x0A, 0x0D: keep(1)
+            case UInt8(ascii: ","):
+                name = nil
+                keep(1)
+            default: word()
+            }
+        }
+    }
+
+    private mutating func string() {
+        let end = endOfString()
+        if isBeforeColon(end) {
+            name = text(position + 1..<max(position + 1, end - 1))
+            keep(end - position)
+        } else {
+            value(to: end, isSecret: name.map(SecretFields.containsParameter) ?? false)
+        }
+    }
+
+    /// A number, or true, false and null, which tell nothing.
+    private mutating func word() {
+        let end = bytes[position...].firstIndex { ",:\"{}[] \t\r\n".utf8.contains($0) } ?? bytes.endIndex
+        guard UInt8(ascii: "-") == bytes[position] || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[position])
+        else { return keep(end - position) }
+        let isSecret = name.map { SecretFields.containsParameter($0) && !SecretFields.countsTokens($0) } ?? false
+        value(to: end, isSecret: isSecret)
+    }
+
+    private mutating func value(to end: Int, isSecret: Bool) {
+        guard isSecret || secretDepth != nil else { return keep(end - position) }
+        masked += "\"\(SecretFields.mask)\"".utf8
+        isChanged = true
+        name = nil
+        position = end
+    }
+
+    private mutating func keep(_ count: Int) {
+        masked += bytes[position..<position + count]
+        position += count
+    }
+
+    private func isBeforeColon(_ end: Int) -> Bool {
+        let next = bytes[end...].first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }
+        return next == UInt8(ascii: ":")
+    }
+
+    /// Behind the quote that ends the string at the position, or the end of the text.
+    private func endOfString() -> Int {
+        var position = position + 1
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""): return position + 1
+            case UInt8(ascii: "\\"): position += 2
+            default: position += 1
+            }
+        }
+        return bytes.count
+    }
+
+    private func text(_ range: Range<Int>) -> String {
+        bytes.withUnsafeBufferPointer { JSONCursor($0).text(range) }
+    }
+}
