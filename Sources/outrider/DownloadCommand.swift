@@ -32,7 +32,9 @@ struct DownloadCommand: ParsableCommand {
         completion: .file())
     var output: String?
 
-    @Option(name: [.customShort("H"), .customLong("header")], help: "A field to send: 'Name: value'. May be repeated.")
+    @Option(
+        name: [.customShort("H"), .customLong("header")],
+        help: "A field to send: 'Name: value', or @file with one on each line. May be repeated.")
     var headers: [String] = []
 
     @Flag(name: [.customShort("f"), .long], help: "Replace a file that is there.")
@@ -67,6 +69,7 @@ struct DownloadCommand: ParsableCommand {
 
     func validate() throws {
         if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
+        if let fault = RequestWords.fault(headers: headers, data: nil, asks: auth.asks) { throw ValidationError(fault) }
         if let segments, !(1...16).contains(segments) { throw ValidationError("--segments must be from 1 to 16") }
         if let limitRate, ByteRate(limitRate) == nil {
             throw ValidationError("--limit-rate must be a number of bytes, such as 500k or 2M")

@@ -32,7 +32,9 @@ struct GetCommand: ParsableCommand {
     @Option(name: [.customShort("X"), .customLong("request")], help: "The method; GET, or POST with --data.")
     var method: String?
 
-    @Option(name: [.customShort("H"), .customLong("header")], help: "A field to send: 'Name: value'. May be repeated.")
+    @Option(
+        name: [.customShort("H"), .customLong("header")],
+        help: "A field to send: 'Name: value', or @file with one on each line. May be repeated.")
     var headers: [String] = []
 
     @Option(
@@ -78,8 +80,8 @@ struct GetCommand: ParsableCommand {
         if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
         if let retry, !(0...100).contains(retry) { throw ValidationError("--retry must be from 0 to 100") }
         if data != nil, json != nil { throw ValidationError("give only one of --data and --json") }
-        if auth.asks, [data, json].contains("@-") {
-            throw ValidationError("standard input is the body already: write --user NAME:PASSWORD")
+        if let fault = RequestWords.fault(headers: headers, data: json ?? data, asks: auth.asks) {
+            throw ValidationError(fault)
         }
     }
 

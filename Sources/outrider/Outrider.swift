@@ -46,11 +46,13 @@ struct Outrider: AsyncParsableCommand {
         // commands hold passwords and tokens, too: none leaves a core behind
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        let words = Array(CommandLine.arguments.dropFirst())
         do {
-            if try await startPlainly() { return }
             try CommandWords.check()
+            ProcessArguments.hideSecrets()
+            if try await startPlainly(words) { return }
             CommandWords.widen()
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(words)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -69,8 +71,7 @@ struct Outrider: AsyncParsableCommand {
     }
 
     /// What other programs start, and wait for, is not parsed first. False if it is none of that.
-    private static func startPlainly() async throws -> Bool {
-        let words = CommandLine.arguments.dropFirst()
+    private static func startPlainly(_ words: [String]) async throws -> Bool {
         if words.elementsEqual(["keeper"]) {
             try await KeeperCommand.run()
         } else if words.first == "serve", let settings = Settings(plain: words.dropFirst()) {

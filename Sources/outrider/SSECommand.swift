@@ -27,7 +27,9 @@ struct SSECommand: ParsableCommand {
     @Option(name: [.customShort("X"), .customLong("request")], help: "The method; GET, or POST with data.")
     var method: String?
 
-    @Option(name: [.customShort("H"), .customLong("header")], help: "A field to send: 'Name: value'. May be repeated.")
+    @Option(
+        name: [.customShort("H"), .customLong("header")],
+        help: "A field to send: 'Name: value', or @file with one on each line. May be repeated.")
     var headers: [String] = []
 
     @Option(
@@ -51,8 +53,8 @@ struct SSECommand: ParsableCommand {
 
     func validate() throws {
         if data != nil, json != nil { throw ValidationError("give only one of --data and --json") }
-        if auth.asks, [data, json].contains("@-") {
-            throw ValidationError("standard input is the body already: write --user NAME:PASSWORD")
+        if let fault = RequestWords.fault(headers: headers, data: json ?? data, asks: auth.asks) {
+            throw ValidationError(fault)
         }
     }
 

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import ArgumentParser
+import Glibc
+import OutriderHTTP
 import OutriderJSON
 
 /// Who asks, in a request of the command line.
@@ -17,24 +19,75 @@ struct AuthOptions: ParsableArguments {
     @Option(
         name: [.customShort("u"), .customLong("user")],
         help: """
-            name:password, sent when the server asks for it: by Digest, or under https by Basic. Without a colon the \
-            password is asked for.
+            The user; the password is asked for, unseen, or taken from --netrc. It is sent when the server asks for it: by \
+            Digest, or under https by Basic. name:password is possible, and may be seen by other users for a moment.
             """)
     var user: String?
 
+    @Flag(
+        name: [.customShort("n"), .long],
+        help: "Take user and password of the host from ~/.netrc, or the file that $NETRC names.")
+    var netrc = false
+
+    @Option(name: .customLong("netrc-file"), help: "The same from this file.", completion: .file())
+    var netrcFile: String?
+
     func validate() throws {
-        if oauth != nil, user != nil { throw ValidationError("give only one of --oauth and --user") }
+        let isNetrc = netrc || netrcFile != nil
+        if oauth != nil, user != nil || isNetrc {
+            throw ValidationError("give only one of --oauth, --user and --netrc")
+        }
+        if isNetrc, let user, user.contains(":") {
+            throw ValidationError("--user has a password already: leave out --netrc")
+        }
     }
 
     /// Whether a password is to be read from standard input.
-    var asks: Bool { user.map { !$0.contains(":") } ?? false }
+    var asks: Bool { !netrc && netrcFile == nil && user.map { !$0.contains(":") } ?? false }
 
     /// Puts `auth` into the params of a request.
     func add(to params: inout JSONObject) throws(CommandFailure) {
         if let oauth { params["auth"] = .object(["oauth": .string(oauth)]) }
+        if netrc || netrcFile != nil { return try addNetrc(to: &params) }
         guard let user else { return }
         let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let password = parts.count > 1 ? parts[1] : try Unseen.line("Password of \(parts[0]): ")
         params["auth"] = .object(["username": .string(parts[0]), "password": .string(password)])
+    }
+
+    /// A host without an entry is asked without a credential, unless a user is named.
+    private func addNetrc(to params: inout JSONObject) throws(CommandFailure) {
+        let home = environmentVariable("HOME").map { "\($0)/.netrc" }
+        guard let path = netrcFile ?? environmentVariable("NETRC") ?? home else {
+            throw CommandFailure(.usage, "--netrc: $HOME is not set (name a file with --netrc-file)")
+        }
+        let netrc = Netrc(try PrivateFile.text(of: path))
+        guard let url = params["url"]?.string, let host = (try? HTTPURL(parsing: url))?.hostName else { return }
+        if let found = netrc.credential(host: host, login: user) {
+            params["auth"] = .object(["username": .string(found.username), "password": .string(found.password)])
+        } else if let user {
+            throw CommandFailure(
+                .usage, "\(path) has no password of \(user) for \(host) (leave out --netrc to be asked)")
+        }
+    }
+}
+
+/// A file with secrets.
+enum PrivateFile {
+    private static let most = 1 << 20
+
+    /// - Throws: if another user could read or change it.
+    static func text(of path: String) throws(CommandFailure) -> String {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw CommandFailure(.usage, "cannot read \(path): \(systemError(errno))") }
+        defer { close(file) }
+        var info = stat()
+        guard fstat(file, &info) == 0, info.st_uid == geteuid() || info.st_uid == 0, info.st_mode & 0o077 == 0 else {
+            throw CommandFailure(.usage, "cannot use \(path): other users may read or own it (chmod 600 \(path))")
+        }
+        var bytes: [UInt8] = []
+        while bytes.count <= most, let piece = try FileBytes.read(file) { bytes += piece }
+        if bytes.count > most { throw CommandFailure(.usage, "cannot use \(path): it is longer than \(most) bytes") }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

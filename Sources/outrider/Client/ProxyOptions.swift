@@ -11,8 +11,8 @@ struct ProxyOptions: ParsableArguments {
     @Option(
         name: [.customShort("x"), .long],
         help: """
-            Go through this proxy, such as http://user:password@host:3128 or socks5h://host; "" for none. \
-            Else $http_proxy, $https_proxy, $all_proxy.
+            Go through this proxy, such as http://host:3128 or socks5h://host; "" for none. Else $http_proxy, \
+            $https_proxy, $all_proxy, where a password of the proxy is better kept: http://user:password@host:3128.
             """)
     var proxy: String?
 

@@ -25,7 +25,11 @@ struct RequestWords {
             "url": .string(url),
             "method": .string(method ?? (data == nil ? "GET" : "POST")),
         ]
-        if !headers.isEmpty { params["headers"] = .array(try headers.map(Self.header)) }
+        if !headers.isEmpty {
+            var fields: [JSONValue] = []
+            for word in headers { fields += try Self.fields(word) }
+            params["headers"] = .array(fields)
+        }
         if let data {
             params["body"] = .object(try body(data))
             if method == "GET" || method == "HEAD" { params["allowGetBody"] = .bool(true) }
@@ -34,9 +38,47 @@ struct RequestWords {
         return params
     }
 
-    private static func header(_ line: String) throws(CommandFailure) -> JSONValue {
+    /// One field, or with `@` those of a file, a line each, where no list of processes shows them.
+    private static func fields(_ word: String) throws(CommandFailure) -> [JSONValue] {
+        guard word.hasPrefix("@") else {
+            return [try header(word, "\(word) is no field: write -H 'Name: value', or -H @file")]
+        }
+        let name = String(word.dropFirst())
+        let text = String(decoding: try fieldBytes(name), as: UTF8.self)
+        var fields: [JSONValue] = []
+        for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            if line.allSatisfy(\.isWhitespace) { continue }
+            fields.append(try header(String(line), "line \(number + 1) of \(name) is no field: write Name: value"))
+        }
+        return fields
+    }
+
+    private static func fieldBytes(_ name: String) throws(CommandFailure) -> [UInt8] {
+        if name == "-" { return try StandardInput.whole(most: mostFieldBytes) }
+        let file = open(name, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw CommandFailure(.usage, "cannot read \(name): \(systemError(errno))") }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        while let piece = try FileBytes.read(file) {
+            bytes += piece
+            if bytes.count > mostFieldBytes { throw CommandFailure(.usage, "\(name) is too long for header fields") }
+        }
+        return bytes
+    }
+
+    private static let mostFieldBytes = 1 << 20
+
+    /// How often standard input is read for a field, a body or a password: once at most.
+    static func fault(headers: [String], data: String?, asks: Bool) -> String? {
+        let readers = [headers.filter { $0 == "@-" }.count, data == "@-" ? 1 : 0, asks ? 1 : 0].reduce(0, +)
+        return readers > 1
+            ? "standard input can be read once: for the body, the fields or the password (--netrc has passwords, too)"
+            : nil
+    }
+
+    private static func header(_ line: String, _ fault: String) throws(CommandFailure) -> JSONValue {
         guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
-            throw CommandFailure(.usage, "\(line) is no field: write -H 'Name: value'")
+            throw CommandFailure(.usage, fault)
         }
         let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
         return .object(["name": .string(String(line[..<colon])), "value": .string(String(value))])
