@@ -164,3 +164,58 @@ def test_requests_of_others_are_not_in_a_log_that_a_client_gets(listening, origi
             if message.get("id") == number:
                 break
             assert "request." not in message["params"]["message"] and "attempt." not in message["params"]["message"]
+
+
+@pytest.fixture
+def places(tmp_path):
+    """Paths that are no regular files of this user."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("file")
+    os.link(tmp_path / "file", tmp_path / "second")
+    (tmp_path / "foreign").touch()
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "foreign", 65534, 65534)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", [
+    "/dev/null", "/dev/full", "/proc/self/mem", "/proc/self/comm", "/proc/sys/kernel/core_pattern", "/sys/power/state",
+    "{}", "{}/pipe", "{}/link", "{}/second",
+    pytest.param("{}/foreign", marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root makes such a file")),
+])  # fmt: skip
+def test_a_log_goes_into_regular_files_of_the_user_only(wire, places, name):
+    path = name.format(places)
+    reply = wire.call("server.setLog", {"level": "trace", "to": "file", "path": path})
+    assert reply["error"]["code"] == -32602 and reply["error"]["data"]["pointer"] == "/path"
+    assert path in reply["error"]["message"]
+    assert result(wire.call("server.setLog", {"level": "warning"}))["to"] == "stderr"
+
+
+def logged(path, arguments, log):
+    """What a log holds that one client turned on, while another one sends a request, too."""
+    process = subprocess.Popen(
+        [contract.binary(), "serve", "--socket", str(path), *arguments], stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    try:
+        contract.await_socket(path, process)
+        with contract.Wire(str(path)) as client, contract.Wire(str(path)) as other:
+            wanted = {"level": "debug", "to": "file", "path": str(log)}
+            assert "result" in client.call("server.setLog", wanted)
+            other.call("data.send", {"url": "http://127.0.0.1:1/of-another-client"})
+            client.call("data.send", {"url": "http://127.0.0.1:1/of-this-client"})
+            return "\n".join(lines(log, lambda found: any("request.finished" in line and "of-this" in line
+                                                          for line in found)))
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def test_a_client_sees_its_own_requests_in_a_log_that_it_turns_on(tmp_path, log):
+    found = logged(tmp_path / "s", [], log)
+    assert "of-another-client" not in found and "of-this-client" in found
+
+
+def test_a_log_that_the_service_was_started_with_is_of_all_clients(tmp_path, log):
+    found = logged(tmp_path / "s", ["--log-file", str(tmp_path / "first")], log)
+    assert "of-another-client" in found and "of-this-client" in found

@@ -20,6 +20,8 @@ struct MonitorLine: LogLine {
         }
     }
 
+    var scope: LogScope { .connection(subject.owner?.name) }
+
     /// "request.finished GET http://127.0.0.1/ 200 in 0.012 s, 17 bytes [req_… con_…]".
     var text: String {
         var names = [subject.request, subject.session, subject.owner?.name].compactMap { $0 }

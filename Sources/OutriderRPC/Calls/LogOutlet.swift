@@ -23,13 +23,28 @@ package struct LogSetting: Sendable, Equatable {
     }
 }
 
+/// What a line of the log is about.
+package enum LogScope: Sendable, Equatable {
+    case service
+    /// A request or another thing of the connection with that name; nil if no connection owns the thing any more.
+    case connection(String?)
+
+    /// Whether a log that one client turned on may show the line.
+    package func isShown(to client: String) -> Bool { self == .service || self == .connection(client) }
+}
+
 /// A line of the log that has more to say than a sentence.
 package protocol LogLine: Sendable {
     var level: LogSetting.Level { get }
+    var scope: LogScope { get }
     /// For people.
     var text: String { get }
     /// For programs, beside `time`, `level` and `message`.
     func encodeMembers(to writer: inout JSONWriter)
+}
+
+extension LogLine {
+    package var scope: LogScope { .service }
 }
 
 /// Where lines of the log go. Never blocks, whatever becomes of them.

@@ -7,13 +7,13 @@ import OutriderRPC
 
 /// What has to be done outside the lock after something was decided inside it.
 struct Effects {
-    /// Somebody has to write soon.
+    /// A flush must be scheduled.
     var flush = false
     /// Nothing else will follow in a while: it is written now.
     var isLast = false
     /// Much waits: what the client takes of it is written now, if this is the loop.
     var isLong = false
-    /// The client takes little: somebody has to look whether it takes anything.
+    /// The client takes little: `watch` must be started.
     var watches = false
     /// Reading is to be stopped, or may go on: what holds by then is to be done.
     var changesReading = false

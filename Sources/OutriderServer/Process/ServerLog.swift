@@ -3,17 +3,20 @@
 
 import Glibc
 package import Logging
+import OutriderFiles
 import OutriderJSON
 package import OutriderRPC
 import Synchronization
 
-/// The log of the service: to stderr, to a file, or to a client. Never blocks whoever logs: lines go through a bounded
+/// The log of the service: to stderr, to a file, or to a client. Never blocks the caller: lines go through a bounded
 /// queue, and are dropped and counted when it is full (some clients never read our stderr).
 package final class ServerLog: LogOutlet {
     private struct State {
         var setting: LogSetting
         var file: LineWriter?
         weak var listener: (any Peer)?
+        /// The connection that turned the log on, of whose requests alone it then tells; nil for all.
+        var client: String?
         var number = 0
         /// By files that are closed.
         var dropped = 0
@@ -21,14 +24,18 @@ package final class ServerLog: LogOutlet {
 
     private let state: Mutex<State>
     private let standardError = LineWriter(2)
+    /// Whether flags or the environment asked for a log of requests. Then a client may see those of others.
+    private let isOfAll: Bool
 
     package init(level: LogSetting.Level = .warning) {
         state = Mutex(State(setting: LogSetting(level: level, target: .stderr)))
+        isOfAll = level.rank <= LogSetting.Level.info.rank
     }
 
     /// As flags and the environment say. A file that cannot be written leaves the log on stderr, which says so.
     package init(_ setting: LogSetting) {
         state = Mutex(State(setting: setting))
+        isOfAll = setting.target == .file || setting.level.rank <= LogSetting.Level.info.rank
         guard setting.target == .file else { return }
         do throws(RPCError) {
             let file = try open(setting.path)
@@ -42,12 +49,14 @@ package final class ServerLog: LogOutlet {
     /// Returns the setting before.
     package func set(_ setting: LogSetting, for peer: any Peer) throws(RPCError) -> LogSetting {
         let file = setting.target == .file ? try open(setting.path) : nil
+        let client = isOfAll ? nil : peer.info.connection
         let (before, old) = state.withLock { state in
             defer {
                 state.dropped += state.file?.dropped ?? 0
                 state.setting = setting
                 state.file = file
                 state.listener = setting.target == .events ? peer : nil
+                state.client = client
             }
             return (state.setting, state.file)
         }
@@ -58,14 +67,29 @@ package final class ServerLog: LogOutlet {
     private func open(_ path: String?) throws(RPCError) -> LineWriter {
         let data: JSONObject = ["pointer": .string("/path")]
         guard let path else { throw RPCError(.invalidParams, "path is needed for a log in a file", data: data) }
-        let file = Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        guard file >= 0 else {
+        let file: CInt
+        do throws(FileFault) {
+            file = try CheckedFile.open(path, O_WRONLY | O_CREAT | O_APPEND, .own)
+        } catch {
+            throw RPCError(.invalidParams, "the log cannot be written to \(path.excerpt): \(error)", data: data)
+        }
+        if Self.isOfKernel(file) {
+            close(file)
             throw RPCError(
-                .invalidParams, "path \(path.excerpt) cannot be opened for appending: \(errnoText())", data: data)
+                .invalidParams, "the log cannot be written to \(path.excerpt): the file is an interface of the kernel",
+                data: data)
         }
         return LineWriter(file) { [weak self] problem in
             self?.standardError.write("outrider: error: the log file cannot be written: \(problem)\n") { _ in "" }
         }
+    }
+
+    /// Whether the file is in /proc or /sys, where files look regular, and a write changes a process or the system.
+    private static func isOfKernel(_ file: CInt) -> Bool {
+        var (info, root) = (stat(), stat())
+        guard fstat(file, &info) == 0 else { return true }
+        for path in ["/proc", "/sys"] where stat(path, &root) == 0 && root.st_dev == info.st_dev { return true }
+        return false
     }
 
     package func isLogged(_ level: LogSetting.Level) -> Bool {
@@ -85,11 +109,11 @@ package final class ServerLog: LogOutlet {
     }
 
     package func write(_ line: some LogLine) {
-        let (setting, file, listener, number) = state.withLock { state in
+        let (setting, file, listener, number, client) = state.withLock { state in
             state.number &+= 1
-            return (state.setting, state.file, state.listener, state.number)
+            return (state.setting, state.file, state.listener, state.number, state.client)
         }
-        guard line.level.rank >= setting.level.rank else { return }
+        guard line.level.rank >= setting.level.rank, client.map(line.scope.isShown) ?? true else { return }
         switch setting.target {
         case .stderr: standardError.write(Self.formatted(line, setting)) { Self.formatted(Self.gap($0), setting) }
         case .file: file?.write(Self.formatted(line, setting)) { Self.formatted(Self.gap($0), setting) }
