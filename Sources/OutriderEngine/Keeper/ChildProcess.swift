@@ -5,7 +5,7 @@ import CLinux
 import Glibc
 package import OutriderHTTP
 
-/// Runs a program: something in on its standard input, something out on its standard output. Blocks.
+/// Runs a program with bytes for its standard input, and collects its standard output. Blocks.
 ///
 /// It leads a session of its own, so that a Ctrl-C for us is none for it, and has no descriptor of ours but the first three.
 package enum ChildProcess {

@@ -4,12 +4,12 @@
 import Glibc
 import OutriderHTTP
 
-/// Starts a keeper, and hears what it says. It lives on if we do not: what it has begun, it ends.
+/// Starts a helper process and reads its response. The helper outlives the service until its work is done.
 enum KeeperProcess {
-    /// Its own alarm rings before that: it is never killed for what it does.
+    /// The alarm of the helper ends the process earlier, so that this limit never interrupts a request.
     private static let seconds = 240.0
 
-    /// Waits on a thread of its own, however long that takes.
+    /// Waits on a thread of its own, without a limit.
     static func run(_ order: KeeperOrder) async -> KeeperAnswer {
         await withUnsafeContinuation { continuation in
             let started = WaitingThread.start {

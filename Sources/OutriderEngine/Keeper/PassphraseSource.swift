@@ -3,9 +3,9 @@
 
 package import OutriderHTTP
 
-/// Somebody who may be asked for the passphrase of a store that is locked.
+/// Asks a person for the passphrase of a locked store.
 package protocol PassphraseSource: AnyObject, Sendable {
-    /// What a person says; nil if there is nobody, or the answer is no: then the store stays locked.
+    /// The passphrase; nil if no person can be asked or the person declines, and the store stays locked.
     ///
     /// - Parameters:
     ///   - directory: of the store.
@@ -13,7 +13,7 @@ package protocol PassphraseSource: AnyObject, Sendable {
     func passphrase(of directory: String, failures: Int) async -> Secret?
 }
 
-/// Unlocks a store with what somebody says, once for all orders that find it locked.
+/// Unlocks a store with the passphrase of a person, once for all orders that find the store locked.
 final class PassphrasePrompt: Sendable {
     private let source: any PassphraseSource
     private let flight = SharedFlight<Bool>()
