@@ -18,6 +18,7 @@ SCHEMA = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(SCHEMA))
 sys.dont_write_bytecode = True
 
+import marks  # noqa: E402
 import reference  # noqa: E402
 import transcript  # noqa: E402
 import validator  # noqa: E402
@@ -26,7 +27,8 @@ import writers  # noqa: E402
 OUTPUTS = {
     "schema/openrpc.json": lambda sources, document: writers.compact(document) + "\n",
     "Sources/OutriderMethods/OpenRPC.swift": lambda sources, document: writers.swift(document),
-    "Sources/OutriderMethods/LockedMembers.swift": lambda sources, document: writers.swift_locked(sources),
+    "Sources/OutriderMethods/LockedMembers.swift": lambda sources, document: marks.swift_locked(sources),
+    "Sources/OutriderMethods/OwnerMembers.swift": lambda sources, document: marks.swift_owner(sources),
     "Sources/OutriderMethods/Events/MonitorTopics.swift": lambda sources, document: writers.swift_topics(sources),
     "clients/python/src/outrider/_schema.py": lambda sources, document: writers.python(sources),
     "docs/methods.md": lambda sources, document: reference.reference(sources),
@@ -127,16 +129,7 @@ def read():
     }
     if sum(map(len, by_direction.values())) != len(events):
         raise Refused("events/: `direction` is `event` or `callback`")
-    return dict(sources, errorExamples=list(error_examples(sources["transcripts"])))
-
-
-def error_examples(found):
-    for name in sorted(found):
-        for case in found[name]:
-            for sent, reply in transcript.calls(case["steps"]):
-                if reply and "error" in reply and "<" not in json.dumps(reply["error"]):
-                    request = {"method": sent["method"], "params": sent.get("params", {})}
-                    yield {"name": "%s: %s" % (name, case["case"]), "request": request, "error": reply["error"]}
+    return dict(sources, errorExamples=list(transcript.error_examples(sources["transcripts"])))
 
 
 # What the sources must be
@@ -221,7 +214,7 @@ def check_entries(sources):
         more = {"methods": ("result", "errors"), "events": ("direction",), "callbacks": ("direction", "result")}[where]
         for entry in sources[where]:
             at = "%s/%s" % (where, entry["name"])
-            wrong = set(entry) ^ set(ENTRY_KEYS + more)
+            wrong = (set(entry) - {"ownerOnly"}) ^ set(ENTRY_KEYS + more)
             if wrong:
                 yield "%s: must have exactly %s; see %s" % (at, ", ".join(ENTRY_KEYS + more), ", ".join(sorted(wrong)))
                 continue

@@ -78,6 +78,8 @@ def shape(title, node, defaults):
 
 def method(source, sources):
     lines = ["### `%s`" % source["name"], "", source["summary"], "", joined(source), ""]
+    if source.get("ownerOnly"):
+        lines += ["Another user than that of the service is refused (-32014).", ""]
     lines += shape("Parameter", source["params"], True)
     lines += shape("Result", source["result"], False)
     if source["errors"]:

@@ -106,3 +106,13 @@ def calls(steps):
         for message in step.sent:
             if isinstance(message, dict) and "method" in message:
                 yield message, replies.get(repr(message.get("id")))
+
+
+def error_examples(found):
+    """The calls of all transcripts that end in an error, with the error."""
+    for name in sorted(found):
+        for case in found[name]:
+            for sent, reply in calls(case["steps"]):
+                if reply and "error" in reply and "<" not in json.dumps(reply["error"]):
+                    request = {"method": sent["method"], "params": sent.get("params", {})}
+                    yield {"name": "%s: %s" % (name, case["case"]), "request": request, "error": reply["error"]}

@@ -134,6 +134,8 @@ def entry(source, types, closed):
     if examples(whole)[1:]:
         out["x-outrider-examples"] = examples(whole)[1:]
     out["x-outrider-since"] = source["since"]
+    if source.get("ownerOnly"):
+        out["x-outrider-ownerOnly"] = True
     return out
 
 
@@ -243,51 +245,6 @@ def swift_topics(sources):
         "package enum MonitorTopics {\n"
         "    /// The result of `events.topics`.\n",
     )
-
-
-def locked(node, types, results=(), above=()):
-    """The paths of all locked members below a schema; any callback's result has those of all."""
-    if "$ref" in node:
-        # a type that holds itself is looked at once
-        if node["$ref"] in above:
-            return []
-        above = (*above, node["$ref"])
-        node = types[node["$ref"]]
-    if node.get("locked"):
-        return [""]
-    if node.get("callbackResult"):
-        return list(results)
-    found = [path for one in node.get("anyOf", []) for path in locked(one, types, results, above)]
-    if "items" in node:
-        found += locked(node["items"], types, results, above)
-    for name, item in node.get("properties", {}).items():
-        found += ["/" + name + path for path in locked(item, types, results, above)]
-    return sorted(set(found))
-
-
-def swift_locked(sources):
-    """The members of messages that hold secrets, by method, and those of the results of callbacks."""
-    types = sources["types"]
-    results = sorted({path for source in sources["callbacks"] for path in locked(source["result"], types)})
-    lines = [
-        "// " + MADE_BY,
-        "// SPDX-License-Identifier: Apache-2.0",
-        "// SPDX-FileCopyrightText: The Outrider authors",
-        "// swift-format-ignore-file",
-        "",
-        "import OutriderRPC",
-        "",
-        "extension SecretMembers {",
-        "    /// The members that the schema marks as `locked`.",
-        "    static let marked = SecretMembers(",
-        "        methods: [",
-    ]
-    for source in sources["methods"]:
-        paths = locked(source["params"], types, results)
-        if paths:
-            lines.append("            %s: [%s]," % (quoted(source["name"]), ", ".join(map(quoted, paths))))
-    lines += ["        ],", "        results: [%s]" % ", ".join(map(quoted, results)), "    )", "}", ""]
-    return "\n".join(lines)
 
 
 def swift_literal(text, head):

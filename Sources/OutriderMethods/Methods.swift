@@ -8,6 +8,7 @@ package enum Methods {
     package static let table: MethodTable<ClientScope> = {
         var table = MethodTable<ClientScope>()
         table.secrets = .marked
+        table.ownerRules = .marked
         table.add(Initialize.self)
         table.add(Shutdown.self)
 

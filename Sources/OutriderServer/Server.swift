@@ -127,7 +127,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     ) -> Connection? {
         let setting = Connection.Setting(
             name: Handle.make("con_"), transport: transport, limits: settings.limits, pad: settings.pad, pid: pid,
-            uid: uid)
+            uid: uid, isOtherUser: uid.map { $0 != Int(geteuid()) && $0 != 0 } ?? false)
         let age = (ContinuousClock.now - startedAt).seconds
         let (entry, silent) = state.withLock { state -> (ClientPlaces.Entry, Connection?) in
             guard state.status == nil, !state.stopping else { return (.refused, nil) }
@@ -140,7 +140,8 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         let executor = executors[ObjectIdentifier(loop)] ?? LoopExecutor(loop)
         let connection = Connection(setting, loop: loop, executor: executor, wire: wire, service: self)
         logger.debug("\(setting.name) connected: \(transport.rawValue)\(pid.map { ", process \($0)" } ?? "")")
-        connection.open(ScopeDispatch(table: table, scope: makeScope(connection, self)))
+        let scope = makeScope(connection, self)
+        connection.open(ScopeDispatch(table: table, scope: scope, isOtherUser: setting.isOtherUser))
         state.withLock { $0.connections[setting.name] = connection }
         return connection
     }

@@ -35,7 +35,12 @@ struct ServeOptions: ParsableArguments {
     @Option(name: .long, help: "How a line of the log looks; else $OUTRIDER_LOG_FORMAT, else text.")
     var logFormat: LogSetting.Format?
 
-    @Option(name: .long, help: "Another user who may connect, by number; may be repeated.")
+    @Option(
+        name: .long,
+        help: """
+            Another user who may connect and send requests, by number; may be repeated. Files, tokens, the log and \
+            stopping stay with the user of the service.
+            """)
     var allowUid: [UInt32] = []
 
     @Option(

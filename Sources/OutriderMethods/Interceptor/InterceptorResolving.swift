@@ -27,6 +27,7 @@ extension InterceptorSpec {
         switch action {
         case .adapt(let adaptation): whole.adapt(adaptation)
         case .oauth(let credential):
+            try credential.checkOwner(call)
             whole.adapt(.oauth(credential.text, isRequired: false))
             whole.retry(.oauth(credential.text))
         case .retry(let retriers, let code):

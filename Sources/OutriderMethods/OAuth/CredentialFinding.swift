@@ -7,6 +7,14 @@ import OutriderJSON
 import OutriderRPC
 
 extension CredentialName {
+    /// Tokens are of the user of the service, and of no other user who may connect.
+    func checkOwner(_ call: Call<ClientScope>) throws(RPCError) {
+        guard call.peer.info.isOtherUser else { return }
+        throw RPCError(
+            .notPermitted,
+            "the token of \(text.prefix(40)) is refused: only the user of the service may use credentials")
+    }
+
     /// Throws `unknownHandle` for a name that nobody has, and `noToken` where the store cannot be read.
     func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> SharedCredential {
         let found: SharedCredential?

@@ -37,7 +37,9 @@ struct RequestAssembly {
         if let code = settings?.challengeCode, params.codes?.challenge == nil { plan.challenge = book.add(code) }
         settings?.interceptor.add(to: &plan, &book)
         if !params.interceptors.isEmpty { try params.interceptors.resolved(call).add(to: &plan, &book) }
-        if let credential = params.credential?.text {
+        if let name = params.credential {
+            try name.checkOwner(call)
+            let credential = name.text
             plan.adaptations.append(.oauth(credential, isRequired: true))
             plan.retriers.append(.oauth(credential))
         }

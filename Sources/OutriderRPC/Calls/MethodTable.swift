@@ -24,6 +24,8 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     package private(set) var takers: Set<String> = []
     /// The members of messages that are read into locked memory.
     package var secrets = SecretMembers()
+    /// What another user than that of the service may not do.
+    package var ownerRules = OwnerRules()
 
     package init() {}
 

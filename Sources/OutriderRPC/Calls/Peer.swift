@@ -67,13 +67,19 @@ package struct PeerInfo: Sendable {
     /// Of the process at the other end, where the kernel tells (SO_PEERCRED).
     package var pid: Int?
     package var uid: Int?
+    /// Whether that is another user than that of the service, and not root.
+    package var isOtherUser: Bool
 
-    package init(connection: String, transport: Transport, framing: Framing, pid: Int? = nil, uid: Int? = nil) {
+    package init(
+        connection: String, transport: Transport, framing: Framing, pid: Int? = nil, uid: Int? = nil,
+        isOtherUser: Bool = false
+    ) {
         self.connection = connection
         self.transport = transport
         self.framing = framing
         self.pid = pid
         self.uid = uid
+        self.isOtherUser = isOtherUser
     }
 }
 

@@ -28,7 +28,7 @@ extension Connection {
             if id == nil, notified(method) { return noReply(place) }
             start(id, method, params, place)
         case .reply(let id, let answer):
-            answered(id, answer)
+            answered(id, permitted(answer))
             noReply(place)
         case .cancel(let id, let silently):
             let call = state.withLock { state in
@@ -45,6 +45,15 @@ extension Connection {
                 })
         case .ignored: noReply(place)
         }
+    }
+
+    /// The reply to a callback; an error in place of a result that another user may not give.
+    private func permitted(_ answer: Message.Answer) -> Message.Answer {
+        guard setting.isOtherUser, case .result(let value) = answer, let error = dispatch?.refusal(ofResult: value)
+        else {
+            return answer
+        }
+        return .error(.object(["code": .integer(Int64(error.code)), "message": .string(error.message)]))
     }
 
     private func noReply(_ place: BatchPlace?) {

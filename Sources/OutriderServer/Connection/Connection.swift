@@ -18,6 +18,8 @@ final class Connection: Peer, Sendable {
         var pad: Bool
         var pid: Int?
         var uid: Int?
+        /// Than that of the service, and not root.
+        var isOtherUser = false
     }
 
     let setting: Setting
@@ -57,7 +59,7 @@ final class Connection: Peer, Sendable {
     var info: PeerInfo {
         PeerInfo(
             connection: setting.name, transport: setting.transport, framing: state.withLock { $0.framing },
-            pid: setting.pid, uid: setting.uid)
+            pid: setting.pid, uid: setting.uid, isOtherUser: setting.isOtherUser)
     }
 
     var terms: PeerTerms { state.withLock { $0.terms } }

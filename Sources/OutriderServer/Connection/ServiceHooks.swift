@@ -48,6 +48,8 @@ package protocol Dispatch: Sendable {
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later,
         _ hand: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
     ) throws -> Begun?
+    /// Why the result of a callback is refused; nil if it is not.
+    func refusal(ofResult value: JSONValue) -> RPCError?
     func inputEnded()
     func close()
 }
@@ -62,10 +64,13 @@ package enum Begun {
 final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
     private let table: MethodTable<Scope>
     private let scope: Scope
+    private let isOtherUser: Bool
 
-    init(table: MethodTable<Scope>, scope: Scope) {
+    /// - Parameter isOtherUser: whether the client runs as another user than the service, and not as root.
+    init(table: MethodTable<Scope>, scope: Scope, isOtherUser: Bool = false) {
         self.table = table
         self.scope = scope
+        self.isOtherUser = isOtherUser
     }
 
     func knows(_ method: String) -> Bool { table[method] != nil }
@@ -79,6 +84,7 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
     func invoke(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later
     ) async throws -> JSONText {
+        try check(method, params)
         guard let entry = table[method] else { throw RPCError(.methodNotFound, "Method not found: \(method)") }
         return try await entry(params, Call(id: id, scope: scope, peer: peer, later: later))
     }
@@ -88,10 +94,19 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
         _ hand: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
     ) throws -> Begun? {
         guard let begin = table.beginner(method) else { return nil }
+        try check(method, params)
         switch try begin(params, Call(id: id, scope: scope, peer: peer, later: later), hand) {
         case .begun(let call): return .lane(call)
         case .task(let work): return .task(work)
         }
+    }
+
+    private func check(_ method: String, _ params: JSONValue) throws(RPCError) {
+        if isOtherUser, let refusal = table.ownerRules.refusal(of: method, params) { throw refusal }
+    }
+
+    func refusal(ofResult value: JSONValue) -> RPCError? {
+        isOtherUser ? table.ownerRules.refusal(ofResult: value) : nil
     }
 
     func inputEnded() { scope.inputEnded() }
