@@ -4,6 +4,7 @@
 package import NIOCore
 package import OutriderHTTP
 package import OutriderTransport
+import Synchronization
 
 /// Everything that network work shares: the transport with its pool, the settings, the counters, the place for large
 /// bodies. One per process, opened by the roof.
@@ -12,6 +13,7 @@ package final class Engine: Sendable {
     private let surroundings: Surroundings
     private let fields: HTTPFields
     private let group: any EventLoopGroup
+    private let lastClient = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - fields: what every request gets unless it says otherwise, such as User-Agent.
@@ -41,7 +43,9 @@ package final class Engine: Sendable {
     package var executor: LoopExecutor { surroundings.executors.current }
 
     /// The limits of one client's kept bodies; everything that the client keeps shares it.
-    package func makeQuota() -> BodyQuota { BodyQuota(settings.quota) }
+    package func makeQuota() -> BodyQuota {
+        BodyQuota(settings.quota, client: ClientKey(lastClient.wrappingAdd(1, ordering: .relaxed).newValue))
+    }
 
     /// Makes an exchange, ready to start. What cannot be built ends with that failure once it is started.
     package func exchange(
@@ -51,7 +55,7 @@ package final class Engine: Sendable {
     ) async -> Exchange {
         let request: Result<Attempt, HTTPFailure>
         do throws(HTTPFailure) {
-            request = .success(try await attempt(for: spec))
+            request = .success(try await attempt(for: spec, of: quota.client))
         } catch {
             request = .failure(error)
         }
@@ -67,7 +71,7 @@ package final class Engine: Sendable {
     /// before.
     package func exchangeAtOnce(_ spec: RequestSpec, quota: BodyQuota, identity: ExchangeIdentity) -> Exchange? {
         guard spec.compression == nil, spec.body.isAtHand else { return nil }
-        let request = Result { () throws(HTTPFailure) in try built(spec, BodySizes()) }
+        let request = Result { () throws(HTTPFailure) in try built(spec, BodySizes(), quota.client) }
         let exchange = Exchange(
             spec, request, in: surroundings, quota: quota, keepsBody: false, observer: nil, advisor: nil, turns: nil,
             outlet: nil, identity: identity, keeper: nil)
@@ -76,14 +80,15 @@ package final class Engine: Sendable {
     }
 
     /// What would be sent.
-    package func attempt(for spec: RequestSpec) async throws(HTTPFailure) -> Attempt {
-        var attempt = try built(spec, try await BodySizes.of(spec.body))
+    package func attempt(for spec: RequestSpec, of client: ClientKey) async throws(HTTPFailure) -> Attempt {
+        var attempt = try built(spec, try await BodySizes.of(spec.body, for: client), client)
         if let compression = spec.compression { try await compression.apply(to: &attempt) }
         return attempt
     }
 
-    private func built(_ spec: RequestSpec, _ sizes: BodySizes) throws(HTTPFailure) -> Attempt {
+    private func built(_ spec: RequestSpec, _ sizes: BodySizes, _ client: ClientKey) throws(HTTPFailure) -> Attempt {
         var attempt = try AttemptBuilder.build(spec, defaults: fields, fileSize: sizes.file, partSizes: sizes.parts)
+        attempt.client = client
         attempt.connectionsPerHost = spec.shared?.plan.connectionsPerHost ?? settings.connectionsPerHost
         return attempt
     }

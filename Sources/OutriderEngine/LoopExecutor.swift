@@ -3,6 +3,7 @@
 
 package import NIOCore
 package import OutriderHTTP
+import OutriderTransport
 
 /// Runs the jobs of tasks on an event loop, so that an exchange and its connection never hop between threads.
 package final class LoopExecutor: TaskExecutor {
@@ -19,20 +20,50 @@ package final class LoopExecutor: TaskExecutor {
     }
 }
 
-/// Runs blocking work away from the event loop, and comes back with its result.
+/// Runs work that blocks, on files for instance, away from the event loop, within the share of its client.
 package func offLoop<Value: Sendable>(
-    on executor: any TaskExecutor = globalConcurrentExecutor,
-    _ work: @escaping @Sendable () throws(HTTPFailure) -> Value
+    for client: ClientKey, _ work: @escaping @Sendable () throws(HTTPFailure) -> Value
 ) async throws(HTTPFailure) -> Value {
-    let result = await withTaskExecutorPreference(executor) {
-        Result { () throws(HTTPFailure) in try work() }
+    try await run(for: client, on: .files, work)
+}
+
+/// The same for work that cannot fail, and is not refused however much of it waits: it gives something back, or has to end.
+package func offLoop<Value: Sendable>(
+    owedTo client: ClientKey, _ work: @escaping @Sendable () -> Value
+) async -> Value {
+    await withUnsafeContinuation { continuation in
+        BlockingThreads.files.run(for: client, isOwed: true) { continuation.resume(returning: work()) }
+    }
+}
+
+/// Computes for long away from the event loop, within the share of its client.
+package func compute<Value: Sendable>(
+    for client: ClientKey, _ work: @escaping @Sendable () throws(HTTPFailure) -> Value
+) async throws(HTTPFailure) -> Value {
+    try await run(for: client, on: .computing, work)
+}
+
+private func run<Value: Sendable>(
+    for client: ClientKey, on threads: BlockingThreads, _ work: @escaping @Sendable () throws(HTTPFailure) -> Value
+) async throws(HTTPFailure) -> Value {
+    let result = await withUnsafeContinuation { (continuation: UnsafeContinuation<Result<Value, HTTPFailure>, Never>) in
+        let isTaken = threads.run(for: client) {
+            continuation.resume(returning: Result { () throws(HTTPFailure) in try work() })
+        }
+        if !isTaken { continuation.resume(returning: .failure(.tooMuchWaits)) }
     }
     return try result.get()
 }
 
-/// The same for work that cannot fail.
-package func background<Value: Sendable>(
-    on executor: any TaskExecutor = globalConcurrentExecutor, _ work: @escaping @Sendable () -> Value
-) async -> Value {
-    await withTaskExecutorPreference(executor) { work() }
+/// Runs work that computes, and does not block, away from the event loop.
+package func background<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    await withTaskExecutorPreference(globalConcurrentExecutor) { work() }
+}
+
+extension HTTPFailure {
+    fileprivate static var tooMuchWaits: HTTPFailure {
+        HTTPFailure(
+            .sessionTaskFailed, "too much work on files waits for this client (wait until some of it is done)",
+            retryable: true)
+    }
 }

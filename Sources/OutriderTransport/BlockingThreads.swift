@@ -1,25 +1,185 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import NIOPosix
+import Glibc
+package import OutriderHTTP
+import Synchronization
 
-/// A few threads for work that waits for disks, so that it keeps nobody waiting but its own kind. They start when the first
-/// work comes, and stay.
-package final class BlockingThreads: TaskExecutor {
-    /// Writes that the kernel takes into its memory, as a rule.
-    package static let writing = BlockingThreads(4)
-    /// Waits until bytes have reached the medium, which may take minutes.
-    package static let syncing = BlockingThreads(4)
+/// Threads for work that blocks, so that it keeps neither the event loop nor other clients waiting: `FairQueue` decides
+/// whose work runs next. Threads start when work comes and end after ten idle seconds.
+package final class BlockingThreads: Sendable {
+    package typealias Work = @Sendable () -> Void
 
-    private let pool: NIOThreadPool
+    /// Opens, reads, writes, syncs and removes files.
+    package static let files = BlockingThreads(64)
+    /// Looks up host names.
+    package static let names = BlockingThreads(64, mostWaiting: 512)
+    /// Computes for long; more threads than processors would only slow the event loop down.
+    package static let computing = BlockingThreads(max(2, sysconf(CInt(truncatingIfNeeded: _SC_NPROCESSORS_ONLN))))
 
-    private init(_ count: Int) {
-        pool = NIOThreadPool(numberOfThreads: count)
-        pool.start()
+    private static let idleSeconds = 10
+
+    private struct Job {
+        let client: ClientKey
+        let work: Work
     }
 
-    package func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        pool.submit { _ in job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    private struct State {
+        var queue: FairQueue
+        var lastID: FairQueue.ID = 0
+        var waiting: [FairQueue.ID: Job] = [:]
+        /// What has a place, but no thread yet: only while no thread can be started.
+        var ready: [Job] = []
+        /// The thread that has worked last is last.
+        var idle: [IdleThread] = []
+        var threads = 0
+    }
+
+    private let state: Mutex<State>
+
+    init(_ threads: Int, mostWaiting: Int = 10_000) {
+        state = Mutex(State(queue: FairQueue(places: threads, mostWaiting: mostWaiting)))
+    }
+
+    /// Runs the work as soon as its client has a place; false if too much of this client waits already.
+    ///
+    /// - Parameter isOwed: never refuse it, because it gives something back.
+    @discardableResult
+    package func run(for client: ClientKey, isOwed: Bool = false, _ work: @escaping Work) -> Bool {
+        let job = Job(client: client, work: work)
+        let (isTaken, start) = state.withLock { state -> (Bool, Start?) in
+            state.lastID &+= 1
+            switch state.queue.enter(state.lastID, for: client, isOwed: isOwed) {
+            case .refuse: return (false, nil)
+            case .wait:
+                state.waiting[state.lastID] = job
+                return (true, nil)
+            case .run: return (true, Self.place(job, &state))
+            }
+        }
+        if let start { perform(start) }
+        return isTaken
+    }
+
+    private enum Start {
+        case wake(IdleThread)
+        case thread(Job)
+    }
+
+    private static func place(_ job: Job, _ state: inout State) -> Start {
+        if let thread = state.idle.popLast() {
+            thread.job = job
+            return .wake(thread)
+        }
+        state.threads += 1
+        return .thread(job)
+    }
+
+    private func perform(_ start: Start) {
+        switch start {
+        case .wake(let thread): thread.wake()
+        case .thread(let job):
+            guard !PosixThread.start({ self.work(job) }) else { return }
+            // a thread that runs takes it; without any, the caller must do it
+            let isAlone = state.withLock { state in
+                state.threads -= 1
+                if state.threads > 0 { state.ready.append(job) }
+                return state.threads == 0
+            }
+            if isAlone { work(job, isThread: false) }
+        }
+    }
+
+    private func work(_ first: Job, isThread: Bool = true) {
+        let thread = IdleThread()
+        var next: Job? = first
+        while let job = next {
+            job.work()
+            var starts: [Start] = []
+            (next, starts) = state.withLock { state in
+                var found = state.ready
+                for (id, _) in state.queue.leave(job.client) {
+                    if let job = state.waiting.removeValue(forKey: id) { found.append(job) }
+                }
+                state.ready = []
+                let own = found.isEmpty ? nil : found.removeFirst()
+                let starts = found.map { Self.place($0, &state) }
+                if own == nil, isThread { state.idle.append(thread) }
+                return (own, starts)
+            }
+            for start in starts { perform(start) }
+            if next == nil, isThread { next = rest(thread) }
+        }
+    }
+
+    /// Waits for more to do; nil if the thread is to end.
+    private func rest(_ thread: IdleThread) -> Job? {
+        let isWoken = thread.sleep(seconds: Self.idleSeconds)
+        let isOver = state.withLock { state in
+            guard !isWoken, let index = state.idle.firstIndex(where: { $0 === thread }) else { return false }
+            state.idle.remove(at: index)
+            state.threads -= 1
+            return true
+        }
+        if isOver { return nil }
+        // work was given to it in the last moment
+        if !isWoken { thread.sleep() }
+        return state.withLock { _ in thread.job.take() }
+    }
+
+    /// A thread that waits for work.
+    // proof: `job` is touched only under the lock of the threads, and the semaphore is made for many threads.
+    private final class IdleThread: @unchecked Sendable {
+        var job: Job?
+        private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+        init() { sem_init(semaphore, 0, 0) }
+
+        deinit {
+            sem_destroy(semaphore)
+            semaphore.deallocate()
+        }
+
+        func wake() { sem_post(semaphore) }
+
+        func sleep() { while sem_wait(semaphore) != 0 && errno == EINTR {} }
+
+        /// Whether it was woken before the time was over.
+        func sleep(seconds: Int) -> Bool {
+            var end = timespec()
+            clock_gettime(CLOCK_REALTIME, &end)
+            end.tv_sec += seconds
+            while sem_timedwait(semaphore, &end) != 0 {
+                if errno != EINTR { return false }
+            }
+            return true
+        }
+    }
+}
+
+/// Starts threads that nothing joins.
+private enum PosixThread {
+    private final class Body: Sendable {
+        let run: BlockingThreads.Work
+
+        init(_ run: @escaping BlockingThreads.Work) { self.run = run }
+    }
+
+    /// False if the system has no room for another thread.
+    static func start(_ run: @escaping BlockingThreads.Work) -> Bool {
+        var thread = pthread_t()
+        let body = Unmanaged.passRetained(Body(run)).toOpaque()
+        let failed = pthread_create(
+            &thread, nil,
+            { body in
+                if let body { Unmanaged<Body>.fromOpaque(body).takeRetainedValue().run() }
+                return nil
+            }, body)
+        if failed == 0 {
+            pthread_detach(thread)
+        } else {
+            Unmanaged<Body>.fromOpaque(body).release()
+        }
+        return failed == 0
     }
 }

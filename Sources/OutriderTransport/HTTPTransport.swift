@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 package import NIOCore
-import NIOPosix
 package import OutriderHTTP
 
 /// The transport over real wires: HTTP/1.1 on pooled connections, with or without TLS.
@@ -12,6 +11,9 @@ package import OutriderHTTP
 package final class HTTPTransport: Transport {
     package struct Settings: Sendable {
         package var pool = PoolMachine.Config()
+        /// Connections of all clients, on all loops, that may be open at once. Default 16,384; less where the process may
+        /// open fewer files.
+        package var mostConnections = 16_384
 
         package init() {}
     }
@@ -25,10 +27,10 @@ package final class HTTPTransport: Transport {
     package init(
         group: any EventLoopGroup, settings: Settings = Settings(), resolver: any NameResolver = SystemResolver()
     ) {
-        pools = group.makeIterator().map { ConnectionPool(on: $0, config: settings.pool) }
-        let files = NIOThreadPool(numberOfThreads: 2)
-        files.start()
-        wiring = Wiring(resolver: resolver, tls: TLSBridge(), files: files)
+        let loops = Array(group.makeIterator())
+        let most = settings.mostConnections / max(1, loops.count)
+        pools = loops.map { ConnectionPool(on: $0, config: settings.pool, mostConnections: most) }
+        wiring = Wiring(resolver: resolver, tls: TLSBridge())
     }
 
     package var loop: any EventLoop { pool.loop }

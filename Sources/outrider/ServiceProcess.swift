@@ -29,7 +29,10 @@ struct ServiceProcess {
         // One event loop: with two, a call and its connection meet on different ones, and the hops cost more than the
         // second processor brings; and connections are shared by all clients only where they are in one pool.
         let group = LoopVigil.makeGroup()
-        let transport = HTTPTransport(group: group, settings: settings.transport)
+        let descriptors = DescriptorLimit.raise()
+        var wires = settings.transport
+        wires.mostConnections = DescriptorLimit.connections(of: descriptors, clients: ServerLimits().connections)
+        let transport = HTTPTransport(group: group, settings: wires)
         let engine = Engine(
             transport: transport, group: group, settings: settings.engine,
             fields: Self.fields)

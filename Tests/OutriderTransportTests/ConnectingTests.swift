@@ -13,7 +13,9 @@ struct ConnectingTests {
     private struct FixedResolver: NameResolver {
         var list: [SocketAddress]
 
-        func addresses(of host: String, port: Int, on loop: any EventLoop) -> EventLoopFuture<[SocketAddress]> {
+        func addresses(
+            of host: String, port: Int, for client: ClientKey, on loop: any EventLoop
+        ) -> EventLoopFuture<[SocketAddress]> {
             loop.makeSucceededFuture(list)
         }
     }

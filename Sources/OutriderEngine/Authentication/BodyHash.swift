@@ -8,22 +8,24 @@ enum BodyHash {
     private static let pieceBytes = 256 << 10
 
     /// Nil for a body whose bytes are not known beforehand: a client's stream, or one that is compressed on its way.
-    static func of(_ body: AttemptBody, _ algorithm: DigestAlgorithm) async throws(HTTPFailure) -> String? {
+    static func of(
+        _ body: AttemptBody, _ algorithm: DigestAlgorithm, for client: ClientKey
+    ) async throws(HTTPFailure) -> String? {
         switch body {
         case .none: return algorithm.hash("")
-        case .bytes(let bytes): return try await hash([.bytes(bytes)], algorithm)
+        case .bytes(let bytes): return try await hash([.bytes(bytes)], algorithm, client)
         case .file(let path, let size):
-            return try await hash([.file(path: path, size: size, pointer: nil)], algorithm)
+            return try await hash([.file(path: path, size: size, pointer: nil)], algorithm, client)
         case .composed(let body):
             guard body.coding == nil, body.feeds.isEmpty else { return nil }
-            return try await hash(body.pieces, algorithm)
+            return try await hash(body.pieces, algorithm, client)
         }
     }
 
     private static func hash(
-        _ pieces: [ComposedBody.Piece], _ algorithm: DigestAlgorithm
+        _ pieces: [ComposedBody.Piece], _ algorithm: DigestAlgorithm, _ client: ClientKey
     ) async throws(HTTPFailure) -> String {
-        try await offLoop { () throws(HTTPFailure) in
+        try await offLoop(for: client) { () throws(HTTPFailure) in
             var hash = DigestHash(algorithm)
             for piece in pieces {
                 switch piece {

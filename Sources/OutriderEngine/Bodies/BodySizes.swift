@@ -11,17 +11,17 @@ struct BodySizes: Sendable {
     /// Of the files in a form, by the place of their part.
     var parts: [Int: Int64] = [:]
 
-    static func of(_ body: BodySpec) async throws(HTTPFailure) -> BodySizes {
+    static func of(_ body: BodySpec, for client: ClientKey) async throws(HTTPFailure) -> BodySizes {
         switch body.content {
-        case .file(let path): BodySizes(file: try await fileSize(path))
-        case .multipart(let form): BodySizes(parts: try await partSizes(form))
+        case .file(let path): BodySizes(file: try await fileSize(path, client))
+        case .multipart(let form): BodySizes(parts: try await partSizes(form, for: client))
         default: BodySizes()
         }
     }
 
-    private static func fileSize(_ path: String) async throws(HTTPFailure) -> Int64? {
+    private static func fileSize(_ path: String, _ client: ClientKey) async throws(HTTPFailure) -> Int64? {
         do {
-            let size = try await offLoop { () throws(HTTPFailure) in try PosixFile.regularSize(of: path) }
+            let size = try await offLoop(for: client) { () throws(HTTPFailure) in try PosixFile.regularSize(of: path) }
             if let size { return size }
         } catch {
             throw HTTPFailure(
@@ -31,9 +31,11 @@ struct BodySizes: Sendable {
     }
 
     /// The first part at fault is the one that is told of.
-    static func partSizes(_ form: MultipartForm) async throws(HTTPFailure) -> [Int: Int64] {
+    static func partSizes(
+        _ form: MultipartForm, for client: ClientKey
+    ) async throws(HTTPFailure) -> [Int: Int64] {
         guard form.parts.contains(where: { if case .file = $0.content { true } else { false } }) else { return [:] }
-        return try await offLoop { () throws(HTTPFailure) in
+        return try await offLoop(for: client) { () throws(HTTPFailure) in
             var sizes: [Int: Int64] = [:]
             for (index, part) in form.parts.enumerated() {
                 guard case .file(let path) = part.content else { continue }

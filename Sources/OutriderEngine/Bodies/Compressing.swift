@@ -15,11 +15,11 @@ extension RequestCompression {
         switch attempt.body {
         case .none: break
         case .bytes(let bytes):
-            let coding = coding
+            let (coding, client) = (coding, attempt.client)
             let compressed =
                 bytes.count <= Self.longBytes
                 ? try Self.compressed(bytes, coding)
-                : try await offLoop { () throws(HTTPFailure) in try Self.compressed(bytes, coding) }
+                : try await compute(for: client) { () throws(HTTPFailure) in try Self.compressed(bytes, coding) }
             attempt.body = .bytes(compressed)
         case .file(let path, let size):
             attempt.body = .composed(ComposedBody([.file(path: path, size: size, pointer: nil)], coding: coding))

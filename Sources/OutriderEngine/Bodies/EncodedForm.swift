@@ -32,9 +32,9 @@ package struct EncodedForm: Sendable {
     static func make(
         _ form: MultipartForm, _ destination: FormDestination, _ store: BodyStore
     ) async throws(HTTPFailure) -> EncodedForm {
-        let layout = try MultipartLayout(form, fileSizes: try await BodySizes.partSizes(form))
+        let layout = try MultipartLayout(form, fileSizes: try await BodySizes.partSizes(form, for: store.quota.client))
         defer { layout.body.drop() }
-        var source = FormPieces(layout.pieces)
+        var source = FormPieces(layout.pieces, for: store.quota.client)
         let total = layout.body.size
         if case .path(let path) = destination {
             let size = try await write(&source, to: path)
@@ -74,7 +74,7 @@ package struct EncodedForm: Sendable {
                 details: [.path(path)])
         }
         let temporary = "\(path).outrider-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-        let file = try await output(path) { () throws(HTTPFailure) in
+        let file = try await output(path, for: source.client) { () throws(HTTPFailure) in
             var info = stat()
             if lstat(path, &info) == 0 { throw HTTPFailure(.destinationExists, "\(path) exists already") }
             return OpenFile(try PosixFile(creating: temporary))
@@ -84,9 +84,11 @@ package struct EncodedForm: Sendable {
             while let piece = try await source.next() {
                 let bytes = Array(buffer: piece)
                 size += bytes.count
-                try await output(path) { () throws(HTTPFailure) in try file.file.write(bytes, path: path) }
+                try await output(path, for: source.client) { () throws(HTTPFailure) in
+                    try file.file.write(bytes, path: path)
+                }
             }
-            try await output(path) { () throws(HTTPFailure) in
+            try await output(path, for: source.client) { () throws(HTTPFailure) in
                 try file.file.sync(path: path)
                 try AtomicFile.move(temporary, to: path, replace: false)
             }
@@ -98,10 +100,10 @@ package struct EncodedForm: Sendable {
     }
 
     private static func output<Value: Sendable>(
-        _ path: String, _ work: @escaping @Sendable () throws(HTTPFailure) -> Value
+        _ path: String, for client: ClientKey, _ work: @escaping @Sendable () throws(HTTPFailure) -> Value
     ) async throws(HTTPFailure) -> Value {
         do throws(HTTPFailure) {
-            return try await offLoop(work)
+            return try await offLoop(for: client, work)
         } catch {
             var failure = error
             failure.kind =
@@ -121,24 +123,21 @@ package struct EncodedForm: Sendable {
     }
 }
 
-/// Lets closures share what cannot be copied.
-private final class OpenFile: Sendable {
-    let file: PosixFile
-
-    init(_ file: consuming PosixFile) { self.file = file }
-}
-
 /// The bytes of a form one piece after the other.
 struct FormPieces {
     private static let pieceBytes = 256 << 10
 
+    let client: ClientKey
     private var pieces: ArraySlice<ComposedBody.Piece>
     private var reader: PieceReader?
     private var taken: Int64?
     /// Bytes of streams whose length was not known.
     private(set) var fed: Int64 = 0
 
-    init(_ pieces: [ComposedBody.Piece]) { self.pieces = pieces[...] }
+    init(_ pieces: [ComposedBody.Piece], for client: ClientKey) {
+        self.pieces = pieces[...]
+        self.client = client
+    }
 
     mutating func next() async throws(HTTPFailure) -> ByteBuffer? {
         while let piece = pieces.first {
@@ -149,7 +148,9 @@ struct FormPieces {
             case .bytes, .file:
                 let reader = self.reader ?? PieceReader([piece])
                 self.reader = reader
-                let more = try await offLoop { () throws(HTTPFailure) in try reader.read(most: Self.pieceBytes) }
+                let more = try await offLoop(for: client) { () throws(HTTPFailure) in
+                    try reader.read(most: Self.pieceBytes)
+                }
                 if let more { return more }
                 self.reader = nil
             }

@@ -95,8 +95,8 @@ enum DownloadFiles {
 }
 
 /// What an interrupted download to that path has left; nil for nothing. Throws destinationBusy while one is under way.
-package func interruptedDownload(to path: String) async throws(HTTPFailure) -> DownloadJournal? {
-    try await offLoop { () throws(HTTPFailure) in
+package func interruptedDownload(to path: String, for client: ClientKey) async throws(HTTPFailure) -> DownloadJournal? {
+    try await offLoop(for: client) { () throws(HTTPFailure) in
         let place = try DownloadPlace(path: path, replaces: true, creating: false)
         let name = PartialName.partial(of: place.name)
         var info = stat()

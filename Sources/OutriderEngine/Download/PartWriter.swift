@@ -70,14 +70,16 @@ final class PartWriter: Sendable {
     }
 
     private let file: PartialFile
+    private let client: ClientKey
     private let executors: LoopExecutors
     private let state: Mutex<State>
     private let ground: Mutex<Ground>
     /// Where the range ends; Int64.max where that is not known.
     private let end: Int64
 
-    init(_ file: PartialFile, _ range: Range<Int64>, _ executors: LoopExecutors) {
+    init(_ file: PartialFile, _ range: Range<Int64>, _ executors: LoopExecutors, for client: ClientKey) {
         self.file = file
+        self.client = client
         self.executors = executors
         end = range.upperBound
         state = Mutex(State(offset: range.lowerBound))
@@ -145,7 +147,7 @@ final class PartWriter: Sendable {
 
     /// Writes until there is less than a batch. Runs beside the exchange, which waits for its end in `finish`.
     private func begin() {
-        Task(executorPreference: BlockingThreads.writing) { self.write() }
+        BlockingThreads.files.run(for: client, isOwed: true) { self.write() }
     }
 
     private func write() {
@@ -199,6 +201,6 @@ final class PartWriter: Sendable {
     /// Writing goes on meanwhile: what is written down is what had reached the medium.
     private func saveBeside() {
         let file = file
-        Task(executorPreference: BlockingThreads.syncing) { _ = file.save() }
+        BlockingThreads.files.run(for: client, isOwed: true) { _ = file.save() }
     }
 }

@@ -112,7 +112,7 @@ struct BodySink: ~Copyable {
         }
         let store = store
         let open = file
-        file = try await offLoop { () throws(HTTPFailure) in
+        file = try await offLoop(for: store.quota.client) { () throws(HTTPFailure) in
             let file: SpillFile
             if let open { file = open } else { file = try SpillFile(in: store) }
             try file.append(bytes)

@@ -68,7 +68,7 @@ extension DownloadRun {
                 sent: .sent)
         }
         do throws(HTTPFailure) {
-            let path = try await offLoop(on: BlockingThreads.syncing) { () throws(HTTPFailure) in
+            let path = try await offLoop(for: quota.client) { () throws(HTTPFailure) in
                 var place = opened.place
                 if let destination {
                     place = try DownloadPlace(
@@ -104,18 +104,18 @@ extension DownloadRun {
         if stage == .complete, !isMoveFault, failure.kind != .checksumMismatch, ending.size <= Self.shownBytes {
             ending.body = await unnamed(file, contentType)
         }
-        await background { file.discard() }
+        await offLoop(owedTo: exchange.quota.client) { file.discard() }
     }
 
     /// Whether there is something to go on with. That it could not be written down does not matter here.
     private func isSaved(_ file: PartialFile) async -> Bool {
-        await background(on: BlockingThreads.syncing) { _ = file.save() }
+        await offLoop(owedTo: exchange.quota.client) { _ = file.save() }
         return !file.isLost
     }
 
     /// What came instead of the file: an error page, say.
     private func unnamed(_ file: PartialFile, _ contentType: String?) async -> ExchangeOutcome.Body {
-        let bytes = await background { (try? file.bytes()) ?? [] }
+        let bytes = await offLoop(owedTo: exchange.quota.client) { (try? file.bytes()) ?? [] }
         guard !bytes.isEmpty, exchange.quota.takeMemory(bytes.count) else { return .none }
         return .kept(KeptBody(memory: bytes, quota: exchange.quota, contentType: contentType))
     }

@@ -127,7 +127,7 @@ final class DownloadRun: Sendable {
         let wishes = wishes
         let workspace = exchange.surroundings.workspace
         let url = attempt.url.description
-        let opened = try await offLoop { () throws(HTTPFailure) in
+        let opened = try await offLoop(for: exchange.quota.client) { () throws(HTTPFailure) in
             try DownloadFiles.open(wishes, suggested: suggested, url: url, workspace)
         }
         state.withLock { state in

@@ -36,7 +36,7 @@ extension DownloadRun {
             exchange.tell(.downloadRestarted) { .partial(path: file.path, before, of: total) }
         }
         let algorithms = Set(state.withLock { $0.checksums }.map(\.algorithm))
-        try await offLoop { () throws(HTTPFailure) in
+        try await offLoop(for: exchange.quota.client) { () throws(HTTPFailure) in
             if let fresh {
                 try file.reset { journal in
                     journal.version = fresh
@@ -55,14 +55,16 @@ extension DownloadRun {
             exchange.tell(.downloadResumed) { .partial(path: file.path, file.held.count, of: total) }
         }
         guard let total else { return }
-        try await offLoop { () throws(HTTPFailure) in try file.checkRoom(for: max(0, total &- file.held.count)) }
+        try await offLoop(for: exchange.quota.client) { () throws(HTTPFailure) in
+            try file.checkRoom(for: max(0, total &- file.held.count))
+        }
     }
 
     /// One range of the file from one body; the rest of a body that has more is not read.
     private func take(
         _ body: any AttemptResponseBody, _ range: Range<Int64>, to file: PartialFile, stopsEarly: Bool = false
     ) async throws(HTTPFailure) {
-        let writer = PartWriter(file, range, exchange.surroundings.executors)
+        let writer = PartWriter(file, range, exchange.surroundings.executors, for: exchange.quota.client)
         var left = range.upperBound &- range.lowerBound
         do throws(HTTPFailure) {
             while !(stopsEarly && left == 0), var chunk = try await body.next() {
@@ -197,7 +199,7 @@ extension DownloadRun {
     ) async throws(HTTPFailure) {
         let checksums = declared + partChecksums(body.trailers)
         guard !checksums.isEmpty, file.held.contains(part) else { return }
-        try await offLoop(on: BlockingThreads.writing) { () throws(HTTPFailure) in
+        try await offLoop(for: exchange.quota.client) { () throws(HTTPFailure) in
             try file.check(checksums, of: part)
         }
     }
@@ -213,7 +215,7 @@ extension DownloadRun {
     private func verify(_ file: PartialFile, _ checksums: [Checksum]) async throws(HTTPFailure) {
         let number = exchange.attemptNumber
         do throws(HTTPFailure) {
-            try await offLoop { () throws(HTTPFailure) in try file.check(checksums) }
+            try await offLoop(for: exchange.quota.client) { () throws(HTTPFailure) in try file.check(checksums) }
         } catch {
             exchange.tell(.downloadVerified) { .outcome(error, attempt: number) }
             throw error

@@ -59,7 +59,9 @@ extension ExchangeRunner {
 
     func bodyHash(of body: AttemptBody, _ signature: Signature) async throws(HTTPFailure) -> String {
         guard let algorithm = signature.bodyHash else { return "" }
-        guard let hash = try await BodyHash.of(body, algorithm) else { throw Self.unhashable }
+        guard let hash = try await BodyHash.of(body, algorithm, for: exchange.quota.client) else {
+            throw Self.unhashable
+        }
         return hash
     }
 

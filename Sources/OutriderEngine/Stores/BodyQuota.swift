@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+package import OutriderHTTP
 import Synchronization
 
 /// How much one client may have kept for it, in memory and in files. Shared by all bodies of that client.
@@ -17,10 +18,15 @@ package final class BodyQuota: Sendable {
     }
 
     package let limits: Limits
+    /// Whose quota it is; work on files for this client counts into its share.
+    package let client: ClientKey
     private let memory = Atomic(0)
     private let files = Atomic(0)
 
-    package init(_ limits: Limits = Limits()) { self.limits = limits }
+    package init(_ limits: Limits = Limits(), client: ClientKey = .service) {
+        self.limits = limits
+        self.client = client
+    }
 
     /// Whether so much more may be held in memory; if so, it is counted.
     func takeMemory(_ bytes: Int) -> Bool { Self.take(bytes, from: memory, limit: limits.memory) }

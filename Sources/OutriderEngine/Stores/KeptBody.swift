@@ -3,6 +3,7 @@
 
 import Glibc
 package import OutriderHTTP
+import OutriderTransport
 import Synchronization
 
 /// A response's body that stays for later reading: in memory or in a private file. Given back when the last one lets go.
@@ -44,18 +45,32 @@ package final class KeptBody: Sendable {
 
     deinit { release() }
 
-    /// Gives memory or file back now; nothing can be read any more. Harmless when repeated.
-    package func release() {
+    /// Gives memory or file back; nothing can be read any more. Harmless when repeated.
+    ///
+    /// A file is removed on another thread, since removing a large file takes long.
+    package func release() { release {} }
+
+    /// The same, and waits until the file is removed.
+    package func released() async {
+        await withUnsafeContinuation { continuation in release { continuation.resume() } }
+    }
+
+    private func release(_ done: @escaping @Sendable () -> Void) {
         let storage = storage.withLock { storage in
             defer { storage = nil }
             return storage
         }
         switch storage {
-        case nil, .arrived: break
-        case .memory: quota.giveMemory(size)
+        case nil, .arrived: done()
+        case .memory:
+            quota.giveMemory(size)
+            done()
         case .file(let path):
-            unlink(path)
-            quota.giveFile(size)
+            BlockingThreads.files.run(for: quota.client, isOwed: true) { [quota, size] in
+                unlink(path)
+                quota.giveFile(size)
+                done()
+            }
         }
     }
 
@@ -77,7 +92,7 @@ package final class KeptBody: Sendable {
         case nil: throw Self.released
         case .memory(let bytes): return Array(bytes[start..<start + count])
         case .file(let path), .arrived(let path):
-            return try await offLoop { () throws(HTTPFailure) in
+            return try await offLoop(for: quota.client) { () throws(HTTPFailure) in
                 try PosixFile(reading: path).read(at: start, count: count, path: path)
             }
         }
@@ -92,7 +107,7 @@ package final class KeptBody: Sendable {
         guard let storage = storage.withLock({ $0 }) else { throw Self.released }
         let size = size
         do {
-            try await offLoop { () throws(HTTPFailure) in
+            try await offLoop(for: quota.client) { () throws(HTTPFailure) in
                 var source = Source(storage: storage, size: size)
                 try AtomicFile.write(to: path, replace: replace) { () throws(HTTPFailure) in try source.next() }
             }

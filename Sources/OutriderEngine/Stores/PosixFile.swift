@@ -87,3 +87,10 @@ struct PosixFile: ~Copyable {
         )
     }
 }
+
+/// Lets closures share what cannot be copied.
+final class OpenFile: Sendable {
+    let file: PosixFile
+
+    init(_ file: consuming PosixFile) { self.file = file }
+}

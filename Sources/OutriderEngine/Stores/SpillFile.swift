@@ -3,6 +3,7 @@
 
 import Glibc
 import OutriderHTTP
+import OutriderTransport
 import Synchronization
 
 /// A private file that a body is written to, piece by piece; deleted with the last reference unless handed over.
@@ -12,21 +13,25 @@ final class SpillFile: Sendable {
 
     let path: String
     private let quota: BodyQuota
-    private let file: PosixFile
+    private let opened: Mutex<OpenFile?>
     private let counted = Mutex(0)
 
     /// Blocks.
     init(in store: BodyStore) throws(HTTPFailure) {
         quota = store.quota
         path = try store.workspace.newPath()
-        file = try PosixFile(creating: path)
+        opened = Mutex(OpenFile(try PosixFile(creating: path)))
     }
 
     deinit {
-        let counted = counted.withLock { $0 }
-        guard counted >= 0 else { return }
-        unlink(path)
-        quota.giveFile(counted)
+        // closing and removing block, and the last reference may go on the event loop
+        let (counted, file) = (counted.withLock { $0 }, opened.withLock { $0.take() })
+        BlockingThreads.files.run(for: quota.client, isOwed: true) { [path, quota] in
+            withExtendedLifetime(file) {}
+            guard counted >= 0 else { return }
+            unlink(path)
+            quota.giveFile(counted)
+        }
     }
 
     /// Blocks. One caller at a time. Fails with limitExceeded when the client's files are full.
@@ -37,7 +42,7 @@ final class SpillFile: Sendable {
                 "the kept bodies would exceed \(quota.limits.files) bytes; release some with response.release")
         }
         counted.withLock { $0 += bytes.count }
-        try file.write(bytes, path: path)
+        try opened.withLock { $0 }?.file.write(bytes, path: path)
     }
 
     /// From now on somebody else deletes it, and gives the quota back.

@@ -19,6 +19,7 @@ package struct Attempt: Sendable {
         var timeouts = Timeouts()
         var trust = Trust.system
         var connectionsPerHost = 6
+        var client = ClientKey.service
         var decodesContent = true
         var maximumBodyBytes: Int?
         var expectsContinue = false
@@ -72,6 +73,11 @@ package struct Attempt: Sendable {
     package var connectionsPerHost: Int {
         get { parts.values.connectionsPerHost }
         set { values.connectionsPerHost = newValue }
+    }
+    /// Whose share its connection, its name lookup and its file reads count into.
+    package var client: ClientKey {
+        get { parts.values.client }
+        set { values.client = newValue }
     }
     /// Undo gzip and deflate, and offer them in Accept-Encoding where the caller wrote none.
     package var decodesContent: Bool {

@@ -85,7 +85,9 @@ struct DownloadResume: Method {
             return Begun(journal: journal, giver: record.giver)
         case .path(let path):
             do throws(HTTPFailure) {
-                if let journal = try await interruptedDownload(to: path) { return Begun(journal: journal) }
+                if let journal = try await interruptedDownload(to: path, for: call.scope.quota.client) {
+                    return Begun(journal: journal)
+                }
             } catch {
                 throw RPCError(
                     .wrongState, error.message, data: ["pointer": .string("/path"), "state": .string("busy")])

@@ -30,11 +30,21 @@ final class StoredResponse: Holdable {
     var isAwaited: Bool { true }
 
     func close() {
+        stopExpiry()
+        body.release()
+    }
+
+    /// The same, and waits until a file is removed.
+    func closed() async {
+        stopExpiry()
+        await body.released()
+    }
+
+    private func stopExpiry() {
         state.withLock { state in
             defer { state.expiry = nil }
             return state.expiry
         }?.cancel()
-        body.release()
     }
 
     /// Another table owns it from now on.

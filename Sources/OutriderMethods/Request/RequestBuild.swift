@@ -60,7 +60,7 @@ struct RequestBuild: Method {
         if spec.parameters?.encoder != nil { spec.parameters = nil }
         try spec.body.findStreams(in: call.scope.handles)
         do throws(HTTPFailure) {
-            let attempt = try await engine.attempt(for: spec)
+            let attempt = try await engine.attempt(for: spec, of: call.scope.quota.client)
             // text may grow sixfold where it is escaped
             let most = min(spec.maxInline, (call.peer.terms.maxMessageBytes ?? .max) / 8)
             return Result(attempt: attempt, bodyKind: kind(of: spec, attempt), mostBytes: most)

@@ -24,7 +24,7 @@ struct ResponseRelease: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
         let stored = try call.scope.handles.find(params.response, "response")
         call.scope.handles.remove(params.response)
-        stored.close()
+        await stored.closed()
         let subject = MonitorSubject(owner: call.scope.owner)
         call.scope.service.monitors.tell(.responseReleased, subject) { .handle(stored.handle.name, size: nil) }
         return JSONNothing()

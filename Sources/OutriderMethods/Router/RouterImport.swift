@@ -47,29 +47,35 @@ struct RouterImport: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONText {
         // a large document takes a second or more: not on the loop
+        let file = try await contents(of: params.source, for: call.scope.quota.client)
         let made = await background { () -> Swift.Result<RouterRecord, RPCError> in
-            Swift.Result { () throws(RPCError) in try make(params) }
+            Swift.Result { () throws(RPCError) in try make(params, file) }
         }
         let record = try made.get()
         try record.keep(call)
         return await RouterWork.text(Reply(record: record))
     }
 
-    private static func make(_ params: Params) throws(RPCError) -> RouterRecord {
+    /// The bytes of the document, if a file has it.
+    private static func contents(of source: APISource, for client: ClientKey) async throws(RPCError) -> [UInt8] {
+        guard case .file(let path) = source else { return [] }
+        do throws(HTTPFailure) {
+            return try await offLoop(for: client) { () throws(HTTPFailure) in
+                try DocumentFile.read(path, limit: WrittenDocument.maximumBytes)
+            }
+        } catch {
+            throw RPCError(error)
+        }
+    }
+
+    private static func make(_ params: Params, _ file: [UInt8]) throws(RPCError) -> RouterRecord {
         let isLate = RouterWork.deadline()
         let document: JSONValue
         let member: String
         switch params.source {
         case .document(let value): (document, member) = (value, "document")
         case .text(let text): (document, member) = (try parsed(Array(text.utf8), "text"), "text")
-        case .file(let path):
-            let bytes: [UInt8]
-            do throws(HTTPFailure) {
-                bytes = try DocumentFile.read(path, limit: WrittenDocument.maximumBytes)
-            } catch {
-                throw RPCError(error)
-            }
-            (document, member) = (try parsed(bytes, "file"), "file")
+        case .file: (document, member) = (try parsed(file, "file"), "file")
         }
         do throws(JSONComplaint) {
             let outcome = try OpenAPIImport.router(from: document, options: params.options, isLate: isLate)

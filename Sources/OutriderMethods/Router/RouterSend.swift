@@ -29,7 +29,7 @@ struct RouterCall: JSONDecodable {
     func request(_ scope: ClientScope) async throws(RPCError) -> RequestParameters {
         let record = try scope.routers.find(router)
         let endpoint = try record.endpoint(endpoint)
-        let spec = try await spec(record.router, endpoint)
+        let spec = try await spec(record.router, endpoint, for: scope.quota.client)
         do throws(JSONComplaint) {
             return try RequestParameters(json: .object(spec))
         } catch {
@@ -43,7 +43,9 @@ struct RouterCall: JSONDecodable {
     private static let fewMembers = 64
 
     /// At once if that is little work, else away from the event loop: a short schema may take millions of steps.
-    private func spec(_ router: RouterSpec, _ endpoint: RouterEndpoint) async throws(RPCError) -> JSONObject {
+    private func spec(
+        _ router: RouterSpec, _ endpoint: RouterEndpoint, for client: ClientKey
+    ) async throws(RPCError) -> JSONObject {
         let count = [params, overrides, endpoint.paramDefaults, router.defaults].reduce(0) { $0 + $1.members.count }
         if count <= Self.fewMembers {
             var limits = SchemaLimits()
@@ -52,7 +54,7 @@ struct RouterCall: JSONDecodable {
             if let built { return built }
         }
         do throws(HTTPFailure) {
-            return try await offLoop { () throws(HTTPFailure) in
+            return try await compute(for: client) { () throws(HTTPFailure) in
                 try RouterRequest.build(router, endpoint, params: params, overrides: overrides)
             }
         } catch {

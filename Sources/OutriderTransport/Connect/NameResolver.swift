@@ -3,57 +3,36 @@
 
 import Glibc
 package import NIOCore
-import NIOPosix
-import OutriderHTTP
-import Synchronization
+package import OutriderHTTP
 
 /// Host names to addresses. Implement it to answer from somewhere else.
 package protocol NameResolver: Sendable {
     /// The addresses of a host in the order in which they are to be tried, never empty; fails with `HTTPFailure`.
     ///
     /// Numeric addresses and localhost never get here. May be called on any loop; the caller has its own deadline.
-    func addresses(of host: String, port: Int, on loop: any EventLoop) -> EventLoopFuture<[SocketAddress]>
+    func addresses(
+        of host: String, port: Int, for client: ClientKey, on loop: any EventLoop
+    ) -> EventLoopFuture<[SocketAddress]>
 }
 
-/// Asks the system (getaddrinfo) on a few threads of its own, since that call blocks and cannot be stopped.
+/// Asks the system (getaddrinfo) on threads of its own, since that call blocks and cannot be stopped.
 package final class SystemResolver: NameResolver {
-    private struct State {
-        var pool: NIOThreadPool?
-        var pending = 0
-    }
+    private let threads: BlockingThreads
 
-    private let threads: Int
-    private let mostPending: Int
-    private let state = Mutex(State())
+    package init() { threads = .names }
 
-    /// - Parameters:
-    ///   - threads: lookups that run at once. They begin with the first lookup.
-    ///   - mostPending: lookups that run or wait for a thread; one more fails at once.
-    package init(threads: Int = 4, mostPending: Int = 512) {
-        self.threads = threads
-        self.mostPending = mostPending
-    }
-
-    package func addresses(of host: String, port: Int, on loop: any EventLoop) -> EventLoopFuture<[SocketAddress]> {
-        guard let pool = begin() else {
-            let text = "\(mostPending) host names are being looked up already; try again when some are found"
-            return loop.makeFailedFuture(HTTPFailure(.limitExceeded, text, phase: .resolve, retryable: true))
+    package func addresses(
+        of host: String, port: Int, for client: ClientKey, on loop: any EventLoop
+    ) -> EventLoopFuture<[SocketAddress]> {
+        let promise = loop.makePromise(of: [SocketAddress].self)
+        let isTaken = threads.run(for: client) {
+            promise.completeWith(Self.look(up: host, port: port).mapError { $0 as any Error })
         }
-        let found = pool.runIfActive(eventLoop: loop) { try Self.look(up: host, port: port).get() }
-        found.whenComplete { _ in self.state.withLock { $0.pending -= 1 } }
-        return found
-    }
-
-    private func begin() -> NIOThreadPool? {
-        state.withLock { state in
-            guard state.pending < mostPending else { return nil }
-            state.pending += 1
-            if let pool = state.pool { return pool }
-            let pool = NIOThreadPool(numberOfThreads: threads)
-            pool.start()
-            state.pool = pool
-            return pool
+        if !isTaken {
+            let text = "too many host names are being looked up for this client (wait until some are found)"
+            promise.fail(HTTPFailure(.limitExceeded, text, phase: .resolve, retryable: true))
         }
+        return promise.futureResult
     }
 
     private static func look(up host: String, port: Int) -> Result<[SocketAddress], HTTPFailure> {
@@ -62,8 +41,12 @@ package final class SystemResolver: NameResolver {
         // safe: the constants are small
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
+        errno = 0
         let code = getaddrinfo(host, nil, &hints, &list)
+        let fault = errno
         defer { if let list { freeaddrinfo(list) } }
+        // without a socket the resolver asks nobody, and says that the name cannot be found now
+        if code != 0, fault == EMFILE || fault == ENFILE { return .failure(withoutSocket(host, fault)) }
         guard code == 0 else { return .failure(failure(host, code)) }
         var found: [SocketAddress] = []
         var next = list
@@ -84,6 +67,13 @@ package final class SystemResolver: NameResolver {
         }
         address.port = port
         return address
+    }
+
+    private static func withoutSocket(_ host: String, _ code: CInt) -> HTTPFailure {
+        let text = "the host name \(host) could not be looked up: the service has too many open files (try again later)"
+        let reason = String(cString: strerror(code))
+        // safe: CInt is narrower
+        return HTTPFailure(.tooManyOpenFiles, text, phase: .resolve, underlying: .init(.posix, Int(code), reason))
     }
 
     private static func failure(_ host: String, _ code: CInt) -> HTTPFailure {

@@ -104,6 +104,9 @@ struct AttemptClock {
         timeLeft = nil
     }
 
+    /// A connection must end before one can be opened; that may take as long as opening it.
+    mutating func awaitConnection() { allow(timeouts.connect, from: .now()) }
+
     /// Nothing is expected of the network now.
     mutating func pause() {
         if phaseEnd != .distantFuture { timeLeft = max(.nanoseconds(0), phaseEnd - .now()) }
@@ -161,6 +164,12 @@ struct AttemptClock {
             let what = phase == .queue ? "waiting for one of \(limit) connections" : Self.words(phase)
             let text = "\(host) took more than \(Self.text(timeouts.total)) in all; it ended while \(what)"
             return HTTPFailure(.timedOut, text, phase: .total)
+        }
+        if phase == .queue {
+            let text =
+                "\(host): no connection could be opened within \(Self.text(phaseSeconds)), since this client has its share "
+                + "of all connections open (send fewer requests at once)"
+            return HTTPFailure(.tooManyOpenFiles, text, phase: .queue)
         }
         if headEnd <= now {
             let what = phase == .firstByte ? Self.words(.firstByte) : "receiving the head of the response"

@@ -179,11 +179,13 @@ extension AttemptRunner: PoolWaiter {
         // the place was given to us although we had ended: give it on
         guard stage == .queued || stage == .sending else { return pool.ended(of: key) }
         stage = .opening
-        let opening = ConnectionOpening(
-            attempt.url, key: key, greeting: ProxyGreeting(attempt), pool: pool, wiring: wiring)
+        let opening = ConnectionOpening(attempt, key: key, pool: pool, wiring: wiring)
         self.opening = opening
         opening.start { step in
             switch step {
+            case .waits:
+                self.clock.awaitConnection()
+                self.pool.deadlines.movedUp(self)
             case .began(let phase):
                 self.clock.enter(phase)
                 self.observer.connecting(phase)
@@ -229,7 +231,7 @@ extension AttemptRunner: PoolWaiter {
 
     private func sendBody(on connection: HTTP1Connection) {
         if case .none = attempt.body { return requestSent() }
-        guard let writer = BodyWriter(attempt.body, all: expectation.isDeclared, to: connection, files: wiring.files)
+        guard let writer = BodyWriter(attempt.body, all: expectation.isDeclared, to: connection, for: attempt.client)
         else {
             if case .bytes(let bytes) = attempt.body { observer.bodySent(Int64(bytes.count), onWire: nil) }
             return requestSent()
@@ -371,8 +373,6 @@ extension AttemptRunner: Timed {
         end(clock.failure(now, host: place, limit: attempt.connectionsPerHost))
     }
 }
-
-// MARK: holding
 
 extension AttemptRunner: AttemptControl {
     func hold() {

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import NIOCore
-import NIOPosix
 import OutriderHTTP
 
 /// Where the pieces of a body come from. Used on one event loop.
@@ -36,24 +35,31 @@ final class MemorySource: BodySource {
 
 /// Bytes in memory and in files, which are read on other threads.
 final class ReadSource: BodySource {
-    private let reader: PieceReader
+    /// Nil only while the source ends.
+    private var reader: PieceReader?
     private let shelf: BufferShelf
-    private let files: NIOThreadPool
+    private let client: ClientKey
     private let loop: any EventLoop
 
-    init(_ pieces: [ComposedBody.Piece], shelf: BufferShelf, files: NIOThreadPool, loop: any EventLoop) {
+    init(_ pieces: [ComposedBody.Piece], shelf: BufferShelf, client: ClientKey, loop: any EventLoop) {
         reader = PieceReader(pieces)
         self.shelf = shelf
-        self.files = files
+        self.client = client
         self.loop = loop
     }
 
     func next(_ hand: @escaping Hand) {
-        let reader = reader
+        guard let reader else { return }
         reader.lend(shelf.take())
-        files.run(on: loop, hand) { () throws(HTTPFailure) in
+        BlockingThreads.files.run(for: client, on: loop, hand) { () throws(HTTPFailure) in
             try reader.read(most: BodyWriter.pieceBytes).map { BodyPiece($0) }
         }
+    }
+
+    /// Closing a file may block.
+    deinit {
+        let last = reader.take()
+        BlockingThreads.files.run(for: client, isOwed: true) { withExtendedLifetime(last) {} }
     }
 }
 
@@ -155,18 +161,18 @@ final class SequenceSource: BodySource {
 final class CodedSource: BodySource {
     private let source: any BodySource
     private let stream: DeflateStream
-    private let files: NIOThreadPool
+    private let client: ClientKey
     private let loop: any EventLoop
     private var isAtEnd = false
     /// Bytes that were compressed, and of which nothing has come out yet.
     private var swallowed = 0
 
     init(
-        _ source: any BodySource, _ coding: BodyCoding, files: NIOThreadPool, loop: any EventLoop
+        _ source: any BodySource, _ coding: BodyCoding, client: ClientKey, loop: any EventLoop
     ) {
         self.source = source
         stream = DeflateStream(coding)
-        self.files = files
+        self.client = client
         self.loop = loop
     }
 
@@ -179,7 +185,8 @@ final class CodedSource: BodySource {
             case .success(let piece):
                 self.isAtEnd = piece == nil
                 self.swallowed += piece?.plain ?? 0
-                self.files.run(on: self.loop, { self.compressed($0, hand) }) { () throws(HTTPFailure) in
+                BlockingThreads.computing.run(for: self.client, on: self.loop, { self.compressed($0, hand) }) {
+                    () throws(HTTPFailure) in
                     if let piece { return BodyPiece(try stream.compress(piece.bytes)) }
                     return BodyPiece(try stream.finish())
                 }
@@ -199,19 +206,20 @@ final class CodedSource: BodySource {
     func stop() { source.stop() }
 }
 
-extension NIOThreadPool {
-    /// Runs work that blocks, and hands its result over on the loop.
+extension BlockingThreads {
+    /// Runs the work, and hands its result over on the loop.
     fileprivate func run(
-        on loop: any EventLoop, _ hand: @escaping BodySource.Hand,
+        for client: ClientKey, on loop: any EventLoop, _ hand: @escaping BodySource.Hand,
         _ work: @escaping @Sendable () throws(HTTPFailure) -> BodyPiece?
     ) {
-        let done = runIfActive(eventLoop: loop) { Result { () throws(HTTPFailure) in try work() } }
-        done.assumeIsolated().whenComplete { result in
-            switch result {
-            case .success(let result): hand(result)
-            case .failure(let error):
-                hand(.failure(HTTPFailure(.bodyUnreadable, "the body cannot be read: \(error)", phase: .request)))
-            }
+        let hand = NIOLoopBound(hand, eventLoop: loop)
+        let isTaken = run(for: client) {
+            let result = Result { () throws(HTTPFailure) in try work() }
+            loop.execute { hand.value(result) }
+        }
+        if !isTaken {
+            let text = "the body cannot be read: too much work on files waits for this client (wait until some is done)"
+            hand.value(.failure(HTTPFailure(.bodyUnreadable, text, phase: .request, retryable: true)))
         }
     }
 }

@@ -49,7 +49,7 @@ final class BodyWriter: @unchecked Sendable {
     /// Nil if nothing of the body is left to be written.
     ///
     /// - Parameter all: whether even a short body did not go out with the head.
-    init?(_ body: AttemptBody, all: Bool, to connection: HTTP1Connection, files: NIOThreadPool) {
+    init?(_ body: AttemptBody, all: Bool, to connection: HTTP1Connection, for client: ClientKey) {
         var composed: ComposedBody?
         switch body {
         case .none: return nil
@@ -67,15 +67,15 @@ final class BodyWriter: @unchecked Sendable {
         isMemory = composed == nil
         isCoded = composed?.coding != nil
         self.connection = connection
-        if let composed { source = self.source(composed, files) }
+        if let composed { source = self.source(composed, client) }
     }
 
-    private func source(_ body: ComposedBody, _ files: NIOThreadPool) -> any BodySource {
+    private func source(_ body: ComposedBody, _ client: ClientKey) -> any BodySource {
         let loop = connection.channel.eventLoop
         var sources: [any BodySource] = []
         var read: [ComposedBody.Piece] = []
         func flush() {
-            if !read.isEmpty { sources.append(ReadSource(read, shelf: shelf, files: files, loop: loop)) }
+            if !read.isEmpty { sources.append(ReadSource(read, shelf: shelf, client: client, loop: loop)) }
             read = []
         }
         for piece in body.pieces {
@@ -88,7 +88,7 @@ final class BodyWriter: @unchecked Sendable {
         }
         flush()
         let all = sources.count == 1 ? sources[0] : SequenceSource(sources)
-        return body.coding.map { CodedSource(all, $0, files: files, loop: loop) } ?? all
+        return body.coding.map { CodedSource(all, $0, client: client, loop: loop) } ?? all
     }
 
     /// Whether something has been asked for that may not be had twice, or be another the second time.

@@ -12,6 +12,8 @@ import OutriderHTTP
 // proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
 final class ConnectionOpening: @unchecked Sendable {
     enum Step {
+        /// The client has its share of the connections: one of them must end first.
+        case waits
         /// The phase that is beginning: resolve, connect, proxy or tls.
         case began(HTTPFailure.Phase)
         case opened(HTTP1Connection)
@@ -20,6 +22,10 @@ final class ConnectionOpening: @unchecked Sendable {
 
     private let url: HTTPURL
     private let key: PoolKey
+    private let client: ClientKey
+    /// Its place in the share of its client, given on to the connection; and the wait for it.
+    private var place: ConnectionPlace?
+    private var placeID: FairQueue.ID?
     private let pool: ConnectionPool
     private let wiring: Wiring
     private let greeting: ProxyGreeting
@@ -35,11 +41,11 @@ final class ConnectionOpening: @unchecked Sendable {
     /// The state of the trusted roots at its begin.
     private let generation: Int
 
-    /// - Parameter greeting: what a proxy is told.
-    init(_ url: HTTPURL, key: PoolKey, greeting: ProxyGreeting, pool: ConnectionPool, wiring: Wiring) {
-        self.url = url
+    init(_ attempt: Attempt, key: PoolKey, pool: ConnectionPool, wiring: Wiring) {
+        url = attempt.url
+        client = attempt.client
         self.key = key
-        self.greeting = greeting
+        greeting = ProxyGreeting(attempt)
         self.pool = pool
         self.wiring = wiring
         isThrough = key.proxy == nil
@@ -50,6 +56,21 @@ final class ConnectionOpening: @unchecked Sendable {
         pool.loop.assertInEventLoop()
         self.tell = tell
         guard key.addresses.permits(hostOf: url) else { return fail(.refused(key.addresses, of: url, [])) }
+        placeID = pool.place(for: client) { result in
+            self.placeID = nil
+            switch result {
+            case .success(let place):
+                self.place = place
+                self.begin()
+            case .failure(let failure): self.fail(failure)
+            }
+        }
+        if placeID != nil { tell(.waits) }
+    }
+
+    private func begin() {
+        // it was given up in the meantime
+        guard tell != nil else { return cancel() }
         guard let proxy = key.proxy?.server else { return findOrigin { self.connect(to: $0) } }
         if key.proxy?.isTunnel == true, let spare = pool.spares.take(for: key) {
             channel = spare
@@ -77,6 +98,10 @@ final class ConnectionOpening: @unchecked Sendable {
         connector = nil
         channel?.close(promise: nil)
         channel = nil
+        if let placeID { pool.withdraw(placeID, of: client) }
+        placeID = nil
+        place?.giveBack()
+        place = nil
     }
 
     private func findProxy(_ proxy: ProxyServer) { find(proxy.url) { self.connect(to: $0) } }
@@ -101,7 +126,7 @@ final class ConnectionOpening: @unchecked Sendable {
             return fail(error)
         }
         tell?(.began(.resolve))
-        wiring.resolver.addresses(of: url.hostName, port: url.port, on: pool.loop).hop(to: pool.loop)
+        wiring.resolver.addresses(of: url.hostName, port: url.port, for: client, on: pool.loop).hop(to: pool.loop)
             .assumeIsolated().whenComplete { result in
                 switch result {
                 case .success(let addresses): if self.tell != nil { found(addresses) }
@@ -181,7 +206,7 @@ final class ConnectionOpening: @unchecked Sendable {
     private func shakeHands(on channel: any Channel, with host: String, _ done: @escaping (String?) -> Void) {
         guard let tell else { return channel.close(promise: nil) }
         tell(.began(.tls))
-        wiring.tls.handshake(on: channel, host: host, trust: key.trust) { result in
+        wiring.tls.handshake(on: channel, host: host, trust: key.trust, for: client) { result in
             switch result {
             case .success(let version): done(version)
             case .failure(let failure): self.fail(failure)
@@ -190,10 +215,10 @@ final class ConnectionOpening: @unchecked Sendable {
     }
 
     private func finish(_ channel: any Channel, tlsVersion: String?) {
-        guard let tell else { return channel.close(promise: nil) }
+        guard let tell, let place else { return channel.close(promise: nil) }
         let connection = HTTP1Connection(
             id: pool.makeID(), key: key, channel: channel, remote: channel.remoteAddress?.plain ?? key.socketPath,
-            tlsVersion: tlsVersion, generation: generation, pool: pool)
+            tlsVersion: tlsVersion, generation: generation, place: place, pool: pool)
         do {
             try connection.install()
         } catch {
@@ -201,6 +226,7 @@ final class ConnectionOpening: @unchecked Sendable {
         }
         self.tell = nil
         self.channel = nil
+        self.place = nil
         tell(.opened(connection))
     }
 

@@ -27,6 +27,10 @@ final class ConnectionPool: @unchecked Sendable {
     private var lastID: UInt64 = 0
     private var expiry: Scheduled<Void>?
     private var isClosed = false
+    private var shares: FairQueue
+    /// Those that wait for a place in the share of their client.
+    private var unplaced: [FairQueue.ID: Placed] = [:]
+
     /// The states of trusted roots, as they were when they were last looked at.
     private var roots: [Trust: RootsState] = [:]
 
@@ -40,7 +44,8 @@ final class ConnectionPool: @unchecked Sendable {
     /// How long changed roots may stay unnoticed.
     private static let rootsPatience = TimeAmount.milliseconds(1000)
 
-    init(on loop: any EventLoop, config: PoolMachine.Config) {
+    init(on loop: any EventLoop, config: PoolMachine.Config, mostConnections: Int) {
+        shares = FairQueue(places: mostConnections, mostWaiting: config.waitersPerKey)
         self.loop = loop
         deadlines = Deadlines(on: loop)
         spares = ProxySpares(on: loop)
@@ -77,6 +82,59 @@ final class ConnectionPool: @unchecked Sendable {
         }
         return nil
     }
+
+    // MARK: shares
+
+    typealias Placed = (Result<ConnectionPlace, HTTPFailure>) -> Void
+
+    /// Hands over a place for a connection, at once or as soon as the client has fewer connections than are free. Returns
+    /// the id for `withdraw` if that must be waited for.
+    func place(for client: ClientKey, _ hand: @escaping Placed) -> FairQueue.ID? {
+        loop.assertInEventLoop()
+        let id = makeID()
+        switch shares.enter(id, for: client) {
+        case .run: hand(.success(ConnectionPlace(client, self)))
+        case .wait:
+            unplaced[id] = hand
+            evictIdle(for: client)
+            return id
+        case .refuse:
+            let text = "too many requests of this client wait for a connection (send fewer at once)"
+            hand(.failure(HTTPFailure(.tooManyOpenFiles, text, phase: .queue)))
+        }
+        return nil
+    }
+
+    func withdraw(_ id: FairQueue.ID, of client: ClientKey) {
+        loop.assertInEventLoop()
+        unplaced[id] = nil
+        _ = shares.cancel(id, of: client)
+    }
+
+    fileprivate func giveBack(_ client: ClientKey) {
+        loop.assertInEventLoop()
+        for (id, client) in shares.leave(client) {
+            guard let hand = unplaced.removeValue(forKey: id) else { continue }
+            // not from here, as in `ended`
+            let place = ConnectionPlace(client, self)
+            loop.assumeIsolated().execute { hand(.success(place)) }
+        }
+    }
+
+    /// An idle connection is worth less than one that is wanted: of the same client, or of any if all are taken.
+    private func evictIdle(for client: ClientKey) {
+        let isFull = shares.held >= shares.places
+        let candidates = idle.values.filter { isFull || $0.place.client == client }
+        if let oldest = candidates.min(by: { $0.id < $1.id }) { dropIdle(oldest) }
+    }
+
+    private func dropIdle(_ connection: HTTP1Connection) {
+        _ = machine.idleEnded(connection.id, of: connection.key)
+        idle[connection.id] = nil
+        connection.close()
+    }
+
+    // MARK: connections that end
 
     func cancel(_ waiter: PoolMachine.WaiterID, of key: PoolKey) {
         loop.assertInEventLoop()
@@ -133,7 +191,7 @@ final class ConnectionPool: @unchecked Sendable {
             waiter.carry(on: connection)
         case .keep:
             idle[connection.id] = connection
-            expireLater()
+            if unplaced.isEmpty { expireLater() } else { dropIdle(connection) }
         case .evict(let oldest):
             idle[connection.id] = connection
             idle.removeValue(forKey: oldest)?.close()
@@ -209,5 +267,24 @@ extension TimeAmount {
         let clamped = min(max(0, seconds), 31_536_000) * 1e9
         // safe: clamped to what fits, and not-a-number became 0
         return .nanoseconds(clamped.isNaN ? 0 : Int64(clamped))
+    }
+}
+
+/// A place for one connection in the share of a client, taken until it is given back.
+// proof: confined to the loop of its pool; other threads only carry the reference.
+final class ConnectionPlace: @unchecked Sendable {
+    let client: ClientKey
+    private var pool: ConnectionPool?
+
+    init(_ client: ClientKey, _ pool: ConnectionPool) {
+        self.client = client
+        self.pool = pool
+    }
+
+    /// Harmless when repeated.
+    func giveBack() {
+        guard let pool else { return }
+        self.pool = nil
+        pool.giveBack(client)
     }
 }

@@ -49,6 +49,8 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
     let remote: String?
     let tlsVersion: String?
     let channel: any Channel
+    /// Given back when the connection ends.
+    let place: ConnectionPlace
     /// The pool that gets it back; it outlives its connections.
     private let pool: ConnectionPool
 
@@ -73,7 +75,7 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
 
     init(
         id: PoolMachine.ConnectionID, key: PoolKey, channel: any Channel, remote: String?, tlsVersion: String?,
-        generation: Int, pool: ConnectionPool
+        generation: Int, place: ConnectionPlace, pool: ConnectionPool
     ) {
         self.generation = generation
         self.id = id
@@ -81,6 +83,7 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
         self.channel = channel
         self.remote = remote
         self.tlsVersion = tlsVersion
+        self.place = place
         self.pool = pool
     }
 
@@ -130,6 +133,7 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
         guard !isClosed else { return }
         isClosed = true
         channel.close(promise: nil)
+        place.giveBack()
     }
 
     // MARK: what the channel says

@@ -22,7 +22,7 @@ final class TLSBridge: Sendable {
     /// Shakes hands as a client and tells the version of TLS, "TLSv1.3". If it fails, or the channel closes first, the
     /// failure; closing the channel is the caller's business.
     func handshake(
-        on channel: any Channel, host: String, trust: Trust,
+        on channel: any Channel, host: String, trust: Trust, for client: ClientKey,
         _ completion: @escaping (Result<String?, HTTPFailure>) -> Void
     ) {
         channel.eventLoop.assertInEventLoop()
@@ -36,7 +36,7 @@ final class TLSBridge: Sendable {
             let handler = try NIOSSLClientHandler(
                 context: sharedContext(), serverHostname: isAddress ? nil : name,
                 customVerificationCallback: { chain, promise in
-                    evaluator.judge(chain, of: subject, on: loop) { failure in
+                    evaluator.judge(chain, of: subject, for: client, on: loop) { failure in
                         watch.verdict = failure
                         promise.succeed(failure == nil ? .certificateVerified : .failed)
                     }

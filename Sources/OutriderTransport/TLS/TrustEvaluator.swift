@@ -41,7 +41,7 @@ final class TrustEvaluator: Sendable {
     /// Gives its verdict on the loop: nil, or what speaks against it. At once for a chain that it has seen lately;
     /// otherwise after some hundreds of microseconds on another thread, or milliseconds when roots have to be read.
     func judge(
-        _ chain: [NIOSSLCertificate], of subject: Subject, on loop: any EventLoop,
+        _ chain: [NIOSSLCertificate], of subject: Subject, for client: ClientKey, on loop: any EventLoop,
         _ verdict: @escaping @Sendable (HTTPFailure?) -> Void
     ) {
         guard let bytes = try? chain.map({ try $0.toDERBytes() }), !bytes.isEmpty, bytes.count <= Self.longestChain
@@ -49,14 +49,29 @@ final class TrustEvaluator: Sendable {
             let text = "\(subject.host) sent no certificate that can be read, or more than \(Self.longestChain)"
             return verdict(HTTPFailure(.trustEvaluationFailed, text, phase: .tls))
         }
-        let known = Case(subject: subject, stamp: roots.stamp(of: subject.trust), chain: bytes)
-        if let until = believed.withLock({ $0[known] }), until > .now() { return verdict(nil) }
-        // not structured: what started the handshake may be gone before this ends, and then nobody listens
-        Task {
-            let failure = await self.evaluate(bytes, of: subject)
-            if failure == nil { self.remember(known) }
-            loop.execute { verdict(failure) }
+        if subject.trust == .system, isBelieved(Case(subject: subject, stamp: nil, chain: bytes)) {
+            return verdict(nil)
         }
+        // looking at files may block
+        let isTaken = BlockingThreads.files.run(for: client) {
+            let known = Case(subject: subject, stamp: self.roots.stamp(of: subject.trust), chain: bytes)
+            if self.isBelieved(known) { return loop.execute { verdict(nil) } }
+            let store = Result { () throws(HTTPFailure) in try self.roots.store(for: subject.trust) }
+            // not structured: what started the handshake may be gone before this ends, and then nobody listens
+            Task {
+                let failure = await self.evaluate(bytes, of: subject, by: store)
+                if failure == nil { self.remember(known) }
+                loop.execute { verdict(failure) }
+            }
+        }
+        if !isTaken {
+            let text = "the trusted certificates cannot be read: too much work on files waits for this client"
+            verdict(HTTPFailure(.settingAnchorCertificatesFailed, text, phase: .tls, retryable: true))
+        }
+    }
+
+    private func isBelieved(_ known: Case) -> Bool {
+        believed.withLock { $0[known] }.map { $0 > .now() } ?? false
     }
 
     private func remember(_ known: Case) {
@@ -68,11 +83,13 @@ final class TrustEvaluator: Sendable {
         }
     }
 
-    private func evaluate(_ chain: [[UInt8]], of subject: Subject) async -> HTTPFailure? {
+    private func evaluate(
+        _ chain: [[UInt8]], of subject: Subject, by roots: Result<CertificateStore, HTTPFailure>
+    ) async -> HTTPFailure? {
         let certificates: [Certificate]
         let store: CertificateStore
         do throws(HTTPFailure) {
-            store = try roots.store(for: subject.trust)
+            store = try roots.get()
             certificates = try Self.parse(chain, of: subject)
         } catch {
             return error

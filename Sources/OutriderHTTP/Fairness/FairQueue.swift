@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Decides which client's work gets a place where places are few: threads for work that blocks, open connections.
+///
+///     enter ──▶ run ──▶ leave ──▶ the next to run
+///       ├─────▶ wait ─▶ cancel
+///       └─────▶ refuse
+///
+/// A client may take a place while it holds fewer than are free. So a single client gets half of all places, a second
+/// client half of the rest, and so on; another client finds a place at once. Work that hangs keeps only its own client
+/// waiting. The waiting work of a client runs in the order of arrival, and clients take turns.
+///
+/// The caller keeps the work that an id stands for.
+package struct FairQueue: Sendable {
+    package typealias ID = UInt64
+
+    package enum Entry: Equatable, Sendable {
+        case run
+        case wait
+        /// Too much work of this client waits already.
+        case refuse
+    }
+
+    /// What one client has.
+    private struct Share {
+        var held = 0
+        /// In the order of arrival; cancelled ids stay until their turn.
+        var line: [ID] = []
+        /// Where the line begins.
+        var first = 0
+        var wanted: Set<ID> = []
+
+        var isOver: Bool { held == 0 && wanted.isEmpty }
+
+        mutating func next() -> ID? {
+            while first < line.count {
+                let id = line[first]
+                first += 1
+                if first > 64, first * 2 > line.count {
+                    line.removeFirst(first)
+                    first = 0
+                }
+                if wanted.remove(id) != nil { return id }
+            }
+            return nil
+        }
+    }
+
+    package let places: Int
+    private let mostWaiting: Int
+    private var shares: [ClientKey: Share] = [:]
+    /// Clients with waiting work, in the order of their turns.
+    private var turns: [ClientKey] = []
+    package private(set) var held = 0
+
+    /// - Parameters:
+    ///   - places: how much runs at once.
+    ///   - mostWaiting: how much of one client waits; more is refused.
+    package init(places: Int, mostWaiting: Int) {
+        self.places = max(1, places)
+        self.mostWaiting = mostWaiting
+    }
+
+    /// How many places the client holds.
+    package func held(by client: ClientKey) -> Int { shares[client]?.held ?? 0 }
+
+    /// New work. The id is unique; it is used again only to say which work runs next, and to cancel.
+    ///
+    /// - Parameter isOwed: it is never refused, because something is given back by it.
+    package mutating func enter(_ id: ID, for client: ClientKey, isOwed: Bool = false) -> Entry {
+        var share = shares[client] ?? Share()
+        // what waits keeps its order
+        if share.wanted.isEmpty, mayTake(share) {
+            share.held += 1
+            held += 1
+            shares[client] = share
+            return .run
+        }
+        guard isOwed || share.wanted.count < mostWaiting else { return .refuse }
+        if share.wanted.isEmpty { turns.append(client) }
+        share.line.append(id)
+        share.wanted.insert(id)
+        shares[client] = share
+        return .wait
+    }
+
+    /// Work that ran is done: what is to run now, and for which client.
+    package mutating func leave(_ client: ClientKey) -> [(id: ID, client: ClientKey)] {
+        guard var share = shares[client], share.held > 0 else { return [] }
+        share.held -= 1
+        held -= 1
+        shares[client] = share.isOver ? nil : share
+        return fill()
+    }
+
+    /// Waiting work is not wanted any more. False if it does not wait.
+    package mutating func cancel(_ id: ID, of client: ClientKey) -> Bool {
+        guard var share = shares[client], share.wanted.remove(id) != nil else { return false }
+        if share.wanted.isEmpty {
+            turns.removeAll { $0 == client }
+            share.line = []
+            share.first = 0
+        }
+        shares[client] = share.isOver ? nil : share
+        return true
+    }
+
+    private func mayTake(_ share: Share) -> Bool { held < places && share.held < places - held }
+
+    private mutating func fill() -> [(id: ID, client: ClientKey)] {
+        var found: [(id: ID, client: ClientKey)] = []
+        while held < places, let index = turns.firstIndex(where: { shares[$0].map(mayTake) ?? false }) {
+            let client = turns.remove(at: index)
+            guard var share = shares[client], let id = share.next() else { continue }
+            share.held += 1
+            held += 1
+            if !share.wanted.isEmpty { turns.append(client) }
+            shares[client] = share
+            found.append((id, client))
+        }
+        return found
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+
+/// How many descriptors the service may have, and how many of them are for connections to servers.
+enum DescriptorLimit {
+    /// Raises the soft limit of the process to the hard limit, and returns what holds from now on.
+    static func raise() -> Int {
+        var limit = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard getrlimit(resource, &limit) == 0 else { return 1024 }
+        var raised = limit
+        raised.rlim_cur = limit.rlim_max
+        if setrlimit(resource, &raised) == 0 { limit = raised }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// Three quarters of what clients, files and the process itself leave: an attempt tries two addresses at once for a
+    /// moment, where the first is slow. From 16 to 16,384.
+    static func connections(of descriptors: Int, clients: Int) -> Int {
+        let left = min(descriptors, 1 << 20) - clients - 128
+        return min(max(16, left / 4 * 3), 16_384)
+    }
+}
