@@ -37,7 +37,8 @@ package final class BlockingThreads: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ threads: Int, mostWaiting: Int = 10_000) {
+    /// - Parameter mostWaiting: how much work of one client waits; more is refused.
+    package init(_ threads: Int, mostWaiting: Int = 10_000) {
         state = Mutex(State(queue: FairQueue(places: threads, mostWaiting: mostWaiting)))
     }
 

@@ -107,12 +107,18 @@ struct ConnectingTests {
     }
 
     @Test func `the system's resolver finds what the system knows`() async throws {
-        let found = try await SystemResolver().addresses(of: "localhost", port: 81, on: testGroup.next()).get()
+        let resolver = SystemResolver()
+        let found = try await resolver.addresses(of: "localhost", port: 81, for: .service, on: testGroup.next()).get()
         #expect(!found.isEmpty && found.allSatisfy { $0.port == 81 && ["127.0.0.1", "::1"].contains($0.ipAddress) })
     }
 
     @Test func `lookups without end are refused`() async throws {
-        let resolver = SystemResolver(threads: 1, mostPending: 0)
+        // one thread, which hangs, and no lookup may wait for it
+        let threads = BlockingThreads(1, mostWaiting: 0)
+        let gate = testGroup.next().makePromise(of: Void.self)
+        threads.run(for: .service) { try? gate.futureResult.wait() }
+        defer { gate.succeed() }
+        let resolver = SystemResolver(threads: threads)
         let failure = await HTTPTransport(group: testGroup.next(), resolver: resolver).failure(named())
         #expect(failure?.kind == .limitExceeded && failure?.phase == .resolve)
     }

@@ -19,7 +19,7 @@ package protocol NameResolver: Sendable {
 package final class SystemResolver: NameResolver {
     private let threads: BlockingThreads
 
-    package init() { threads = .names }
+    package init(threads: BlockingThreads = .names) { self.threads = threads }
 
     package func addresses(
         of host: String, port: Int, for client: ClientKey, on loop: any EventLoop
