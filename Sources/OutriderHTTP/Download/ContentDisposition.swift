@@ -39,7 +39,7 @@ package struct ContentDisposition: Sendable, Equatable {
     }
 }
 
-/// Walks over `type; name=value; name="quoted"`. What makes no sense is skipped up to the next semicolon.
+/// Walks over `type; name=value; name="quoted"`, and skips malformed parts up to the next semicolon outside of quotes.
 private struct DispositionScanner {
     private let bytes: [UInt8]
     private var index = 0
@@ -52,7 +52,7 @@ private struct DispositionScanner {
         return first.contains(UInt8(ascii: "="))
     }
 
-    /// Up to a space, a semicolon or an equals sign.
+    /// The text up to a space, a semicolon, an equals sign or a quote.
     mutating func word() -> String {
         skipSpace()
         let start = index
@@ -67,7 +67,7 @@ private struct DispositionScanner {
             let name = word()
             skipSpace()
             guard index < bytes.count, bytes[index] == UInt8(ascii: "=") else {
-                skipToSemicolon()
+                skipUnknown()
                 continue
             }
             index += 1
@@ -83,10 +83,8 @@ private struct DispositionScanner {
         var value: [UInt8] = []
         index += 1
         while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
-            // a backslash before a letter is no escape but a path of Windows
-            if bytes[index] == UInt8(ascii: "\\"), index + 1 < bytes.count, Self.isEscaped(bytes[index + 1]) {
-                index += 1
-            }
+            // a quoted pair is the character after its backslash, whatever that is
+            if bytes[index] == UInt8(ascii: "\\"), index + 1 < bytes.count { index += 1 }
             value.append(bytes[index])
             index += 1
         }
@@ -111,11 +109,16 @@ private struct DispositionScanner {
         while index < bytes.count, bytes[index] != UInt8(ascii: ";") { index += 1 }
     }
 
+    /// Skips what is no parameter; a semicolon inside a quoted string does not end that.
+    private mutating func skipUnknown() {
+        while index < bytes.count, bytes[index] != UInt8(ascii: ";") {
+            if bytes[index] == UInt8(ascii: "\"") { _ = quoted() } else { index += 1 }
+        }
+    }
+
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    private static func isEscaped(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") }
-
     private static func ends(_ byte: UInt8) -> Bool {
-        isSpace(byte) || byte == UInt8(ascii: ";") || byte == UInt8(ascii: "=")
+        isSpace(byte) || byte == UInt8(ascii: ";") || byte == UInt8(ascii: "=") || byte == UInt8(ascii: "\"")
     }
 }

@@ -14,7 +14,11 @@ struct FileNameTests {
             ("ATTACHMENT;FileName=a.txt", "attachment", "a.txt"),
             ("attachment; filename=a b.txt ; x=y", "attachment", "a b.txt"),
             ("attachment; filename=\"a \\\"b\\\" \\\\ c.txt\"", "attachment", "a \"b\" \\ c.txt"),
-            ("attachment; filename=\"C:\\temp\\x\"", "attachment", "C:\\temp\\x"),
+            ("attachment; filename=\"f\\oo.html\"", "attachment", "foo.html"),
+            ("attachment; filename=\"C:\\\\temp\\\\x\"", "attachment", "C:\\temp\\x"),
+            ("\"foo; filename=bar;baz\"; filename=qux", "", "qux"),
+            ("attachment; \"x; filename=bar\"; filename=qux", "attachment", "qux"),
+            ("attachment; \"x; filename=bar", "attachment", nil),
             ("attachment; filename*=UTF-8''%e2%82%ac.txt; filename=\"euro.txt\"", "attachment", "€.txt"),
             ("attachment; filename=\"euro.txt\"; filename*=utf-8'en'%E2%82%AC.txt", "attachment", "€.txt"),
             ("attachment; filename*=iso-8859-1''%A3.txt", "attachment", "£.txt"),
@@ -27,7 +31,7 @@ struct FileNameTests {
             ("attachment; ; =; x; filename=yes", "attachment", "yes"),
             ("attachment; filename=\"never ends", "attachment", "never ends"),
         ])
-    func dispositions(text: String, type: String, name: String) {
+    func dispositions(text: String, type: String, name: String?) {
         let field = ContentDisposition(parsing: text)
         #expect(field.type == type)
         #expect(field.filename == name)
