@@ -219,7 +219,7 @@ def test_suspending_holds_the_stream(wire, server):
         ({"reconnect": {"delay": -1}}, "/reconnect/delay"), ({"reconnect": {"max": 0}}, "/reconnect/max"),
         ({"reconnect": {"most": 1}}, "/reconnect/most"), ({"reconnect": "yes"}, "/reconnect"),
         ({"lastEventId": "a\nb"}, "/lastEventId"), ({"maxEventBytes": 0}, "/maxEventBytes"),
-        ({"maxEventBytes": 1 << 24}, "/maxEventBytes"),
+        ({"maxEventBytes": (1 << 24) + 1}, "/maxEventBytes"),
         ({"serialize": {"as": "json"}}, "/serialize"), ({"mode": "both"}, "/mode"), ({"json": 1}, "/json"),
         ({"wait": "response", "startImmediately": False}, "/wait"), ({"validate": [{"schema": {}}]}, "/validate"),
     ],

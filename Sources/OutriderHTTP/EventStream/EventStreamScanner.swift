@@ -12,8 +12,8 @@ import Glibc
 /// Responsible for: lines, fields, events, and what is to be remembered for the next connection.
 /// Not responsible for: connections, and what becomes of the events.
 package struct EventStreamScanner: Sendable {
-    /// Default of the most bytes that a line, or the data of one event, may have: 1 MiB.
-    package static let defaultLimit = 1 << 20
+    /// The default limit of a line, and of the data of one event, in bytes: 8 MiB, since events carry images.
+    package static let defaultLimit = 8 << 20
     /// A reconnection time that does not fit means very long: a day, in seconds.
     package static let longestRetry = 86400.0
     private let limit: Int

@@ -77,7 +77,7 @@ struct SSEOpen: Method {
             style.parsesJSON = try fields.optional("json") ?? false
             lastEventID = try fields.optional("lastEventId")
             reconnect = try fields.optional("reconnect")
-            mostEventBytes = try fields.integer("maxEventBytes", in: 1...8_388_608) ?? mostEventBytes
+            mostEventBytes = try fields.integer("maxEventBytes", in: 1...16_777_216) ?? mostEventBytes
             wait = try fields.choice("wait")
             if lastEventID.map({ FieldRules.fault(inField: "Last-Event-ID", $0) != nil }) == true {
                 throw JSONComplaint(
