@@ -48,7 +48,31 @@ extension RPCError {
     package init(_ complaint: JSONComplaint) {
         var data: JSONObject = ["pointer": .string(Excerpt.pointer(complaint.pointer.description))]
         if let known = complaint.known { data["known"] = .array(known.map { .string($0) }) }
-        self.init(.invalidParams, complaint.message, data: data)
+        self.init(.invalidParams, Self.sentence(complaint), data: data)
+    }
+
+    /// The message with the path of a nested member, "serialize.as must be …" where the complaint begins with "as", and
+    /// with the closest known name where a member is unknown.
+    private static func sentence(_ complaint: JSONComplaint) -> String {
+        let path = complaint.pointer.tokens
+        guard let name = path.last else { return complaint.message }
+        let parent = written(path.dropLast())
+        if let known = complaint.known, complaint.message == "unknown parameter \(name)" {
+            let hint = NearNames.of(name, among: known).first.map { " (did you mean \($0)?)" } ?? ""
+            return (parent.isEmpty ? complaint.message : "\(parent) has no member \(name)") + hint
+        }
+        guard !parent.isEmpty, complaint.message.hasPrefix(name + " ") else { return complaint.message }
+        return written(path[...]) + complaint.message.dropFirst(name.count)
+    }
+
+    /// A path as people write it: `handlers[0].serialize.as`.
+    private static func written(_ path: ArraySlice<String>) -> String {
+        var text = ""
+        for part in path {
+            let isIndex = !text.isEmpty && !part.isEmpty && part.utf8.allSatisfy { (0x30...0x39).contains($0) }
+            text += isIndex ? "[\(part)]" : text.isEmpty ? part : ".\(part)"
+        }
+        return text
     }
 }
 
