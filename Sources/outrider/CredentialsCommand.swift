@@ -112,6 +112,8 @@ extension CredentialsCommand {
         var choice: [String] = []
 
         func run() async throws {
+            // words after `command` belong to that program, so the parser does not look for options
+            if ["--help", "-h"].contains(choice.first) { throw CleanExit.helpRequest(self) }
             // a passphrase may be asked for
             Keeper.hide()
             let root = try CredentialsCommand.root(store)

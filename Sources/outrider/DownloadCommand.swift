@@ -4,6 +4,7 @@
 import ArgumentParser
 import Glibc
 import OutriderFiles
+import OutriderHTTP
 import OutriderJSON
 
 /// One file from a shell: whole at its end, and resumable before.
@@ -74,9 +75,19 @@ struct DownloadCommand: ParsableCommand {
         if let limitRate, ByteRate(limitRate) == nil {
             throw ValidationError("--limit-rate must be a number of bytes, such as 500k or 2M")
         }
-        for one in checksum where !one.contains("=") {
-            throw ValidationError("--checksum must be the name of an algorithm, = and a digest")
+        if let sha256 { try Self.check("--sha256", "sha-256", sha256) }
+        for one in checksum {
+            let parts = one.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2 else {
+                throw ValidationError("--checksum must be the name of an algorithm, = and a digest")
+            }
+            try Self.check("--checksum", parts[0], parts[1])
         }
+    }
+
+    private static func check(_ option: String, _ algorithm: String, _ digest: String) throws {
+        guard case .failure(let fault) = Checksum.read(algorithm: algorithm, digest: digest) else { return }
+        throw ValidationError("\(option): \(fault.message)")
     }
 
     func run() throws {
@@ -113,7 +124,7 @@ struct DownloadCommand: ParsableCommand {
     }
 
     private func params() throws(CommandFailure) -> JSONObject {
-        var params = try RequestWords(url: url, method: nil, headers: headers, data: nil, timeout: timeout).params()
+        var params = try RequestWords(url: url, method: nil, headers: headers, data: [], timeout: timeout).params()
         try auth.add(to: &params)
         proxy.add(to: &params)
         params["method"] = nil

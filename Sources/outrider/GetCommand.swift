@@ -38,8 +38,9 @@ struct GetCommand: ParsableCommand {
     var headers: [String] = []
 
     @Option(
-        name: [.customShort("d"), .customLong("data")], help: "What to send: text, @file, or @- for standard input.")
-    var data: String?
+        name: [.customShort("d"), .customLong("data")],
+        help: "Data to send: text, @file, or @- for standard input. May be repeated; the pieces are joined with &.")
+    var data: [String] = []
 
     @Option(name: .long, help: "The same as --data, sent as application/json.")
     var json: String?
@@ -79,8 +80,8 @@ struct GetCommand: ParsableCommand {
     func validate() throws {
         if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
         if let retry, !(0...100).contains(retry) { throw ValidationError("--retry must be from 0 to 100") }
-        if data != nil, json != nil { throw ValidationError("give only one of --data and --json") }
-        if let fault = RequestWords.fault(headers: headers, data: json ?? data, asks: auth.asks) {
+        if !data.isEmpty, json != nil { throw ValidationError("give only one of --data and --json") }
+        if let fault = RequestWords.fault(headers: headers, data: data + [json].compactMap { $0 }, asks: auth.asks) {
             throw ValidationError(fault)
         }
     }
@@ -95,7 +96,7 @@ struct GetCommand: ParsableCommand {
 
     private func fetch() throws(CommandFailure) {
         var params = try RequestWords(
-            url: url, method: method, headers: headers, data: json ?? data, isJSON: json != nil, timeout: timeout
+            url: url, method: method, headers: headers, data: json.map { [$0] } ?? data, isJSON: json != nil, timeout: timeout
         ).params()
         try auth.add(to: &params)
         proxy.add(to: &params)
@@ -106,8 +107,8 @@ struct GetCommand: ParsableCommand {
         let meter = output.flatMap { $0 == "-" || curl ? nil : ProgressMeter(isSilent: silent) }
         if meter != nil { params["events"] = .array([.string("progress")]) }
         var sink = try BodyOutput(output)
-        if let data, data.hasPrefix("@"), sink.isSame(as: String(data.dropFirst())) {
-            throw CommandFailure(.usage, "\(data.dropFirst()) is both sent and written: name another file")
+        for piece in data where piece.hasPrefix("@") && sink.isSame(as: String(piece.dropFirst())) {
+            throw CommandFailure(.usage, "\(piece.dropFirst()) is both sent and written: name another file")
         }
         var service = try service.connect(orPrivate: true)
         // The request has its own deadline, which the service keeps; this one is for a service that does not.
@@ -134,7 +135,8 @@ struct GetCommand: ParsableCommand {
 
     /// - Parameter isShown: on a terminal, which must not obey what a server says; elsewhere the bytes are exact.
     private static func head(_ response: JSONObject, isShown: Bool) -> [UInt8] {
-        var text = "HTTP/\(response["httpVersion"]?.string ?? "1.1") \(response["status"]?.integer ?? 0)\r\n"
+        // RFC 9112 section 4: the space before the reason is sent even without a reason
+        var text = "HTTP/\(response["httpVersion"]?.string ?? "1.1") \(response["status"]?.integer ?? 0) \r\n"
         for field in response["headers"]?.array ?? [] {
             let line = "\(field.object?["name"]?.string ?? ""): \(field.object?["value"]?.string ?? "")"
             text += "\(isShown ? line.printable : line)\r\n"

@@ -63,7 +63,9 @@ struct Outrider: AsyncParsableCommand {
             Glibc.exit(failure.code)
         } catch {
             if exitCode(for: error) == .validationFailure {
-                StandardError.write(fullMessage(for: error) + "\n")
+                let complaint = fullMessage(for: error)
+                let advice = OptionAdvice.line(for: complaint, of: CommandLine.arguments)
+                StandardError.write((advice.map { "outrider: \($0)" } ?? complaint) + "\n")
                 Glibc.exit(CommandFailure.Status.usage.rawValue)
             }
             exit(withError: error)

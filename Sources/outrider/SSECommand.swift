@@ -33,8 +33,9 @@ struct SSECommand: ParsableCommand {
     var headers: [String] = []
 
     @Option(
-        name: [.customShort("d"), .customLong("data")], help: "What to send: text, @file, or @- for standard input.")
-    var data: String?
+        name: [.customShort("d"), .customLong("data")],
+        help: "Data to send: text, @file, or @- for standard input. May be repeated; the pieces are joined with &.")
+    var data: [String] = []
 
     @Option(name: .long, help: "The same as --data, sent as application/json.")
     var json: String?
@@ -52,8 +53,8 @@ struct SSECommand: ParsableCommand {
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
-        if data != nil, json != nil { throw ValidationError("give only one of --data and --json") }
-        if let fault = RequestWords.fault(headers: headers, data: json ?? data, asks: auth.asks) {
+        if !data.isEmpty, json != nil { throw ValidationError("give only one of --data and --json") }
+        if let fault = RequestWords.fault(headers: headers, data: data + [json].compactMap { $0 }, asks: auth.asks) {
             throw ValidationError(fault)
         }
     }
@@ -93,7 +94,7 @@ struct SSECommand: ParsableCommand {
 
     private func params() throws(CommandFailure) -> JSONObject {
         var params = try RequestWords(
-            url: url, method: method, headers: headers, data: json ?? data, isJSON: json != nil, timeout: nil
+            url: url, method: method, headers: headers, data: json.map { [$0] } ?? data, isJSON: json != nil, timeout: nil
         ).params()
         try auth.add(to: &params)
         proxy.add(to: &params)

@@ -52,6 +52,29 @@ package struct Checksum: Sendable, Equatable {
         self.bytes = bytes
     }
 
+    /// Reads the name of an algorithm and a digest as people write them; the failure says what is wrong with which.
+    package static func read(algorithm name: String, digest: String) -> Result<Checksum, Fault> {
+        guard let algorithm = Algorithm(rawValue: name.lowercased()) else {
+            let known = Algorithm.allCases.map(\.rawValue)
+            return .failure(
+                Fault(
+                    message: "\(FieldRules.shown(name)) is no algorithm (use \(known.joined(separator: ", ")))",
+                    known: known))
+        }
+        guard let checksum = Checksum(algorithm, text: digest) else {
+            return .failure(
+                Fault(message: "\(name) must be \(algorithm.byteCount) bytes in hexadecimal or base64", known: nil))
+        }
+        return .success(checksum)
+    }
+
+    /// Why a name and a text are no checksum.
+    package struct Fault: Error {
+        package var message: String
+        /// The names of the algorithms, if the name is not among them.
+        package var known: [String]?
+    }
+
     /// In hexadecimal.
     package var text: String { Self.hex(bytes) }
 

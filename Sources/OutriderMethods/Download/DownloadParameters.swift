@@ -92,17 +92,10 @@ struct ChecksumsParameter: JSONDecodable {
         let object = try JSONObject(json: json)
         for member in object.members where member.value != .null {
             let pointer = JSONPointer(member: member.name)
-            guard let algorithm = Checksum.Algorithm(rawValue: member.name.lowercased()) else {
-                let known = Checksum.Algorithm.allCases.map(\.rawValue)
-                throw JSONComplaint(
-                    "\(FieldRules.shown(member.name)) is no algorithm: there are \(known.joined(separator: ", "))",
-                    at: pointer, known: known)
+            switch Checksum.read(algorithm: member.name, digest: member.value.string ?? "") {
+            case .success(let checksum): list.append(checksum)
+            case .failure(let fault): throw JSONComplaint(fault.message, at: pointer, known: fault.known)
             }
-            guard let text = member.value.string, let checksum = Checksum(algorithm, text: text) else {
-                throw JSONComplaint(
-                    "\(member.name) must be \(algorithm.byteCount) bytes in hexadecimal or base64", at: pointer)
-            }
-            list.append(checksum)
         }
     }
 }

@@ -25,6 +25,11 @@ struct Contract {
     /// The method's description. Throws `usage`, with what looks like the name.
     func method(_ name: String) throws(CommandFailure) -> JSONObject {
         for case .object(let method) in methods where method["name"]?.string == name { return method }
+        let family = names.filter { $0.hasPrefix(name + ".") }
+        if !family.isEmpty {
+            throw CommandFailure(
+                .usage, "\(name) is a family of methods (choose one: \(family.joined(separator: ", ")))")
+        }
         throw CommandFailure(
             .usage, "there is no method \(name)\(Self.hint(name, names)); outrider describe lists them")
     }
@@ -41,10 +46,31 @@ struct Contract {
             throw CommandFailure(
                 .usage, "\(name) has no parameter \(member.name)\(Self.hint(member.name, names)); \(all)")
         }
+        for parameter in known {
+            guard let name = parameter["name"]?.string, case .string(let text)? = params[name],
+                let value = try? JSONParser.parse(Array(text.utf8)), value.string == nil,
+                try !Contract().admitsText(parameter["schema"] ?? .null)
+            else { continue }
+            throw CommandFailure(.usage, "\(name) takes no text (write \(name):=\(text))")
+        }
         for parameter in known where parameter["required"] == .bool(true) {
             guard let needed = parameter["name"]?.string, params[needed] ?? .null == .null else { continue }
             throw CommandFailure(.usage, "\(name) needs the parameter \(needed); see: outrider describe \(name)")
         }
+    }
+
+    /// Whether a schema may accept a text: false only if each alternative names other types.
+    private func admitsText(_ schema: JSONValue, depth: Int = 0) -> Bool {
+        guard let schema = schema.object, depth < 8 else { return true }
+        if let reference = schema["$ref"]?.string {
+            return resolve(reference).map { admitsText(.object($0), depth: depth + 1) } ?? true
+        }
+        for name in ["anyOf", "oneOf"] {
+            if let choices = schema[name]?.array { return choices.contains { admitsText($0, depth: depth + 1) } }
+        }
+        if let type = schema["type"]?.string { return type == "string" }
+        if let types = schema["type"]?.array { return types.contains(.string("string")) }
+        return true
     }
 
     /// " (did you mean …?)", or nothing.

@@ -94,6 +94,18 @@ struct Daemon {
         }
         var byte: UInt8 = 0
         if read(file, &byte, 1) == 1 { return }
-        throw CommandFailure(.noConnection, "the service could not start; its reason is at the end of \(log)")
+        let reason = Self.lastLine(of: log).map { ": \($0)" } ?? ""
+        throw CommandFailure(.noConnection, "the service could not start\(reason) (see \(log))")
+    }
+
+    /// The last line that the service wrote before it ended; nil if there is none.
+    private static func lastLine(of log: String) -> String? {
+        let file = open(log, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        lseek(file, -min(lseek(file, 0, SEEK_END), 4096), SEEK_END)
+        guard let bytes = try? FileBytes.read(file) else { return nil }
+        let line = bytes.split(separator: UInt8(ascii: "\n")).last.map { String(decoding: $0, as: UTF8.self) }
+        return line.map { $0.hasPrefix("outrider: ") ? String($0.dropFirst(10)) : $0 }
     }
 }

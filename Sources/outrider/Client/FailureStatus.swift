@@ -12,15 +12,20 @@ enum FailureStatus {
         return of(code: code ?? 0)
     }
 
+    /// The status of failures with files, those of the command itself among them.
+    static let file: Int32 = 16
+
     static func of(code: Int64) -> Int32 {
         switch code {
+        // unsupportedScheme: nothing was sent, the request itself is at fault
+        case 1413: 10
         case 1100..<1300: 10
         case 1300..<1400: 11
         case 1400..<1500: 12
         case 1500..<1600: 13
         case 1600..<1700: 14
         case 1700..<1800: 15
-        case 1800..<1900: 16
+        case 1800..<1900: file
         case 1900..<2000: 17
         case 2000..<2100: 18
         default: 1

@@ -9,7 +9,8 @@ struct RequestWords {
     var url: String
     var method: String?
     var headers: [String]
-    var data: String?
+    /// The pieces of `--data`, in their order; empty for a request without a body.
+    var data: [String]
     /// What the data is sent as; a form otherwise, as curl has it, unless a header says so.
     var isJSON = false
     var timeout: Double?
@@ -23,14 +24,14 @@ struct RequestWords {
     func params() throws(CommandFailure) -> JSONObject {
         var params: JSONObject = [
             "url": .string(url),
-            "method": .string(method ?? (data == nil ? "GET" : "POST")),
+            "method": .string(method ?? (data.isEmpty ? "GET" : "POST")),
         ]
         if !headers.isEmpty {
             var fields: [JSONValue] = []
             for word in headers { fields += try Self.fields(word) }
             params["headers"] = .array(fields)
         }
-        if let data {
+        if !data.isEmpty {
             params["body"] = .object(try body(data))
             if method == "GET" || method == "HEAD" { params["allowGetBody"] = .bool(true) }
         }
@@ -69,8 +70,8 @@ struct RequestWords {
     private static let mostFieldBytes = 1 << 20
 
     /// How often standard input is read for a field, a body or a password: once at most.
-    static func fault(headers: [String], data: String?, asks: Bool) -> String? {
-        let readers = [headers.filter { $0 == "@-" }.count, data == "@-" ? 1 : 0, asks ? 1 : 0].reduce(0, +)
+    static func fault(headers: [String], data: [String], asks: Bool) -> String? {
+        let readers = (headers + data).count { $0 == "@-" } + (asks ? 1 : 0)
         return readers > 1
             ? "standard input can be read once: for the body, the fields or the password (--netrc has passwords, too)"
             : nil
@@ -84,15 +85,34 @@ struct RequestWords {
         return .object(["name": .string(String(line[..<colon])), "value": .string(String(value))])
     }
 
-    /// Files are read by the service as they are; pipes, which only we have, are read here.
-    private func body(_ data: String) throws(CommandFailure) -> JSONObject {
+    /// One file is read by the service as it is; pipes, which only this process has, are read here.
+    private func body(_ pieces: [String]) throws(CommandFailure) -> JSONObject {
         let type = JSONValue.string(isJSON ? "application/json" : "application/x-www-form-urlencoded")
-        guard data.hasPrefix("@") else { return ["text": .string(data), "contentType": type] }
+        guard pieces.contains(where: { $0.hasPrefix("@") }) else {
+            return ["text": .string(pieces.joined(separator: "&")), "contentType": type]
+        }
+        guard pieces.count == 1, let data = pieces.first else {
+            return ["base64": .string(Base64.encode(try Self.joined(pieces))), "contentType": type]
+        }
         let content = data == "@-" ? try StandardInput.read() : try Self.content(of: String(data.dropFirst()))
         switch content {
         case .bytes(let bytes): return ["base64": .string(Base64.encode(bytes)), "contentType": type]
         case .file(let path): return ["file": .string(path), "contentType": type]
         }
+    }
+
+    /// Texts and files in their order, with `&` between them, as curl joins repeated data.
+    private static func joined(_ pieces: [String]) throws(CommandFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for (index, piece) in pieces.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: "&")) }
+            if piece.hasPrefix("@") {
+                bytes += try StandardInput.bytes(of: String(piece.dropFirst()))
+            } else {
+                bytes += piece.utf8
+            }
+        }
+        return bytes
     }
 
     private static func content(of name: String) throws(CommandFailure) -> StandardInput.Content {

@@ -40,6 +40,22 @@ enum StandardInput {
 }
 
 extension StandardInput {
+    /// The bytes of a file, or of standard input for `-`, where several pieces become one body: 4 MiB at most.
+    static func bytes(of name: String) throws(CommandFailure) -> [UInt8] {
+        let file = name == "-" ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw CommandFailure(.usage, "cannot read \(name): \(systemError(errno))") }
+        defer { if name != "-" { close(file) } }
+        var bytes: [UInt8] = []
+        while let piece = try FileBytes.read(file) {
+            bytes += piece
+            if bytes.count > most {
+                throw CommandFailure(
+                    .usage, "\(name) is longer than 4 MiB and one of several pieces (send it as the only --data)")
+            }
+        }
+        return bytes
+    }
+
     /// All of it, if it is short.
     static func whole(most: Int) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []

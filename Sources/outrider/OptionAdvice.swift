@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What to write instead of an option that curl has and this command has not.
+enum OptionAdvice {
+    private static let commands: Set = ["get", "download", "sse"]
+
+    private static let advice: [(options: [String], text: String)] = [
+        (["-L", "--location"], "not needed: redirects are followed"),
+        (
+            ["-k", "--insecure"],
+            "certificates are always verified (start the service with --ca-file FILE to trust a private authority)"
+        ),
+        (["-b", "--cookie"], "write -H 'Cookie: name=value'"),
+        (["-c", "--cookie-jar"], "cookies are not stored (send one with -H 'Cookie: name=value')"),
+        (
+            ["-F", "--form"],
+            "write outrider call upload.send url=URL body:='{\"multipart\":[{\"name\":\"a\",\"file\":\"/path\"}]}'"
+        ),
+        (["-v", "--verbose"], "write -i for the response's head, --curl for the request's"),
+        (["-w", "--write-out"], "write outrider call data.send url=URL | jq .status"),
+    ]
+
+    /// The advice for the option that a parser's complaint names; nil if there is none.
+    static func line(for complaint: String, of arguments: [String]) -> String? {
+        guard arguments.count > 1, commands.contains(arguments[1]) else { return nil }
+        for (options, text) in advice {
+            for option in options where complaint.contains("Unknown option '\(option)'") { return "\(option): \(text)" }
+        }
+        return nil
+    }
+}
