@@ -81,6 +81,11 @@ package final class Engine: Sendable {
 
     /// What would be sent.
     package func attempt(for spec: RequestSpec, of client: ClientKey) async throws(HTTPFailure) -> Attempt {
+        var spec = spec
+        if !spec.body.isAtHand {
+            try AttemptBuilder.checkHead(spec)
+            spec.body = try spec.body.resolved(home: homeDirectory())
+        }
         var attempt = try built(spec, try await BodySizes.of(spec.body, for: client), client)
         if let compression = spec.compression { try await compression.apply(to: &attempt) }
         return attempt

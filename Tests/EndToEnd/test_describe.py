@@ -92,7 +92,7 @@ def test_a_long_body_is_shown_as_its_length(wire):
 def test_a_description_in_one_line(wire, origin):
     """Before the end, after it, and without an answer. [AA9] [G6]"""
     handle = get(wire, origin + "/status/404?token=x#part")["request"]
-    assert describe(wire, handle, style="short") == f"GET {origin}/status/404?token=*** (404)"
+    assert describe(wire, handle, style="short") == f"GET {origin}/status/404?token=***#part (404)"
     waiting = result(wire.call("data.start", {"url": origin + "/delay/60", "method": "PUT"}))["request"]
     assert describe(wire, waiting, style="short") == f"PUT {origin}/delay/60"
     assert describe(wire, waiting).endswith("[Response]: None\n[Result]: none yet")

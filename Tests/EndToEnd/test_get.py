@@ -40,9 +40,19 @@ def test_get_is_binary_safe_at_every_size(get, origin, size, tmp_path):
     assert file.read_bytes() == there
 
 
+def test_get_joins_repeated_data_as_curl_does(get, origin, tmp_path):
+    file = tmp_path / "piece"
+    file.write_bytes(b"c=\xff")
+    assert json.loads(get("-d", "a=1", "-d", "b=2", origin + "/echo").stdout)["body"] == "a=1&b=2"
+    with_file = json.loads(get("-d", "a=1", "-d", f"@{file}", "-d", "@-", origin + "/echo", stdin=b"d=4").stdout)
+    assert with_file["body"].startswith("a=1&c=") and with_file["body"].endswith("&d=4")
+    refused(get("-d", "a=1", "-d", "@/nonexistent", origin + "/echo"), 2, "/nonexistent")
+    refused(get("-d", "a=1", "--json", "{}", origin + "/echo"), 2, "only one of --data and --json")
+
+
 def test_get_includes_the_head(get, origin):
     head, body = get("-i", origin + "/status/404").stdout.split(b"\r\n\r\n", 1)
-    assert head.startswith(b"HTTP/1.1 404\r\n") and b"Server: outrider-origin" in head
+    assert head.startswith(b"HTTP/1.1 404 \r\n") and b"Server: outrider-origin" in head
     assert body == get(origin + "/status/404").stdout
 
 
@@ -82,7 +92,7 @@ def test_get_tells_failures_on_standard_error(get, tmp_path):
     assert refused(get("-s", "http://127.0.0.1:1/"), 12) == ""
     refused(get("-H", "no field", "http://127.0.0.1:1/"), 2, "Name: value")
     refused(get("-d", "@" + str(tmp_path / "none"), "http://127.0.0.1:1/"), 2, "none")
-    refused(get("-o", str(tmp_path / "none/out"), "http://127.0.0.1:1/"), 1, "none/out")
+    refused(get("-o", str(tmp_path / "none/out"), "http://127.0.0.1:1/"), 16, "none/out")
     assert get("not a url").returncode in (1, 10)
 
 

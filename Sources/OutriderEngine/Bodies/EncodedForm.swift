@@ -32,6 +32,7 @@ package struct EncodedForm: Sendable {
     static func make(
         _ form: MultipartForm, _ destination: FormDestination, _ store: BodyStore
     ) async throws(HTTPFailure) -> EncodedForm {
+        let form = form.resolved(home: homeDirectory())
         let layout = try MultipartLayout(form, fileSizes: try await BodySizes.partSizes(form, for: store.quota.client))
         defer { layout.body.drop() }
         var source = FormPieces(layout.pieces, for: store.quota.client)

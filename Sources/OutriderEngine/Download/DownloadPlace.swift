@@ -41,17 +41,11 @@ final class DownloadPlace: Sendable {
     deinit { if descriptor >= 0 { close(descriptor) } }
 
     static func absolute(_ path: String) throws(HTTPFailure) -> String {
-        var path = path
-        if path == "~" || path.hasPrefix("~/"), let home = getenv("HOME") {
-            path = String(cString: home) + path.dropFirst()
+        guard var absolute = FilePath.absolute(path, home: homeDirectory()) else {
+            throw HTTPFailure(.downloadedFileMoveFailed, FilePath.fault(path), details: [.path(path)])
         }
-        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
-        guard path.hasPrefix("/"), !path.utf8.contains(0) else {
-            throw HTTPFailure(
-                .downloadedFileMoveFailed, "the path must be absolute, or begin with ~/, and hold no U+0000",
-                details: [.path(path)])
-        }
-        return path
+        while absolute.utf8.count > 1, absolute.hasSuffix("/") { absolute.removeLast() }
+        return absolute
     }
 
     private static func make(_ directory: String) {

@@ -138,7 +138,7 @@ package final class Exchange: Sendable {
         }
         switch request {
         case .success(let attempt):
-            url = attempt.url.description
+            url = attempt.url.described
             method = attempt.method
             if attempt.body != .none { state.snapshot.progress.sentTotal = attempt.body.plainSize }
             if case .composed(let body) = attempt.body { state.feeds = body.feeds }
@@ -227,6 +227,9 @@ package final class Exchange: Sendable {
         }
         if case .kept(let body) = body { body.release() }
     }
+
+    /// Whether redirects are followed; true by default.
+    package var followsRedirects: Bool { plan?.plan.redirect.follows ?? true }
 
     /// Whether its body becomes a file, that nobody else can write to before the exchange has ended.
     package var isDownload: Bool { download != nil }

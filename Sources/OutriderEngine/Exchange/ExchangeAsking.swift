@@ -104,7 +104,7 @@ extension ExchangeRunner {
         guard let changed = try await advisor.redirect(name, found.hop, next: found.attempt, moment) else { return nil }
         let carried = found.attempt
         found.attempt = changed
-        found.hop.to = changed.url.description
+        found.hop.to = changed.url.described
         found.hop.dropped += try policy.leaveBehind(of: carried, in: &found.attempt)
         return found
     }

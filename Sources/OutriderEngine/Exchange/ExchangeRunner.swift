@@ -280,7 +280,7 @@ struct ExchangeRunner: ~Copyable {
     /// Where it is now: the request's URL, unless something led elsewhere.
     var url: String {
         guard let attempt, exchange.plan != nil || !hops.isEmpty else { return exchange.url }
-        return attempt.url.description
+        return attempt.url.described
     }
 
     /// Everything that has come, for somebody to look at before the end.

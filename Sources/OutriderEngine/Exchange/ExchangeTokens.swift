@@ -51,7 +51,9 @@ extension ExchangeRunner {
         throw HTTPFailure(
             .requestAdaptationFailed,
             "the credential \(spec.name) must not go to \(attempt.url.origin): its origins are "
-                + (origins.isEmpty ? "none, name some with oauth.set" : origins), pointer: "/auth/oauth")
+                + (origins.isEmpty
+                    ? "none (allow this one: outrider call oauth.set credential=\(spec.name) "
+                        + "origins:='[\"\(attempt.url.origin)\"]')" : origins), pointer: "/auth/oauth")
     }
 
     /// Takes tokens out of an attempt that goes where they must not be known.

@@ -94,3 +94,6 @@ final class OpenFile: Sendable {
 
     init(_ file: consuming PosixFile) { self.file = file }
 }
+
+/// The home directory of the service's user, as its environment names it.
+func homeDirectory() -> String? { getenv("HOME").map { String(cString: $0) } }

@@ -10,9 +10,10 @@ package struct CurlCommand: Sendable {
     /// What the command does not hold and its user has to give; nil if it is whole.
     package let note: String?
 
-    package init(_ attempt: Attempt, _ redaction: Redaction = .masked) {
+    /// - Parameter followsRedirects: whether the request follows redirects; adds `-L`.
+    package init(_ attempt: Attempt, _ redaction: Redaction = .masked, followsRedirects: Bool = false) {
         let body = CurlBody(attempt, redaction)
-        var words = ["curl"] + Self.method(attempt)
+        var words = ["curl"] + Self.method(attempt) + (followsRedirects ? ["-L"] : [])
         for field in attempt.fields.list where attempt.login == nil || !HTTPFields.same(field.name, "Authorization") {
             words += ["-H", Self.line(field.name, redaction.value(of: field))]
         }

@@ -58,7 +58,7 @@ package struct RedirectPolicy: Sendable, Equatable {
         }
         let dropped = target.isSameOrigin(as: attempt.url) ? [] : try leaveBehind(&next)
         let hop = RedirectHop(
-            status: status, from: attempt.url.description, to: target.description, dropped: dropped)
+            status: status, from: attempt.url.described, to: target.described, dropped: dropped)
         return (next, hop)
     }
 

@@ -52,13 +52,7 @@ package enum AttemptBuilder {
         _ spec: RequestSpec, _ defaults: HTTPFields, _ fileSize: Int64?, _ partSizes: [Int: Int64],
         bodyAt pointer: String
     ) throws(HTTPFailure) -> Attempt {
-        if let fault = FieldRules.fault(inMethod: spec.method) {
-            throw HTTPFailure(.createURLRequestFailed, fault, pointer: "/method")
-        }
-        var url = try HTTPURL(parsing: spec.url)
-        url.append(query: try QueryEncoding().encode(spec.query, at: "/query"))
-        try check(spec.fields)
-        try checkBody(spec, at: pointer)
+        let url = try checkHead(spec, bodyAt: pointer)
         if let label = spec.serialize.encoding, Charset(label: label) == nil {
             throw HTTPFailure(
                 .createURLRequestFailed, "the charset \(FieldRules.shown(label)) is not known: use utf-8",
@@ -85,6 +79,20 @@ package enum AttemptBuilder {
     private static func decodesContent(of spec: RequestSpec) -> Bool {
         let offersCoding = spec.fields.contains("Accept-Encoding") || (spec.addsDefaultFields && spec.download == nil)
         return spec.decodesContent && offersCoding
+    }
+
+    /// Checks what needs no file, and returns the URL with its query: a wrong URL fails before a missing file, as in
+    /// Alamofire.
+    @discardableResult
+    package static func checkHead(_ spec: RequestSpec, bodyAt pointer: String = "/body") throws(HTTPFailure) -> HTTPURL {
+        if let fault = FieldRules.fault(inMethod: spec.method) {
+            throw HTTPFailure(.createURLRequestFailed, fault, pointer: "/method")
+        }
+        var url = try HTTPURL(parsing: spec.url)
+        url.append(query: try QueryEncoding().encode(spec.query, at: "/query"))
+        try check(spec.fields)
+        try checkBody(spec, at: pointer)
+        return url
     }
 
     /// Whether the caller's own fields ask for 100 Continue; the transport then writes that field.

@@ -14,7 +14,7 @@ package struct BodySpec: Sendable {
         case json(JSONText)
         /// Names and values in order; see FormEncoding.
         case form(JSONObject)
-        /// The absolute path of a regular file.
+        /// The path of a regular file: absolute, or `~/…` until `resolved`.
         case file(path: String)
         case multipart(MultipartForm)
         /// What the client will give, by the name of its handle; found before the request is built.
@@ -99,13 +99,8 @@ package struct BodySpec: Sendable {
             }
             return .composed(ComposedBody([.feed(feed, length: length, pointer: "/body/stream")]))
         case .file(let path):
-            guard path.utf8.first == UInt8(ascii: "/") else {
-                throw HTTPFailure(
-                    .createUploadableFailed, "the path of a file to send must be absolute", pointer: "/body/file")
-            }
-            guard !path.utf8.contains(0) else {
-                throw HTTPFailure(
-                    .createUploadableFailed, "the path of a file cannot hold U+0000", pointer: "/body/file")
+            guard FilePath.absolute(path, home: nil) != nil else {
+                throw HTTPFailure(.createUploadableFailed, FilePath.fault(path), pointer: "/body/file")
             }
             return .file(path: path, size: max(0, fileSize ?? 0))
         }

@@ -63,7 +63,7 @@ package struct MultipartLayout: Sendable {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
             return HTTPFailure(
                 .bodyPartURLInvalid,
-                "the file of \(shown(part)) must be an absolute path, not \(FieldRules.shown(path))",
+                "the file of \(shown(part)): \(FilePath.fault(path))",
                 pointer: pointer)
         }
         guard part.filename != nil || !lastComponent(of: path).isEmpty else {

@@ -41,8 +41,14 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
         host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host
     }
 
-    /// The whole without the fragment.
+    /// The URL without its fragment: the form that keys, journals and comparisons use.
     package var description: String { written(hasScheme: true, hasTarget: true) }
+
+    /// The URL with its fragment: the form that results name (RFC 9110 section 10.2.2).
+    package var described: String {
+        guard let fragment else { return description }
+        return description + "#" + fragment
+    }
 
     /// Scheme and authority: "https://example.org:8443". What messages name; it holds no secrets.
     package var origin: String { written(hasScheme: true, hasTarget: false) }

@@ -118,7 +118,7 @@ struct URLReader {
             $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
         }
         if authority.contains(UInt8(ascii: "@")) {
-            throw Self.fault("credentials in the URL are refused: say who asks in auth")
+            throw Self.fault("the URL holds credentials, which are refused (give them in auth; in a shell: -u NAME)")
         }
         if authority.isEmpty { throw Self.fault("the url has no host") }
         position = authority.endIndex

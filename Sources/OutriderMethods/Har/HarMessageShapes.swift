@@ -101,7 +101,8 @@ struct HarRedirectShape: JSONEncodable {
     func encode(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("status", hop.status)
-            writer.member("url", redaction.url(hop.from))
+            // the format has no fragments in URLs
+            writer.member("url", redaction.url(String(hop.from.prefix { $0 != "#" })))
         }
     }
 }

@@ -13,13 +13,14 @@ struct RequestBuild: Method {
     struct Result: JSONEncodable {
         var attempt: Attempt
         var bodyKind: String?
+        var followsRedirects: Bool
         /// The most bytes of a body that are shown.
         var mostBytes: Int
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
                 writer.member("method", attempt.method)
-                writer.member("url", attempt.url.description)
+                writer.member("url", attempt.url.described)
                 writer.member("headers", FieldsShape(wireFields))
                 if let bodyKind {
                     writer.member("body") { writer in
@@ -31,7 +32,7 @@ struct RequestBuild: Method {
                         }
                     }
                 }
-                writer.member("curl", CurlCommand(attempt).text)
+                writer.member("curl", CurlCommand(attempt, followsRedirects: followsRedirects).text)
             }
         }
 
@@ -63,7 +64,9 @@ struct RequestBuild: Method {
             let attempt = try await engine.attempt(for: spec, of: call.scope.quota.client)
             // text may grow sixfold where it is escaped
             let most = min(spec.maxInline, (call.peer.terms.maxMessageBytes ?? .max) / 8)
-            return Result(attempt: attempt, bodyKind: kind(of: spec, attempt), mostBytes: most)
+            return Result(
+                attempt: attempt, bodyKind: kind(of: spec, attempt),
+                followsRedirects: spec.shared?.plan.redirect.follows ?? true, mostBytes: most)
         } catch {
             throw RPCError(error)
         }

@@ -38,7 +38,9 @@ struct RequestCurl: Method {
         let record = try call.scope.handles.find(params.request, "request")
         let redaction = try record.redaction(params.redaction, for: call.scope)
         switch record.exchange.request {
-        case .success(let attempt): return Result(command: CurlCommand(attempt, redaction))
+        case .success(let attempt):
+            let follows = record.exchange.followsRedirects
+            return Result(command: CurlCommand(attempt, redaction, followsRedirects: follows))
         case .failure(let failure):
             throw RPCError(
                 .invalidParams, "the request could not be built: \(failure.message)",

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Mistakes of a first hour: the exit status is the documented one, and the message says what to write instead."""
+
+import json
+import os
+
+import contract
+import pytest
+from shell import outrider, refused
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+URL = "http://127.0.0.1:9/"
+
+
+@pytest.mark.parametrize(
+    "option, advice",
+    [
+        ("-L", "not needed: redirects are followed"), ("--location", "not needed"), ("-k", "--ca-file"),
+        ("-b", "-H 'Cookie: name=value'"), ("-F", "upload.send"), ("-v", "--curl"), ("-w", "data.send"),
+    ],
+)
+def test_an_option_of_curl_that_does_not_exist_names_its_replacement(option, advice):
+    said = refused(outrider("get", option, URL), 2, option, advice)
+    assert "Usage" not in said and said.count("\n") == 1
+
+
+def test_an_option_that_curl_has_not_keeps_the_parser_s_complaint():
+    assert "Unknown option" in refused(outrider("get", "--nonsense", URL), 2, "--nonsense")
+
+
+@pytest.mark.parametrize(
+    "words, status, advice",
+    [
+        (("get", "-o", "/nonexistent/x", URL), 16, "/nonexistent/x"),
+        (("get", "ftp://example.org/"), 10, "http or https"),
+        (("download", "ftp://example.org/"), 10, "http or https"),
+        (("download", "--sha256", "abc", URL), 2, "32 bytes in hexadecimal"),
+        (("download", "--checksum", "crc32=00", URL), 2, "sha-256"),
+        (("download", "--checksum", "sha-256", URL), 2, "="),
+        (("get", "http://me:secret@127.0.0.1:9/"), 10, "-u NAME"),
+        (("call", "--stdio", "data"), 2, "data.send, data.start"),
+        (("call", "--stdio", "data.sendd"), 2, "data.send"),
+        (("call", "--stdio", "data.send", "url=" + URL, "timeout=10"), 2, "timeout:=10"),
+        (("call", "--stdio", "data.send", "url=" + URL, "metrics=true"), 2, "metrics:=true"),
+    ],
+)
+def test_a_mistake_has_its_documented_status_and_a_remedy(words, status, advice):
+    said = refused(outrider(*words), status, advice)
+    assert "secret" not in said
+
+
+def test_text_that_looks_like_json_stays_text_where_text_is_allowed(origin):
+    done = outrider("call", "--stdio", "data.send", f"url={origin}/json", "tag=12")
+    assert done.returncode == 0 and json.loads(done.stdout)["tag"] == "12"
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ('{"serialize":{"as":"yaml"}}', "serialize.as must be one of"),
+        ('{"handlers":[{"id":"a","serialize":{"as":"yaml"}}]}', "handlers[0].serialize.as must be one of"),
+        ('{"timeout":{"conect":1}}', "timeout has no member conect (did you mean connect?)"),
+        ('{"timeot":1}', "unknown parameter timeot (did you mean timeout?)"),
+    ],
+)
+def test_a_complaint_names_the_whole_path_of_a_nested_member(line, parameters, message):
+    error = line.call("data.send", {"url": URL, **json.loads(parameters)})["error"]
+    assert error["code"] == -32602 and error["message"].startswith(message)
+
+
+def test_the_help_of_a_command_that_takes_any_words():
+    done = outrider("credentials", "key", "--help")
+    assert done.returncode == 0 and b"secret-service" in done.stdout
+
+
+def test_a_service_that_cannot_start_says_why(tmp_path):
+    place = tmp_path / "s"
+    place.write_text("no socket")
+    os.chmod(tmp_path, 0o700)
+    refused(outrider("call", "--socket", str(place), "--spawn", "server.info"), 3, "is no socket")
+
+
+@pytest.mark.parametrize("path", ["file.txt", "./file.txt", "~other/file"])
+def test_a_relative_path_of_a_body_is_refused_before_any_file_is_opened(line, path):
+    failure = line.call("upload.send", {"url": URL, "body": {"file": path}})["result"]["error"]
+    assert (failure["code"], failure["pointer"]) == (1103, "/body/file") and "~/" in failure["message"]
+    parts = [{"name": "a", "file": path}]
+    failure = line.call("upload.send", {"url": URL, "body": {"multipart": parts}})["result"]["error"]
+    assert failure["code"] == 1220 and "~/" in failure["message"]
+
+
+def test_a_path_below_the_home_directory_is_sent(origin, tmp_path):
+    (tmp_path / "file.txt").write_text("at home")
+    with contract.Wire(under=["env", f"HOME={tmp_path}"]) as wire:
+        body = {"file": "~/file.txt"}
+        sent = wire.call("upload.send", {"url": origin + "/echo", "body": body})["result"]
+        assert sent["body"]["json"]["body"] == "at home"
+        parts = [{"name": "a", "file": "~/file.txt"}]
+        sent = wire.call("upload.send", {"url": origin + "/echo", "body": {"multipart": parts}})["result"]
+        assert "at home" in sent["body"]["json"]["body"]
+
+
+@pytest.mark.parametrize("url", ["", "ht tp://x", "http://h:99999/"])
+def test_a_wrong_url_fails_before_a_missing_file(line, url):
+    failure = line.call("upload.send", {"url": url, "body": {"file": "/nonexistent"}})["result"]["error"]
+    assert failure["pointer"] == "/url"
+
+
+def test_a_fragment_stays_in_what_results_name(line, origin):
+    """RFC 9110 section 10.2.2: a redirect without a fragment inherits the one of its request."""
+    built = line.call("request.build", {"url": origin + "/json#a%20b"})["result"]
+    assert built["url"] == origin + "/json#a%20b"
+    sent = line.call("data.send", {"url": origin + "/echo#part"})["result"]
+    assert sent["url"] == origin + "/echo#part" and "#" not in sent["body"]["json"]["target"]
+    led = line.call("data.send", {"url": origin + "/redirect/2#part"})["result"]
+    assert led["url"] == origin + "/json#part"
+    assert [hop["url"] for hop in led["redirects"]] == [origin + "/redirect/1#part", origin + "/json#part"]
+
+
+def test_the_command_for_curl_follows_redirects_where_the_request_does(get, line, origin):
+    assert " -L " in get("--curl", origin + "/json").stdout.decode()
+    built = line.call("request.build", {"url": origin + "/json", "redirect": "none"})["result"]
+    assert "-L" not in built["curl"]
