@@ -100,8 +100,7 @@ struct Daemon {
 
     /// The last line that the service wrote before it ended; nil if there is none.
     private static func lastLine(of log: String) -> String? {
-        let file = open(log, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-        guard file >= 0 else { return nil }
+        guard let file = try? CheckedFile.open(log, O_RDONLY, .own) else { return nil }
         defer { close(file) }
         lseek(file, -min(lseek(file, 0, SEEK_END), 4096), SEEK_END)
         guard let bytes = try? FileBytes.read(file) else { return nil }
