@@ -20,6 +20,8 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         var listeners: [UnixSocketListener] = []
         var isStdio = false
         var stopping = false
+        /// Another service has the socket's path: the end comes with the last client.
+        var isReplaced = false
         var status: Int32?
         var waiter: CheckedContinuation<Int32, Never>?
         var idleSince = ContinuousClock.now
@@ -91,14 +93,43 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     private func start(_ place: Listening) async throws {
         switch place {
         case .socket(let path):
-            let file = try SocketFile(path)
-            try await listen(file.descriptor, file)
+            try await listen(at: path)
         case .activated(let descriptors):
             for descriptor in descriptors { try await listen(descriptor, nil) }
         case .stdio:
             try await serve(input: 0, output: StandardDescriptors.claimOutput())
         case .descriptors(let input, let output):
             try await serve(input: input, output: output)
+        }
+    }
+
+    private func listen(at path: SocketPath) async throws {
+        let file = try SocketFile(path)
+        try await listen(file.descriptor, file)
+        SocketWatch.start(file) { Task { await self.lost(file) } }
+    }
+
+    /// The path of a socket leads elsewhere: the socket is put back, or, if another service has taken its place, this one
+    /// ends with its last client.
+    private func lost(_ file: SocketFile) async {
+        let listener = state.withLock { state -> UnixSocketListener? in
+            guard state.status == nil, !state.stopping else { return nil }
+            return state.listeners.first { $0.isListening(on: file) }
+        }
+        guard let listener else { return }
+        await listener.close()
+        listener.remove()
+        do {
+            try await listen(at: file.place)
+            state.withLock { $0.listeners.removeAll { $0.isListening(on: file) } }
+            logger.notice("the socket \(file.path) was removed; it is back")
+        } catch {
+            logger.warning("the socket \(file.path) was removed, and cannot be put back: \(error); ending with the last client")
+            let isAlone = state.withLock { state in
+                state.isReplaced = true
+                return state.connections.isEmpty
+            }
+            if isAlone { over(status: 0) }
         }
     }
 
@@ -154,7 +185,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
             state.places.leave(connection.setting.name)
             state.connections[connection.setting.name] = nil
             state.idleSince = .now
-            return state.connections.isEmpty && (state.isStdio || state.stopping)
+            return state.connections.isEmpty && (state.isStdio || state.stopping || state.isReplaced)
         }
         if done { over(status: connection.exitStatus.load(ordering: .relaxed)) }
     }

@@ -3,6 +3,7 @@
 
 import Glibc
 import OutriderFiles
+import Synchronization
 
 /// A listening Unix socket in the file system, and the lock beside it that says whose it is.
 ///
@@ -10,6 +11,8 @@ import OutriderFiles
 /// its socket to a second one. The lock file stays for ever; the kernel frees the lock when its holder dies.
 final class SocketFile: Sendable {
     let path: String
+    let place: SocketPath
+    private let released = Atomic(false)
     /// Listening; belongs to whoever takes it.
     let descriptor: Int32
     private let lock: Int32
@@ -18,6 +21,7 @@ final class SocketFile: Sendable {
 
     init(_ place: SocketPath) throws(StartFailure) {
         try place.prepareDirectory()
+        self.place = place
         path = place.path
         lock = try Self.lock(place.path)
         do throws(StartFailure) {
@@ -33,10 +37,21 @@ final class SocketFile: Sendable {
         inode = info.st_ino
     }
 
-    /// Removes the socket, if the file is still the one that was made here.
-    func remove() {
+    var directory: String { place.directory }
+
+    /// Whether the path still leads to this socket.
+    var isInPlace: Bool {
         var info = stat()
-        if lstat(path, &info) == 0, info.st_ino == inode, info.st_dev == device { unlink(path) }
+        return lstat(path, &info) == 0 && info.st_ino == inode && info.st_dev == device
+    }
+
+    /// Whether the socket and its lock were given up.
+    var isReleased: Bool { released.load(ordering: .acquiring) }
+
+    /// Removes the socket, if the path still leads to it, and gives up the lock. A second call does nothing.
+    func remove() {
+        if released.exchange(true, ordering: .acquiringAndReleasing) { return }
+        if isInPlace { unlink(path) }
         close(lock)
     }
 

@@ -44,6 +44,8 @@ final class UnixSocketListener: Sendable {
 
     func remove() { file?.remove() }
 
+    func isListening(on file: SocketFile) -> Bool { self.file === file }
+
     // MARK: clients
 
     private static func welcome(

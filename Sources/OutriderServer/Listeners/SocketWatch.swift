@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+
+/// Waits until the path of a listening socket no longer leads to that socket: the file was removed or replaced, or its
+/// directory went away.
+///
+/// A service without its file answers nobody, and its lock keeps a second service from starting. The kernel reports the
+/// change (inotify(7)), so an idle service is not woken.
+enum SocketWatch {
+    /// Calls `lost` once, on a thread of its own; never after `file.remove()`.
+    static func start(_ file: SocketFile, lost: @escaping @Sendable () -> Void) {
+        let queue = inotify_init1(Int32(IN_CLOEXEC))
+        guard queue >= 0 else { return }
+        let events = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF
+        guard inotify_add_watch(queue, file.directory, UInt32(bitPattern: Int32(events))) >= 0 else {
+            close(queue)
+            return
+        }
+        BlockingThread.start {
+            defer { close(queue) }
+            var events = [UInt8](repeating: 0, count: 4096)
+            while !file.isReleased {
+                guard file.isInPlace else { return lost() }
+                // the content does not matter: each event is a reason to look
+                if read(queue, &events, events.count) < 0, errno != EINTR { return }
+            }
+        }
+    }
+}

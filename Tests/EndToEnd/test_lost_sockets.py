@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""A service whose socket file was removed or replaced does not lock its user out."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import contract
+import pytest
+from shell import outrider
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture
+def home(tmp_path):
+    """The directory of the socket; what serves there ends with the test."""
+    place = tmp_path / "run"
+    place.mkdir(0o700)
+    yield place
+    place.mkdir(0o700, exist_ok=True)
+    outrider("call", "--socket", str(place / "s"), "server.stop", "grace:=0")
+
+
+@pytest.fixture
+def served(home):
+    process = subprocess.Popen([contract.binary(), "serve", "--socket", str(home / "s")], stdin=subprocess.DEVNULL)
+    contract.await_socket(home / "s", process)
+    yield process
+    if process.poll() is None:
+        process.terminate()
+    process.wait(10)
+
+
+def instance(path, *options):
+    done = outrider("call", "--socket", str(path), *options, "server.info")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split(b'"instanceId":"')[1].split(b'"')[0]
+
+
+def await_file(path):
+    deadline = time.monotonic() + 30
+    while not path.exists():
+        assert time.monotonic() < deadline, "the socket is not put back"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("remove", [os.unlink, lambda path: os.rename(path, str(path) + ".away")])
+def test_a_removed_socket_is_put_back_by_the_same_service(home, served, remove):
+    before = instance(home / "s")
+    for _ in range(3):
+        remove(home / "s")
+        await_file(home / "s")
+        assert instance(home / "s") == before
+
+
+def test_a_client_that_is_connected_does_not_notice(home, served):
+    with contract.Wire(str(home / "s")) as wire:
+        os.unlink(home / "s")
+        await_file(home / "s")
+        assert wire.call("diagnostics.echo", {"value": 1})["result"]
+
+
+def test_a_service_can_start_after_the_directory_was_removed(home, served):
+    """The lock is gone with the directory: the first service to come makes both anew."""
+    shutil.rmtree(home)
+    home.mkdir(0o700)
+    assert instance(home / "s", "--spawn")
+
+
+def test_a_service_whose_path_belongs_to_another_socket_ends_with_its_last_client(home, served):
+    """As with socket activation over a service that a command has spawned."""
+    with contract.Wire(str(home / "s")) as wire, socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(home / "t"))
+        other.listen()
+        os.rename(home / "t", home / "s")
+        assert wire.call("diagnostics.sleep", {"seconds": 0.2})["result"] is not None
+        assert served.poll() is None, "it serves the client that it has"
+    assert served.wait(10) == 0
+    assert (home / "s").exists(), "the other socket is left alone"
+
+
+def test_removing_the_socket_at_the_end_is_no_loss(home, served):
+    served.send_signal(signal.SIGTERM)
+    assert served.wait(10) == 128 + signal.SIGTERM
+    assert not (home / "s").exists()
