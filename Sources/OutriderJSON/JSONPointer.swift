@@ -38,16 +38,6 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         return pointer
     }
 
-    /// The names and indexes on the way from the root.
-    package var tokens: [String] {
-        description.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { token in
-            token.split(separator: "~", omittingEmptySubsequences: false).enumerated().map { index, part in
-                guard index > 0 else { return String(part) }
-                return (part.utf8.first == UInt8(ascii: "1") ? "/" : "~") + part.dropFirst()
-            }.joined()
-        }
-    }
-
     private static func token(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else {
             return "/" + name

@@ -70,7 +70,7 @@ struct DownloadCommand: ParsableCommand {
 
     func validate() throws {
         if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
-        if let fault = RequestWords.fault(headers: headers, data: nil, asks: auth.asks) { throw ValidationError(fault) }
+        if let fault = RequestWords.fault(headers: headers, data: [], asks: auth.asks) { throw ValidationError(fault) }
         if let segments, !(1...16).contains(segments) { throw ValidationError("--segments must be from 1 to 16") }
         if let limitRate, ByteRate(limitRate) == nil {
             throw ValidationError("--limit-rate must be a number of bytes, such as 500k or 2M")

@@ -54,7 +54,7 @@ extension RPCError {
     /// The message with the path of a nested member, "serialize.as must be …" where the complaint begins with "as", and
     /// with the closest known name where a member is unknown.
     private static func sentence(_ complaint: JSONComplaint) -> String {
-        let path = complaint.pointer.tokens
+        let path = complaint.pointer.names
         guard let name = path.last else { return complaint.message }
         let parent = written(path.dropLast())
         if let known = complaint.known, complaint.message == "unknown parameter \(name)" {

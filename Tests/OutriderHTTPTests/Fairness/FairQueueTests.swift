@@ -60,7 +60,8 @@ struct FairQueueTests {
         #expect(queue.cancel(2, of: two) && !queue.cancel(2, of: two) && !queue.cancel(1, of: one))
         #expect(queue.leave(one).map(\.id) == [3])
         _ = queue.enter(4, for: one)
-        #expect(queue.cancel(4, of: one))
+        let wasWaiting = queue.cancel(4, of: one)
+        #expect(wasWaiting)
         #expect(queue.leave(two).isEmpty && queue.held == 0)
     }
 
@@ -91,7 +92,8 @@ struct FairQueueTests {
                 }
             case 2:
                 guard let (id, owner) = waiting.randomElement(using: &random) else { continue }
-                #expect(queue.cancel(id, of: owner))
+                let wasWaiting = queue.cancel(id, of: owner)
+                #expect(wasWaiting)
                 waiting[id] = nil
             default:
                 guard !running.isEmpty else { continue }
