@@ -122,8 +122,8 @@ package final class Engine: Sendable {
     /// Keeps bytes that turn out too long to be handed over at once.
     package func keep(_ bytes: [UInt8], quota: BodyQuota, contentType: String?) async throws(HTTPFailure) -> KeptBody? {
         var sink = BodySink(.stored, maxInline: 0, store: BodyStore(quota: quota, workspace: surroundings.workspace))
-        try await sink.take(ByteBuffer(bytes: bytes))
-        guard case .kept(let body) = try await sink.finish(keeping: true, contentType: contentType) else { return nil }
+        try await sink.keep(ByteBuffer(bytes: bytes))
+        guard case .kept(let body) = try await sink.end(keeping: true, contentType: contentType) else { return nil }
         return body
     }
 

@@ -7,8 +7,12 @@ import Synchronization
 import Testing
 
 struct ExchangeTests {
-    @Test func `a body comes in memory, and the exchange keeps none of it`() async throws {
-        let stage = Stage(.init(chunks: [[1, 2], [3], [UInt8](repeating: 4, count: 4096)]))
+    @Test(arguments: [false, true]) func `a body comes in memory, and the exchange keeps none of it`(
+        arrivesLater: Bool
+    ) async throws {
+        var script = ScriptedTransport.Script(chunks: [[1, 2], [3], [UInt8](repeating: 4, count: 4096)])
+        script.arrivesLater = arrivesLater
+        let stage = Stage(script)
         let exchange = await stage.exchange(maxInline: 10_000)
         exchange.start()
         #expect(await exchange.reached(.finish))
@@ -34,9 +38,11 @@ struct ExchangeTests {
         #expect(stage.quota.held == (0, 0))
     }
 
-    @Test func `events come in order, and the last is the end`() async {
+    @Test(arguments: [false, true]) func `events come in order, and the last is the end`(arrivesLater: Bool) async {
         let listener = Listener(progressInterval: 0)
-        let stage = Stage(.init(chunks: [[1, 2], [3]]))
+        var script = ScriptedTransport.Script(chunks: [[1, 2], [3]])
+        script.arrivesLater = arrivesLater
+        let stage = Stage(script)
         _ = await stage.outcome(observer: listener)
         #expect(
             listener.events == [
@@ -44,6 +50,20 @@ struct ExchangeTests {
                 "download 3/3",
                 "finished", "well",
             ])
+    }
+
+    @Test func `an exchange waits for a listener that has no room, and no event passes another`() async throws {
+        let listener = SlowListener()
+        let stage = Stage(.init(chunks: [[1, 2], [3]]))
+        let exchange = await stage.exchange(observer: listener)
+        exchange.start()
+        for number in 1...6 {
+            while listener.events.count < number { await Task.yield() }
+            #expect(exchange.outcome == nil)
+            listener.open()
+        }
+        #expect(await exchange.reached(.finish))
+        #expect(listener.events == ["created", "resumed", "responded", "response 200 1", "finished", "well"])
     }
 
     @Test func `a failure keeps what had arrived`() async throws {

@@ -218,6 +218,39 @@ struct Stage {
     }
 }
 
+/// Has no room for an event until `open` is called.
+final class SlowListener: ExchangeObserver {
+    private let listener = Listener()
+    private let closed = Mutex<[UnsafeContinuation<Void, Never>]>([])
+    private let opened = Atomic(0)
+
+    var progressInterval: Double? { nil }
+    var events: [String] { listener.events }
+
+    func heard(_ event: ExchangeEvent) -> EventDelivery? {
+        _ = listener.heard(event)
+        return { await self.waitForRoom() }
+    }
+
+    func glimpsed(_ event: ExchangeEvent) {}
+
+    func open() {
+        closed.withLock { closed in
+            if closed.isEmpty { opened.wrappingAdd(1, ordering: .relaxed) } else { closed.removeFirst().resume() }
+        }
+    }
+
+    private func waitForRoom() async {
+        await withUnsafeContinuation { continuation in
+            closed.withLock { closed in
+                guard opened.load(ordering: .relaxed) > 0 else { return closed.append(continuation) }
+                opened.wrappingSubtract(1, ordering: .relaxed)
+                continuation.resume()
+            }
+        }
+    }
+}
+
 /// Writes down what it hears.
 final class Listener: ExchangeObserver {
     private let heard = Mutex<[String]>([])
@@ -227,7 +260,10 @@ final class Listener: ExchangeObserver {
 
     var events: [String] { heard.withLock { $0 } }
 
-    func heard(_ event: ExchangeEvent) async { glimpsed(event) }
+    func heard(_ event: ExchangeEvent) -> EventDelivery? {
+        glimpsed(event)
+        return nil
+    }
 
     func glimpsed(_ event: ExchangeEvent) {
         let word =

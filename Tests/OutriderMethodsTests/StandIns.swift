@@ -42,6 +42,12 @@ final class ScriptedPeer: Peer {
         told.withLock { $0.append(event) }
     }
 
+    func queue(_ event: Event, unless isOver: (@Sendable () -> Bool)?) -> Bool {
+        if isGone { return false }
+        told.withLock { $0.append(event) }
+        return true
+    }
+
     func offer(_ event: Event, key: String, unless isOver: (@Sendable () -> Bool)?) -> Bool {
         told.withLock { $0.append(event) }
         return true

@@ -50,10 +50,10 @@ package struct EncodedForm: Sendable {
         while let piece = try await source.next() {
             if !isKept, memory.readableBytes + piece.readableBytes > most {
                 isKept = true
-                if memory.readableBytes > 0 { try await sink.take(memory) }
+                if memory.readableBytes > 0 { try await sink.keep(memory) }
                 memory = ByteBuffer()
             }
-            if isKept { try await sink.take(piece) } else { memory.writeImmutableBuffer(piece) }
+            if isKept { try await sink.keep(piece) } else { memory.writeImmutableBuffer(piece) }
         }
         let parts = layout.partBytes &+ source.fed
         guard isKept else {
@@ -61,7 +61,7 @@ package struct EncodedForm: Sendable {
             return EncodedForm(place: .memory(bytes), size: bytes.count, contentLength: parts)
         }
         let size = sink.size
-        guard case .kept(let body) = try await sink.finish(keeping: true, contentType: form.contentType) else {
+        guard case .kept(let body) = try await sink.end(keeping: true, contentType: form.contentType) else {
             return EncodedForm(place: .memory([]), size: 0, contentLength: 0)
         }
         return EncodedForm(place: .kept(body), size: size, contentLength: parts)

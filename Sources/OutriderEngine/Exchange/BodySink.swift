@@ -34,61 +34,46 @@ struct BodySink: ~Copyable {
         memory.reserveCapacity(min(bytes, maxInline, 1 << 20))
     }
 
-    mutating func take(_ chunk: ByteBuffer) async throws(HTTPFailure) {
+    /// Takes a chunk. If the result is not nil, it is to be written before the next chunk is taken, and `wrote` called.
+    mutating func take(_ chunk: ByteBuffer) -> Spill? {
         let count = chunk.readableBytes
         size += count
         switch destination {
-        case .discard: return
+        case .discard: return nil
         case .inline where !isKept && size <= maxInline:
             append(chunk)
-            return
+            return nil
         case .inline, .stored, .file: break
         }
         isKept = true
-        if destination != .file, file == nil, size <= store.quota.limits.memoryPerBody, charge(upTo: size) {
-            append(chunk)
-            return
-        }
+        let staysInMemory =
+            destination != .file && file == nil && size <= store.quota.limits.memoryPerBody && charge(upTo: size)
         append(chunk)
-        if file == nil || memory.count >= SpillFile.pieceBytes { try await spill() }
+        guard !staysInMemory, file == nil || memory.count >= SpillFile.pieceBytes else { return nil }
+        return spill()
     }
 
-    /// Takes it if there is nothing to wait for; false, and nothing is taken, if there is.
-    mutating func takeAtOnce(_ chunk: ByteBuffer) -> Bool {
-        let count = chunk.readableBytes
-        switch destination {
-        case .discard: break
-        case .inline where !isKept && size + count <= maxInline: append(chunk)
-        case .inline, .stored, .file: return false
-        }
-        size += count
-        return true
-    }
+    /// The spilled bytes are in the file.
+    mutating func wrote(_ file: SpillFile) { self.file = file }
 
-    /// The body, if it need not be kept for others to ask for; nil if `finish` has the word.
-    mutating func finishAtOnce(keeping: Bool) -> ExchangeOutcome.Body? {
-        if destination == .discard || (size == 0 && !isKept) { return ExchangeOutcome.Body.none }
-        return isKept || keeping ? nil : .memory(memory, nil)
-    }
-
-    /// The body, whole or as far as it came. With `keeping`, even a short one is charged for, because it stays.
-    mutating func finish(keeping: Bool, contentType: String?) async throws(HTTPFailure) -> ExchangeOutcome.Body {
-        if destination == .discard || (size == 0 && !isKept) { return .none }
+    /// The body, whole or as far as it came; or what is to be written before `finish` is called again. With `keeping`, even a
+    /// short body is charged for, because it stays.
+    mutating func finish(keeping: Bool, contentType: String?) -> Ending {
+        if destination == .discard || (size == 0 && !isKept) { return .body(.none) }
         if !isKept {
-            guard keeping else { return .memory(memory, nil) }
-            if let charge = store.quota.charge(memory: size) { return .memory(memory, charge) }
+            guard keeping else { return .body(.memory(memory, nil)) }
+            if let charge = store.quota.charge(memory: size) { return .body(.memory(memory, charge)) }
             isKept = true
         }
-        if destination == .file || (file == nil && !charge(upTo: size)) { try await spill() }
-        if let file {
-            if !memory.isEmpty { try await spill() }
-            let body = KeptBody(file: file.path, size: size, quota: store.quota, contentType: contentType)
-            file.handOver()
-            self.file = nil
-            return .kept(body)
+        guard file != nil || destination == .file || !charge(upTo: size) else {
+            charged = 0
+            return .body(.kept(KeptBody(memory: memory, quota: store.quota, contentType: contentType)))
         }
-        charged = 0
-        return .kept(KeptBody(memory: memory, quota: store.quota, contentType: contentType))
+        guard let file, memory.isEmpty else { return .spill(spill()) }
+        let body = KeptBody(file: file.path, size: size, quota: store.quota, contentType: contentType)
+        file.handOver()
+        self.file = nil
+        return .body(.kept(body))
     }
 
     private mutating func append(_ chunk: ByteBuffer) {
@@ -103,20 +88,50 @@ struct BodySink: ~Copyable {
     }
 
     /// Moves what is in memory to the file.
-    private mutating func spill() async throws(HTTPFailure) {
-        let bytes = memory
-        memory = []
+    private mutating func spill() -> Spill {
+        defer { memory = [] }
         if charged > 0 {
             store.quota.giveMemory(charged)
             charged = 0
         }
-        let store = store
-        let open = file
-        file = try await offLoop(for: store.quota.client) { () throws(HTTPFailure) in
-            let file: SpillFile
-            if let open { file = open } else { file = try SpillFile(in: store) }
-            try file.append(bytes)
-            return file
+        return Spill(bytes: memory, file: file, store: store)
+    }
+}
+
+extension BodySink {
+    enum Ending {
+        case body(ExchangeOutcome.Body)
+        case spill(Spill)
+    }
+
+    /// Bytes on their way from memory to a file.
+    struct Spill: Sendable {
+        fileprivate let bytes: [UInt8]
+        fileprivate let file: SpillFile?
+        fileprivate let store: BodyStore
+
+        /// Returns the file that has them. Throws `limitExceeded`, and what the file system says.
+        func write() async throws(HTTPFailure) -> SpillFile {
+            try await offLoop(for: store.quota.client) { () throws(HTTPFailure) in
+                let open = if let file { file } else { try SpillFile(in: store) }
+                try open.append(bytes)
+                return open
+            }
+        }
+    }
+
+    /// Takes a chunk, and writes what has to be written.
+    mutating func keep(_ chunk: ByteBuffer) async throws(HTTPFailure) {
+        if let spill = take(chunk) { wrote(try await spill.write()) }
+    }
+
+    /// The body, after all that has to be written.
+    mutating func end(keeping: Bool, contentType: String?) async throws(HTTPFailure) -> ExchangeOutcome.Body {
+        while true {
+            switch finish(keeping: keeping, contentType: contentType) {
+            case .body(let body): return body
+            case .spill(let spill): wrote(try await spill.write())
+            }
         }
     }
 }

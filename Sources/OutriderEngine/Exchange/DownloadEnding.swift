@@ -148,11 +148,9 @@ extension HTTPFailure.Kind {
     }
 }
 
-/// What a runner does for a download.
-extension ExchangeRunner {
-    mutating func receive(
-        _ body: any AttemptResponseBody, for download: DownloadRun, _ machine: inout ExchangeMachine
-    ) async -> ExchangeMachine.Step {
+/// What the driver does for a download.
+extension ExchangeDriver {
+    func receive(_ body: any AttemptResponseBody, for download: DownloadRun) async -> ExchangeMachine.Step {
         guard let attempt else { return machine.failed(.unbuilt) }
         do throws(HTTPFailure) {
             let isWhole = try await download.receive(body, attempt)
@@ -161,7 +159,7 @@ extension ExchangeRunner {
                 answer = nil
                 return machine.unfinished()
             }
-            await askWhere(download, attempt, machine)
+            await askWhere(download, attempt)
             return machine.received()
         } catch {
             giveUp()
@@ -169,15 +167,15 @@ extension ExchangeRunner {
         }
     }
 
-    /// The client's code may say where the file goes, now that it is there.
-    private func askWhere(_ download: DownloadRun, _ attempt: Attempt, _ machine: borrowing ExchangeMachine) async {
+    /// A callback may choose the destination, now that the file has arrived.
+    private func askWhere(_ download: DownloadRun, _ attempt: Attempt) async {
         guard let name = download.wishes.destinationCode, let advisor = exchange.advisor, let file = download.arrived
         else { return }
         do throws(HTTPFailure) {
-            let place = try await advisor.destination(name, file, moment(attempt, machine))
+            let place = try await advisor.destination(name, file, moment(attempt))
             if let place { download.send(to: place) }
         } catch {
-            // without an answer it goes where it would go anyway
+            // without a result it goes to its own destination
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import NIOCore
 package import OutriderHTTP
 import OutriderTransport
 import Synchronization
@@ -8,7 +9,7 @@ import Synchronization
 /// One request on its way, from the moment it is made until nobody asks for it any more.
 ///
 /// Responsible for: its state as others see it, starting, cancelling and waiting.
-/// Not responsible for: what happens next, which ExchangeRunner finds out.
+/// Not responsible for: what happens next, which `ExchangeDriver` finds out.
 package final class Exchange: Sendable {
     /// What others may wait for.
     package enum Milestone: Sendable { case response, finish }
@@ -44,9 +45,8 @@ package final class Exchange: Sendable {
         var advisor: (any ExchangeAdvisor)?
         /// Nil where nobody may say who asks.
         var authenticator: Authenticator?
-        var task: Task<Void, Never>?
-        /// Carries it as long as it needs no task.
-        var lane: ExchangeLane?
+        /// Carries the exchange, from its start to its end.
+        var driver: ExchangeDriver?
         var isStarted = false
         /// Whether its observer has heard of it.
         var isIntroduced = false
@@ -73,12 +73,8 @@ package final class Exchange: Sendable {
         var untold: [RequestPhase] = []
         /// How many of these had been told before.
         var told = 0
-        /// Who waits for the end of a suspension: the runner, and what fetches parts beside it.
-        var gates: [UnsafeContinuation<Void, Never>] = []
-        /// The runner, where it waits for the next attempt.
-        var sleeper: UnsafeContinuation<Void, Never>?
-        /// The time it waits for came first.
-        var isAwake = false
+        /// Run at the end of a suspension: by the driver, and by the segments of a download.
+        var gates: [@Sendable () -> Void] = []
         /// Nil where nobody wants to hear of it.
         var upload: ProgressMachine?
         var download: ProgressMachine?
@@ -166,26 +162,13 @@ package final class Exchange: Sendable {
     func run() {
         surroundings.counters.began()
         let loop = surroundings.transport.loop
-        if loop.inEventLoop { carry() } else { loop.execute { self.carry() } }
+        if loop.inEventLoop { carry(on: loop) } else { loop.execute { self.carry(on: loop) } }
     }
 
-    private func carry() {
-        if let lane = ExchangeLane(self) { return lane.start() }
-        carry {
-            var runner = ExchangeRunner(self)
-            await runner.run()
-        }
-    }
-
-    /// Goes on as a task.
-    func carry(_ work: @escaping @Sendable () async -> Void) {
-        let task = Task.immediate(executorPreference: surroundings.executors.current) { await work() }
-        let cancelled = state.withLock { state in
-            state.lane = nil
-            if !state.isEnding { state.task = task }
-            return state.cancellation != nil
-        }
-        if cancelled { task.cancel() }
+    private func carry(on loop: any EventLoop) {
+        let driver = ExchangeDriver(self, on: loop)
+        state.withLock { $0.driver = driver }
+        driver.start()
     }
 
     /// Ends it with explicitlyCancelled, unless it has ended.
@@ -194,29 +177,30 @@ package final class Exchange: Sendable {
     package func cancel(keepingPartial: Bool = false) {
         if keepingPartial { state.withLock { $0.keepsPartial = true } }
         end(with: HTTPFailure(.explicitlyCancelled, "the request was cancelled"))
-        // what was never started has no runner to end it
+        // only a started exchange has a driver to end it
         start()
     }
 
     /// Ends it early, unless it has ended.
     package func end(with failure: HTTPFailure) {
         struct Carrier {
-            var task: Task<Void, Never>?
-            var lane: ExchangeLane?
-            /// It has an attempt on the wire.
+            var driver: ExchangeDriver?
+            var gates: [@Sendable () -> Void]
+            /// An attempt is on the wire.
             var isSending: Bool
         }
         let carrier = state.withLock { state -> Carrier? in
             guard !state.isEnding, state.cancellation == nil else { return nil }
             state.cancellation = failure
             if failure.kind == .explicitlyCancelled { enter(.cancelled, &state) }
-            return Carrier(task: state.task, lane: state.lane, isSending: state.control != nil)
+            defer { state.gates = [] }
+            return Carrier(driver: state.driver, gates: state.gates, isSending: state.control != nil)
         }
         guard let carrier else { return }
         tell(.requestCancelled) { .outcome(failure, attempt: attemptNumber) }
         if carrier.isSending { tell(.attemptCancelled) { .attempt(attemptNumber) } }
-        carrier.task?.cancel()
-        carrier.lane?.cancel()
+        carrier.driver?.cancel(failure)
+        for gate in carrier.gates { gate() }
     }
 
     /// Gives the body back that nobody will ask for.

@@ -12,6 +12,23 @@ struct SentSignature: Sendable {
     var answer: DigestAnswer?
 }
 
+/// How the requests of one exchange are signed.
+struct AttemptSigning: Sendable {
+    /// Nil if the request must not authenticate.
+    var authenticator: Authenticator?
+    /// How the next request is to be signed, after a challenge.
+    var next: Signature?
+    /// How the last one was.
+    var sent: SentSignature?
+    /// When it was sent.
+    var sentAt = ContinuousClock.now
+    /// The attempt that its authenticator knows of.
+    var attempt = 0
+    var proxy = ProxySigning()
+    /// The server's proof about the body that is coming.
+    var bodyProof: BodyProof?
+}
+
 /// The server's proof of its own about a body that is still coming.
 struct BodyProof: Sendable {
     var info: AuthenticationInfo
@@ -25,22 +42,21 @@ struct BodyProof: Sendable {
 }
 
 /// Saying who asks: before anybody wants to know where that is known to be wanted, and when a server does.
-extension ExchangeRunner {
+extension ExchangeDriver {
     /// The attempt as it goes out. What the caller wrote into Authorization is left alone.
-    mutating func signed(
-        _ attempt: Attempt, by authenticator: Authenticator, _ number: Int
-    ) async throws(HTTPFailure) -> Attempt {
-        sentAs = nil
-        sentAt = .now
-        bodyProof = nil
+    func signed(_ attempt: Attempt, by authenticator: Authenticator) async throws(HTTPFailure) -> Attempt {
+        let number = machine.attempts
+        signing.sent = nil
+        signing.sentAt = .now
+        signing.bodyProof = nil
         guard !attempt.fields.contains("Authorization") else { return attempt }
-        if number != signedAttempt {
-            signedAttempt = number
-            nextSignature = nil
+        if number != signing.attempt {
+            signing.attempt = number
+            signing.next = nil
             authenticator.begin(at: attempt.url)
         }
-        let chosen = nextSignature ?? authenticator.early(attempt.url)
-        nextSignature = nil
+        let chosen = signing.next ?? authenticator.early(attempt.url)
+        signing.next = nil
         var outgoing = attempt
         guard let chosen else {
             // a body that is dear, or can be had once, is not sent to be refused
@@ -51,7 +67,7 @@ extension ExchangeRunner {
         let answer = chosen.answer(method: attempt.method, uri: attempt.url.target, bodyHash: hash)
         outgoing.fields.add("Authorization", answer?.fieldValue ?? chosen.basicValue)
         outgoing.login = Login(chosen.credential, chosen.scheme)
-        sentAs = SentSignature(signature: chosen, answer: answer)
+        signing.sent = SentSignature(signature: chosen, answer: answer)
         exchange.sends(outgoing)
         exchange.tell(.credentialUsed) { .credential(chosen, attempt: number) }
         return outgoing
@@ -76,18 +92,19 @@ extension ExchangeRunner {
     }
 
     /// Whether the answer asks who is asking, and the request is to be sent once more to say so.
-    mutating func isChallenged(
-        _ answer: AttemptResponse, _ attempt: Attempt, by authenticator: Authenticator, _ number: Int
+    func isChallenged(
+        _ answer: AttemptResponse, _ attempt: Attempt, by authenticator: Authenticator
     ) async throws(HTTPFailure) -> Bool {
         guard !attempt.fields.contains("Authorization") else { return false }
         guard answer.status == 401 else {
-            try await accepted(answer, attempt, authenticator, number)
+            try accepted(answer, attempt, authenticator)
             return false
         }
+        let number = machine.attempts
         let offers = ChallengeScanner.challenges(in: answer.fields.all(ChallengeSource.origin.challengeField))
         var (step, isRefusal) = authenticator.challenged(
-            offers, by: .origin, at: attempt.url, sent: sentAs?.signature)
-        if isRefusal, let signature = sentAs?.signature {
+            offers, by: .origin, at: attempt.url, sent: signing.sent?.signature)
+        if isRefusal, let signature = signing.sent?.signature {
             exchange.tell(.credentialRefused) { .credential(signature, attempt: number) }
         }
         if case .ask(let question) = step {
@@ -95,7 +112,7 @@ extension ExchangeRunner {
                 .challenge(question.offers, url: question.url.description, attempt: number)
             }
             step = authenticator.answered(
-                await credential(for: question, ExchangeHead(answer), attempt, authenticator, number))
+                await credential(for: question, ExchangeHead(answer), attempt, authenticator))
         }
         guard case .sign(let signature) = step else { return false }
         if let failure = obstacle(to: attempt.body, signature, of: "server") {
@@ -112,19 +129,19 @@ extension ExchangeRunner {
         exchange.note(
             SentRequest(
                 attempt: number, method: attempt.method, url: attempt.url.description, status: answer.status), hop: nil)
-        nextSignature = signature
+        signing.next = signature
         return true
     }
 
     /// What the client's code gives; nil for nothing. Timeouts stand still meanwhile.
     func credential(
         for question: AuthenticationQuestion, _ head: ExchangeHead, _ attempt: Attempt,
-        _ authenticator: Authenticator, _ number: Int
+        _ authenticator: Authenticator
     ) async -> GivenCredential? {
         guard let name = authenticator.callback, let advisor = exchange.advisor else { return nil }
         let moment = ExchangeMoment(
-            exchange: exchange, attempt: number, retries: exchange.snapshot.retries, redirects: hops, request: attempt,
-            head: head, sent: sentAt)
+            exchange: exchange, attempt: machine.attempts, retries: machine.retries, redirects: hops, request: attempt,
+            head: head, sent: signing.sentAt)
         exchange.hold()
         defer { exchange.release() }
         return await advisor.challenge(name, question, moment)
@@ -156,10 +173,11 @@ extension ExchangeRunner {
     }
 
     /// Throws `serverAuthenticationFailed`; the answer is kept, without its body.
-    private mutating func accepted(
-        _ answer: AttemptResponse, _ attempt: Attempt, _ authenticator: Authenticator, _ number: Int
-    ) async throws(HTTPFailure) {
-        guard let sentAs else { return }
+    private func accepted(
+        _ answer: AttemptResponse, _ attempt: Attempt, _ authenticator: Authenticator
+    ) throws(HTTPFailure) {
+        guard let sentAs = signing.sent else { return }
+        let number = machine.attempts
         let info = AuthenticationInfo(answer.fields.all(ChallengeSource.origin.infoField))
         if let said = sentAs.answer {
             if let fault = info.fault(of: said, bodyHash: nil) {
@@ -168,7 +186,7 @@ extension ExchangeRunner {
                 throw fault
             }
             if info.provesBody(of: said), !answer.fields.contains("Content-Encoding") {
-                bodyProof = BodyProof(info: info, answer: said, hash: DigestHash(said.challenge.algorithm))
+                signing.bodyProof = BodyProof(info: info, answer: said, hash: DigestHash(said.challenge.algorithm))
             }
         }
         authenticator.accepted(sentAs.signature, at: attempt.url, info)

@@ -17,15 +17,19 @@ package enum ExchangeEvent: Sendable {
     case finish(ExchangeOutcome)
 }
 
+/// What is left to be delivered of an event, once the listener has room.
+package typealias EventDelivery = @Sendable () async -> Void
+
 /// Hears how an exchange goes on.
 package protocol ExchangeObserver: AnyObject, Sendable {
     /// Seconds between two reports of progress in one direction; nil if none are wanted.
     var progressInterval: Double? { get }
 
-    /// In order. The exchange waits until it returns, so a slow listener slows the server down, not our memory up.
-    func heard(_ event: ExchangeEvent) async
+    /// Hears the events in their order. Returns nil if the event was delivered, else what is left to do. The exchange waits for
+    /// that, so a slow listener slows the server down and takes no memory.
+    func heard(_ event: ExchangeEvent) -> EventDelivery?
 
-    /// The same for what is learned where nobody can wait; must return at once.
+    /// The same for an event at a place where the exchange cannot wait; such an event may be dropped.
     func glimpsed(_ event: ExchangeEvent)
 }
 

@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// Holding an exchange up, and waiting between its attempts.
+/// Suspending and resuming an exchange.
 extension Exchange {
     /// Sends it, unless its plan leaves that to `resume`.
     package func launch() {
@@ -48,7 +48,7 @@ extension Exchange {
     /// It goes on, having its turn if it needs one.
     func goOn(_ turn: Return) {
         enum Way { case nothing, start, leave, goOn([RequestPhase]) }
-        typealias Parts = (Way, (any AttemptControl)?, [UnsafeContinuation<Void, Never>], (any ExchangeObserver)?)
+        typealias Parts = (Way, (any AttemptControl)?, [@Sendable () -> Void], (any ExchangeObserver)?)
         let (way, control, gates, observer) = state.withLock { state -> Parts in
             if turn == .given {
                 // it may have been suspended again, or have ended
@@ -90,54 +90,32 @@ extension Exchange {
                 for phase in news { observer.glimpsed(.state(phase, at: .now)) }
             }
             control?.release()
-            for gate in gates { gate.resume() }
+            for gate in gates { gate() }
         }
     }
 
-    /// Waits until it is not suspended, or cancelled.
+    /// Runs `later` once the exchange is not suspended any more, or cancelled; `now` instead if it is so already.
+    func whenResumed(_ later: @escaping @Sendable () -> Void, orNow now: () -> Void) {
+        let waits = state.withLock { state in
+            guard state.snapshot.phase == .suspended, state.cancellation == nil else { return false }
+            state.gates.append(later)
+            return true
+        }
+        if !waits { now() }
+    }
+
+    /// The same for tasks; returns early if the task is cancelled.
     func untilResumed() async {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-                let waits = state.withLock { state in
-                    guard state.snapshot.phase == .suspended, state.cancellation == nil else { return false }
-                    state.gates.append(continuation)
-                    return true
-                }
-                if !waits { continuation.resume() }
+                whenResumed({ continuation.resume() }, orNow: { continuation.resume() })
             }
         } onCancel: {
             let gates = state.withLock { state in
                 defer { state.gates = [] }
                 return state.gates
             }
-            for gate in gates { gate.resume() }
+            for gate in gates { gate() }
         }
-    }
-
-    /// Waits so many seconds, or until it is cancelled.
-    func sleep(_ seconds: Double) async {
-        let alarm = surroundings.executors.later(seconds: min(max(seconds, 0), 86400)) { [weak self] in self?.wake() }
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-                let waits = state.withLock { state in
-                    guard !state.isAwake, state.cancellation == nil else { return false }
-                    state.sleeper = continuation
-                    return true
-                }
-                if !waits { continuation.resume() }
-            }
-        } onCancel: {
-            wake()
-        }
-        alarm.cancel()
-        state.withLock { $0.isAwake = false }
-    }
-
-    private func wake() {
-        state.withLock { state in
-            state.isAwake = true
-            defer { state.sleeper = nil }
-            return state.sleeper
-        }?.resume()
     }
 }

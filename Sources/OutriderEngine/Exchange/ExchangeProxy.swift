@@ -39,23 +39,24 @@ extension Attempt {
 }
 
 /// Saying to a proxy who asks.
-extension ExchangeRunner {
+extension ExchangeDriver {
     /// The attempt as it goes to its proxy.
-    mutating func signedForProxy(_ attempt: Attempt, _ number: Int) async throws(HTTPFailure) -> Attempt {
-        proxySigning.sent = nil
-        sentAt = .now
+    func signedForProxy(_ attempt: Attempt) async throws(HTTPFailure) -> Attempt {
+        let number = machine.attempts
+        signing.proxy.sent = nil
+        signing.sentAt = .now
         guard let proxy = attempt.proxy, let authenticator = exchange.proxyAuthenticator else { return attempt }
-        if number != proxySigning.attempt {
-            proxySigning.attempt = number
-            proxySigning.next = nil
+        if number != signing.proxy.attempt {
+            signing.proxy.attempt = number
+            signing.proxy.next = nil
             authenticator.begin(at: proxy.url)
         }
-        let chosen = proxySigning.next ?? exchange.proxySignature(for: attempt)
-        proxySigning.next = nil
+        let chosen = signing.proxy.next ?? exchange.proxySignature(for: attempt)
+        signing.proxy.next = nil
         var outgoing = attempt
         if let chosen {
             let hash = attempt.url.isSecure ? "" : try await bodyHash(of: attempt.body, chosen)
-            proxySigning.sent = outgoing.sign(forProxy: chosen, bodyHash: hash)
+            signing.proxy.sent = outgoing.sign(forProxy: chosen, bodyHash: hash)
             exchange.tell(.credentialUsed) { .credential(chosen, attempt: number) }
         } else if !attempt.url.isSecure, attempt.body.isDear, authenticator.mayBeAsked(at: proxy.url) {
             // what is dear, or can be had once, is not sent to be refused; a tunnel is asked for before anything is sent
@@ -65,24 +66,24 @@ extension ExchangeRunner {
     }
 
     /// Whether the proxy that carries requests on asks who is asking, and the request is to be sent once more to say so.
-    mutating func isChallengedByProxy(
-        _ answer: AttemptResponse, _ attempt: Attempt, _ number: Int
+    func isChallengedByProxy(
+        _ answer: AttemptResponse, _ attempt: Attempt
     ) async throws(HTTPFailure) -> Bool {
+        let number = machine.attempts
         guard let proxy = attempt.proxy, proxy.speaksHTTP, let authenticator = exchange.proxyAuthenticator else {
             return false
         }
         // what comes through a tunnel is the origin's
         guard answer.status == 407, !attempt.url.isSecure else {
             try acceptedByProxy(answer, proxy, authenticator, isTunnel: attempt.url.isSecure)
-            if let sent = proxySigning.sent?.signature {
+            if let sent = signing.proxy.sent?.signature {
                 exchange.tell(.credentialAccepted) { .credential(sent, attempt: number) }
             }
             return false
         }
-        guard
-            let signature = await signature(
-                for: ExchangeHead(answer), of: proxy, attempt, authenticator, number)
-        else { return false }
+        guard let signature = await signature(for: ExchangeHead(answer), of: proxy, attempt, authenticator) else {
+            return false
+        }
         if let failure = obstacle(to: attempt.body, signature, of: "proxy") {
             self.answer = answer
             giveUp()
@@ -98,11 +99,9 @@ extension ExchangeRunner {
     }
 
     /// The same of a proxy that was asked for a tunnel, and wants to know who asks. Nothing of the request was sent.
-    mutating func refusedByProxy(
-        _ failure: HTTPFailure, _ attempt: Attempt, _ machine: inout ExchangeMachine
-    ) async -> ExchangeMachine.Step {
+    func refusedByProxy(_ failure: HTTPFailure, _ attempt: Attempt) async -> ExchangeMachine.Step {
         guard let proxy = attempt.proxy, proxy.speaksHTTP, let authenticator = exchange.proxyAuthenticator else {
-            return failed(failure, &machine)
+            return failed(failure)
         }
         if let lost = exchange.takeLost() { note(lost) }
         var fields: HTTPFields = []
@@ -110,36 +109,36 @@ extension ExchangeRunner {
         let head = ExchangeHead(status: 407, version: "1.1", fields: fields)
         tellChallenge(fields, by: .proxy)
         do throws(HTTPFailure) {
-            guard let signature = await signature(for: head, of: proxy, attempt, authenticator, machine.attempts) else {
+            guard let signature = await signature(for: head, of: proxy, attempt, authenticator) else {
                 throw failure
             }
             try again(attempt, signature)
             return machine.challenged()
         } catch {
-            return failed(error, &machine)
+            return failed(error)
         }
     }
 
-    private mutating func again(_ attempt: Attempt, _ signature: Signature) throws(HTTPFailure) {
+    private func again(_ attempt: Attempt, _ signature: Signature) throws(HTTPFailure) {
         // what was added for this sending alone is not part of it
         var next = self.attempt ?? attempt
         next.timeouts.total = try remaining(of: attempt.timeouts.total)
         self.attempt = next
-        proxySigning.next = signature
+        signing.proxy.next = signature
     }
 
     /// Nil if nobody known can sign.
     private func signature(
-        for head: ExchangeHead, of proxy: ProxyServer, _ attempt: Attempt, _ authenticator: Authenticator,
-        _ number: Int
+        for head: ExchangeHead, of proxy: ProxyServer, _ attempt: Attempt, _ authenticator: Authenticator
     ) async -> Signature? {
+        let number = machine.attempts
         let offers = ChallengeScanner.challenges(in: head.fields.all(ChallengeSource.proxy.challengeField))
-        let sent = proxySigning.sent?.signature
+        let sent = signing.proxy.sent?.signature
         var (step, isRefusal) = authenticator.challenged(offers, by: .proxy, at: proxy.url, sent: sent)
         if isRefusal, let sent { exchange.tell(.credentialRefused) { .credential(sent, attempt: number) } }
         if case .ask(let question) = step {
             exchange.tell(.challengeAsked) { .challenge(question.offers, url: proxy.url.description, attempt: number) }
-            step = authenticator.answered(await credential(for: question, head, attempt, authenticator, number))
+            step = authenticator.answered(await credential(for: question, head, attempt, authenticator))
         }
         guard case .sign(let signature) = step else { return nil }
         return signature
@@ -147,10 +146,10 @@ extension ExchangeRunner {
 
     /// Throws `serverAuthenticationFailed` where a proxy that carries requests on cannot prove that it knows the password,
     /// and says that it does.
-    private mutating func acceptedByProxy(
+    private func acceptedByProxy(
         _ answer: AttemptResponse, _ proxy: ProxyServer, _ authenticator: Authenticator, isTunnel: Bool
     ) throws(HTTPFailure) {
-        guard let sent = proxySigning.sent else { return }
+        guard let sent = signing.proxy.sent else { return }
         // what an origin says of its own proxies in a tunnel is not about ours
         let info = AuthenticationInfo(isTunnel ? [] : answer.fields.all(ChallengeSource.proxy.infoField))
         if let said = sent.answer, let fault = info.fault(of: said, bodyHash: nil) {

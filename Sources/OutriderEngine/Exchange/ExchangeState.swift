@@ -5,7 +5,7 @@ package import OutriderHTTP
 package import OutriderTransport
 import Synchronization
 
-/// What the runner and the transport tell an exchange.
+/// What the driver and the transport tell an exchange.
 extension Exchange {
     /// A listener that does not take its events may hold up the exchange, but not for ever, and with it a connection
     /// that others wait for. Nil while nothing of it is due.
@@ -194,27 +194,8 @@ extension Exchange {
         }
     }
 
-    /// Tells the last events, then everybody who waits. A cancelled exchange always ends as one.
-    func end(_ outcome: ExchangeOutcome, _ observer: (any ExchangeObserver)?) async {
-        var outcome = outcome
-        let phase = conclude(&outcome)
-        await outlet?.over(outcome)
-        if let observer {
-            await observer.heard(.state(phase, at: .now))
-            await observer.heard(.finish(outcome))
-        }
-        over(outcome, phase)
-    }
-
-    /// The same where nobody hears of it.
-    func endUnheard(_ outcome: ExchangeOutcome) {
-        var outcome = outcome
-        let phase = conclude(&outcome)
-        over(outcome, phase)
-    }
-
-    /// What is said of an outcome before anybody may ask for it.
-    private func conclude(_ outcome: inout ExchangeOutcome) -> RequestPhase {
+    /// Completes the outcome before it is told; a cancelled exchange always ends as one. Returns the last phase.
+    func conclude(_ outcome: inout ExchangeOutcome) -> RequestPhase {
         let cancellation = state.withLock { state in
             state.isEnding = true
             return state.cancellation
@@ -230,14 +211,13 @@ extension Exchange {
         return outcome.failure?.kind == .explicitlyCancelled ? .cancelled : .finished
     }
 
-    /// From now on it has ended, for everybody who asks and who waits.
-    private func over(_ outcome: ExchangeOutcome, _ phase: RequestPhase) {
+    /// From now on the exchange has ended, for all that wait for the end.
+    func over(_ outcome: ExchangeOutcome, _ phase: RequestPhase) {
         let (waiters, work, watchdog, feeds) = state.withLock { state in
             enter(phase, &state)
             state.snapshot.failure = outcome.failure
             state.outcome = outcome
-            state.task = nil
-            state.lane = nil
+            state.driver = nil
             state.observer = nil
             state.advisor = nil
             state.outlet = nil

@@ -14,10 +14,10 @@ struct GivenToken: Sendable {
 }
 
 /// Tokens of credentials: applied before each attempt, and refreshed when they are refused.
-extension ExchangeRunner {
+extension ExchangeDriver {
     /// Throws `missingCredential`, `excessiveRefresh`, `refreshFailed`, `timedOut`, and `requestAdaptationFailed` for an
     /// origin that must not know it, if it is required there.
-    mutating func applyToken(
+    func applyToken(
         of name: String, isRequired: Bool, to attempt: inout Attempt, home: HTTPURL
     ) async throws(HTTPFailure) {
         let shared = try await exchange.surroundings.shared(name)
@@ -61,12 +61,16 @@ extension ExchangeRunner {
         for token in given.values { token.credential.withhold(from: &attempt, home: attempt.url) }
     }
 
+    /// Whether the token that the attempt was given may be the reason of the failure, or of a response that is none.
+    func concernsToken(_ name: String, _ failure: HTTPFailure?) -> Bool {
+        guard let given = given[name], let attempt, given.credential.isIn(attempt) else { return false }
+        return failure != nil || answer.map { given.isRefused(by: $0.status, $0.fields) } == true
+    }
+
     /// What a refused token leads to.
-    func tokenVerdict(_ name: String, on failure: HTTPFailure?) async -> RetryVerdict {
-        guard let given = given[name], let attempt, given.credential.isIn(attempt) else { return .doNotRetry }
+    func tokenVerdict(_ name: String) async -> RetryVerdict {
+        guard let given = given[name], let attempt else { return .doNotRetry }
         let isRefused = answer.map { given.isRefused(by: $0.status, $0.fields) }
-        // nobody calls it a failure
-        if failure == nil, isRefused != true { return .doNotRetry }
         exchange.hold()
         defer { exchange.release() }
         do throws(HTTPFailure) {
@@ -78,7 +82,7 @@ extension ExchangeRunner {
     }
 
     /// The refusal of a token is not what a stream is for: why it is a failure, and nil where it is none.
-    mutating func refusedToken() async -> HTTPFailure? {
+    func refusedToken() async -> HTTPFailure? {
         guard let attempt, let answer else { return nil }
         let isRefused = given.values.contains {
             $0.credential.isIn(attempt) && $0.isRefused(by: answer.status, answer.fields)

@@ -15,16 +15,17 @@ extension Exchange {
         case awaited
     }
 
-    /// Waits until it may go on the wire. Throws what `TurnKeeper.enter` throws.
-    func takeTurn() async throws(HTTPFailure) {
-        guard let turns, state.withLock({ $0.turn == .none }) else { return }
-        try await turns.enter(plan?.plan.priority ?? .normal) { tell(.requestQueued) { .attempt(attemptNumber) } }
+    /// Whether it has to wait for admission before it goes on the wire.
+    var needsTurn: Bool { state.withLock { $0.turn == .none } }
+
+    /// The session admits it. A suspended exchange gives its turn back until it is resumed.
+    func turnTaken() {
         let isHeld = state.withLock { state in
             let isHeld = state.snapshot.phase == .suspended
             state.turn = isHeld ? .lent : .taken
             return isHeld
         }
-        if isHeld { turns.leave() }
+        if isHeld { turns?.leave() }
     }
 
     /// It is not on the wire any more. If it was to go on as soon as it had its turn again, it needs none for that now.
@@ -37,7 +38,7 @@ extension Exchange {
         switch before {
         case .taken: turns.leave()
         case .awaited:
-            turns.withdraw(self)
+            _ = turns.withdraw(self)
             goOn(.unneeded)
             // it may have been given its turn just before
             giveTurn()
@@ -94,6 +95,6 @@ extension Exchange {
             state.turn = .lent
             return true
         }
-        if waited { turns.withdraw(self) }
+        if waited { _ = turns.withdraw(self) }
     }
 }

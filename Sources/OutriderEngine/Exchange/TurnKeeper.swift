@@ -11,15 +11,19 @@ package protocol TurnKeeper: AnyObject, Sendable {
     /// It is over.
     func left(_ exchange: Exchange)
 
-    /// Waits for a turn, having said so. Throws when there is none.
-    func enter(_ priority: RequestPriority, queued: @Sendable () -> Void) async throws(HTTPFailure)
+    /// Asks for a turn. `completion` is called once, perhaps before this returns: with nil for the turn, or with the failure
+    /// if there is none. `queued` is called first if the exchange has to wait. After a `withdraw` that returns true neither is
+    /// called.
+    func enter(
+        _ exchange: Exchange, _ priority: RequestPriority, queued: () -> Void,
+        completion: @escaping @Sendable (HTTPFailure?) -> Void)
 
     /// It had made room, and wants to go on: true for at once, otherwise it is told when it has its turn, unless it
     /// withdraws before. Nobody tells it when the group ends: its end does.
     func reenter(_ exchange: Exchange, goOn: @escaping @Sendable () -> Void) -> Bool
 
-    /// It waits no longer to go on. What it was told already stands: it then has to leave.
-    func withdraw(_ exchange: Exchange)
+    /// It waits no longer for its turn. False if it does not wait: a turn that it was told of stands, and is left.
+    func withdraw(_ exchange: Exchange) -> Bool
 
     /// The attempt is over, or suspended.
     func leave()

@@ -20,14 +20,21 @@ package final class Session: TurnKeeper {
     }
 
     fileprivate enum Waiter {
-        case begins(CheckedContinuation<HTTPFailure?, Never>)
+        /// The number of an exchange before an attempt, and its completion.
+        case begins(Int, @Sendable (HTTPFailure?) -> Void)
         /// The number of an exchange that comes back, and how it goes on.
         case returns(Int, @Sendable () -> Void)
+
+        var number: Int {
+            switch self {
+            case .begins(let number, _), .returns(let number, _): number
+            }
+        }
 
         /// - Parameter failure: nil for its turn.
         func wake(_ failure: HTTPFailure? = nil) {
             switch self {
-            case .begins(let continuation): continuation.resume(returning: failure)
+            case .begins(_, let completion): completion(failure)
             case .returns(_, let goOn): if failure == nil { goOn() }
             }
         }
@@ -37,10 +44,8 @@ package final class Session: TurnKeeper {
         var machine: AdmissionMachine
         var exchanges: [Int: Exchange] = [:]
         var waiters: [Int: Waiter] = [:]
-        /// Of those that come back, by the numbers of their exchanges.
+        /// Of the waiters, by the numbers of their exchanges.
         var tickets: [Int: Int] = [:]
-        /// Turns that came before anybody could wait for them.
-        var early: Set<Int> = []
         var nextID = 0
         var alarm: Postponed?
         /// Why nothing is admitted any more.
@@ -92,7 +97,7 @@ package final class Session: TurnKeeper {
         alarm?.cancel()
         for exchange in exchanges {
             exchange.end(with: failure)
-            // what was never started has no runner to end it
+            // only a started exchange has a driver to end it
             exchange.start()
         }
         for waiter in waiters { waiter.wake(failure) }
@@ -112,24 +117,32 @@ package final class Session: TurnKeeper {
         state.withLock { _ = $0.exchanges.removeValue(forKey: exchange.number) }
     }
 
-    /// Waits for a turn. Throws when there is none: too many wait, the session has ended, or the task is cancelled.
-    package func enter(_ priority: RequestPriority, queued: @Sendable () -> Void) async throws(HTTPFailure) {
-        let (id, answer, ending) = state.withLock { state -> (Int, AdmissionMachine.Answer, HTTPFailure?) in
+    package func enter(
+        _ exchange: Exchange, _ priority: RequestPriority, queued: () -> Void,
+        completion: @escaping @Sendable (HTTPFailure?) -> Void
+    ) {
+        let (answer, ending) = state.withLock { state -> (AdmissionMachine.Answer, HTTPFailure?) in
+            if let ending = state.ending { return (.refuse, ending) }
             state.nextID &+= 1
-            if let ending = state.ending { return (0, .refuse, ending) }
-            return (state.nextID, state.machine.ask(state.nextID, priority, now: Self.now), nil)
+            let answer = state.machine.ask(state.nextID, priority, now: Self.now)
+            if case .wait = answer {
+                state.waiters[state.nextID] = .begins(exchange.number, completion)
+                state.tickets[exchange.number] = state.nextID
+            }
+            return (answer, nil)
         }
-        if let ending { throw ending }
+        if let ending { return completion(ending) }
         switch answer {
-        case .go: return
+        case .go: completion(nil)
         case .refuse:
-            throw HTTPFailure(
-                .limitExceeded, "too many requests of the session wait for their turn; send fewer at once",
-                phase: .queue, retryable: true)
-        case .wait: queued()
+            completion(
+                HTTPFailure(
+                    .limitExceeded, "too many requests of the session wait for their turn; send fewer at once",
+                    phase: .queue, retryable: true))
+        case .wait:
+            queued()
+            watchTime()
         }
-        watchTime()
-        if let failure = await turn(id) { throw failure }
     }
 
     package func reenter(_ exchange: Exchange, goOn: @escaping @Sendable () -> Void) -> Bool {
@@ -142,11 +155,11 @@ package final class Session: TurnKeeper {
         }
     }
 
-    package func withdraw(_ exchange: Exchange) {
+    package func withdraw(_ exchange: Exchange) -> Bool {
         state.withLock { state in
-            guard let id = state.tickets.removeValue(forKey: exchange.number) else { return }
-            state.waiters[id] = nil
+            guard let id = state.tickets.removeValue(forKey: exchange.number) else { return false }
             _ = state.machine.cancel(id)
+            return state.waiters.removeValue(forKey: id) != nil
         }
     }
 
@@ -159,34 +172,6 @@ package final class Session: TurnKeeper {
         for waiter in going { waiter.wake() }
         watchTime()
     }
-
-    private func turn(_ id: Int) async -> HTTPFailure? {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                enum Now { case wait, answer(HTTPFailure?) }
-                let now: Now = state.withLock { state in
-                    if state.early.remove(id) != nil { return .answer(nil) }
-                    if let ending = state.ending { return .answer(ending) }
-                    guard !Task.isCancelled else {
-                        _ = state.machine.cancel(id)
-                        return .answer(Self.cancelled)
-                    }
-                    state.waiters[id] = .begins(continuation)
-                    return .wait
-                }
-                if case .answer(let failure) = now { continuation.resume(returning: failure) }
-            }
-        } onCancel: {
-            let waiter = state.withLock { state -> Waiter? in
-                guard let waiter = state.waiters.removeValue(forKey: id) else { return nil }
-                _ = state.machine.cancel(id)
-                return waiter
-            }
-            waiter?.wake(Self.cancelled)
-        }
-    }
-
-    private static var cancelled: HTTPFailure { HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
 
     // MARK: time
 
@@ -223,15 +208,10 @@ package final class Session: TurnKeeper {
 
 extension Session.State {
     fileprivate mutating func take(_ ids: [Int]) -> [Session.Waiter] {
-        var found: [Session.Waiter] = []
-        for id in ids {
-            if let waiter = waiters.removeValue(forKey: id) {
-                if case .returns(let number, _) = waiter { tickets[number] = nil }
-                found.append(waiter)
-            } else {
-                early.insert(id)
-            }
+        ids.compactMap { id in
+            let waiter = waiters.removeValue(forKey: id)
+            if let waiter { tickets[waiter.number] = nil }
+            return waiter
         }
-        return found
     }
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides what happens next in one exchange: how often the request is sent, who is asked, and when all is over.
+/// Decides what happens next in one exchange: which step follows, how often the request is sent, and when it is over.
 ///
-///     created ─▶ adapting ─▶ sending ─▶ judging ─▶ receiving ─▶ reviewing ─▶ over
-///                   ▲          ▲ │ (a redirect, 401)    │           │
-///                   │          └─┘                      ▼           ▼
+///     created ─▶ adapting ─▶ admission ─▶ sending ─▶ judging ─▶ receiving ─▶ reviewing ─▶ over
+///                   ▲                       ▲ │ (redirect, 401)     │            │
+///                   │                       └─┘                     ▼            ▼
 ///                   └──── waiting ◀──────── asking ◀── a failure, wherever it happened
 ///
-/// What nobody asked for is skipped: a plain request is sent, received, and over.
+/// Steps that a request did not ask for are left out: a plain request is sent, received, and over. A step of a cache
+/// belongs between `adapting` and `sending`, and between `judging` and `receiving`.
 ///
-/// Responsible for: at least one ending, and only one; the count of attempts, and its ceiling.
+/// Responsible for: exactly one ending; the count of attempts, and its ceiling.
 /// Not responsible for: time limits and cancelling, which arrive here as failures; the attempt itself.
 package struct ExchangeMachine: ~Copyable {
     /// Which steps there are.
@@ -19,38 +20,44 @@ package struct ExchangeMachine: ~Copyable {
 
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The attempt is made anew each time, by adapters.
+        /// Adapters make each attempt anew.
         package static let adapt = Steps(rawValue: 1)
         /// The head is judged before the body is read.
         package static let judge = Steps(rawValue: 2)
-        /// The whole answer is looked at.
+        /// The whole response is reviewed.
         package static let review = Steps(rawValue: 4)
         /// Retriers are asked about failures.
         package static let retry = Steps(rawValue: 8)
-        /// Retriers are asked about good answers, too.
+        /// Retriers are asked about good responses, too.
         package static let retryAnswers = Steps(rawValue: 16)
+        /// Each attempt waits for admission by its session.
+        package static let admit = Steps(rawValue: 32)
     }
 
     /// What to do now; its result is told by the next event.
     package enum Step: Sendable, Equatable {
         /// Make the attempt from the request, then say `adapted` or `failed`.
         case adapt
-        /// Send it, then say `answered`, `redirected`, `challenged` or `failed`.
+        /// Wait for admission, then say `admitted` or `failed`.
+        case admit
+        /// Send the attempt, then say `responded`, `redirected`, `challenged`, `unfinished` or `failed`.
         case send
         /// Judge the head, then say `judged` or `failed`.
         case judge
-        /// Take in the body, then say `received` or `failed`.
+        /// Take in the body, then say `received`, `refused`, `unfinished` or `failed`.
         case receive
-        /// Look at the whole, then say `reviewed` or `failed`.
+        /// Review the response, then say `reviewed` or `failed`.
         case review
-        /// Ask the retriers about the failure, or about a good answer; then say `decided`.
+        /// Ask the retriers about the failure, or about a good response; then say `decided`.
         case ask(HTTPFailure?)
         /// Wait so many seconds, then say `waited`.
         case wait(Double)
-        /// It is over; nil if all went well.
+        /// The exchange is over; nil if it ended well.
         case finish(HTTPFailure?)
+        /// The event was out of turn and changed nothing: an error of the caller, for this reason.
+        case ignore(String)
 
-        /// What led here, if it was something bad.
+        /// The failure that led here.
         package var failure: HTTPFailure? {
             switch self {
             case .ask(let failure), .finish(let failure): failure
@@ -67,172 +74,312 @@ package struct ExchangeMachine: ~Copyable {
         }
     }
 
-    private enum State {
+    private enum State: ~Copyable {
         case created(HTTPFailure?)
-        case adapting, sending, judging, receiving, reviewing
+        case adapting, admission, sending, judging, receiving, reviewing
         case asking(HTTPFailure?)
-        case waiting(Double)
-        case over(HTTPFailure?)
+        case waiting
+        case over
+
+        var name: String {
+            switch self {
+            case .created: "created"
+            case .adapting: "adapting"
+            case .admission: "admission"
+            case .sending: "sending"
+            case .judging: "judging"
+            case .receiving: "receiving"
+            case .reviewing: "reviewing"
+            case .asking: "asking"
+            case .waiting: "waiting"
+            case .over: "over"
+            }
+        }
+    }
+
+    /// What never changes.
+    private struct Rules {
+        var steps: Steps
+        var mostAttempts: Int
+        /// The request could not be built: only an adapter can make one.
+        var isUnbuilt: Bool
+    }
+
+    private struct Counts {
+        var attempts = 0
+        var retries = 0
+        var redirects = 0
     }
 
     private var state: State
-    private let steps: Steps
-    private let mostAttempts: Int
-    private let isUnbuilt: Bool
+    private let rules: Rules
+    private var counts: Counts
+
     /// How often the request has been sent; a redirect belongs to the attempt that met it.
-    package private(set) var attempts = 0
-    /// How often it was begun again.
-    package private(set) var retries = 0
+    package var attempts: Int { counts.attempts }
+    /// How often the exchange was begun again.
+    package var retries: Int { counts.retries }
     /// Redirects followed in this attempt.
-    package private(set) var redirects = 0
+    package var redirects: Int { counts.redirects }
 
     /// - Parameters:
-    ///   - failure: why the request could not even be built; it ends as soon as it starts, unless a retrier helps.
-    ///   - mostAttempts: whatever the retriers say, there are no more.
+    ///   - failure: why the request could not be built; the exchange ends as soon as it starts, unless a retrier helps.
+    ///   - mostAttempts: the ceiling, whatever the retriers say.
     package init(_ steps: Steps = [], unbuilt failure: HTTPFailure? = nil, mostAttempts: Int = 1) {
-        state = .created(failure)
-        isUnbuilt = failure != nil
-        self.steps = steps
-        self.mostAttempts = mostAttempts
+        self.init(
+            .created(failure), Rules(steps: steps, mostAttempts: mostAttempts, isUnbuilt: failure != nil), Counts())
+    }
+
+    private init(_ state: consuming State, _ rules: Rules, _ counts: Counts) {
+        self.state = state
+        self.rules = rules
+        self.counts = counts
     }
 
     package mutating func start() -> Step {
-        guard case .created(let failure) = state else { return current }
-        if let failure { return failed(failure) }
-        return begin()
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .created(let failure):
+            self = Self(.created(failure), rules, counts)
+            if let failure { return failed(failure) }
+            return begin()
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("start")
+        }
     }
 
     /// The attempt is ready.
     package mutating func adapted() -> Step {
-        guard case .adapting = state else { return current }
-        return send()
-    }
-
-    /// The head of a final answer has arrived, and it is not to be followed elsewhere.
-    package mutating func answered() -> Step {
-        guard case .sending = state else { return current }
-        return go(steps.contains(.judge) ? .judging : .receiving)
-    }
-
-    /// The answer led elsewhere: the same attempt goes on there.
-    package mutating func redirected() -> Step {
-        guard case .sending = state else { return current }
-        redirects &+= 1
-        return .send
-    }
-
-    /// The answer was not all that is wanted: the same attempt asks again.
-    package mutating func unfinished() -> Step {
-        switch state {
-        case .sending, .receiving: go(.sending)
-        default: current
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .adapting:
+            self = Self(.adapting, rules, counts)
+            return attempt()
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("adapted")
         }
     }
 
-    /// The answer asked who is asking: the same attempt goes on with that said.
+    /// The session admits the attempt.
+    package mutating func admitted() -> Step {
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .admission:
+            self = Self(.sending, rules, counts)
+            return .send
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("admitted")
+        }
+    }
+
+    /// The head of a final response has arrived, and no redirect follows it.
+    package mutating func responded() -> Step {
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .sending:
+            if rules.steps.contains(.judge) {
+                self = Self(.judging, rules, counts)
+                return .judge
+            }
+            self = Self(.receiving, rules, counts)
+            return .receive
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("responded")
+        }
+    }
+
+    /// The response is a redirect: the same attempt goes to another URL.
+    package mutating func redirected() -> Step {
+        var counts = counts
+        let rules = rules
+        switch consume state {
+        case .sending:
+            counts.redirects &+= 1
+            self = Self(.sending, rules, counts)
+            return .send
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("redirected")
+        }
+    }
+
+    /// A part of the response is missing: the same attempt asks for it.
+    package mutating func unfinished() -> Step {
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .sending:
+            self = Self(.sending, rules, counts)
+            return .send
+        case .receiving:
+            self = Self(.sending, rules, counts)
+            return .send
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("unfinished")
+        }
+    }
+
+    /// The server wants a credential: the same attempt is sent with one.
     package mutating func challenged() -> Step {
-        guard case .sending = state else { return current }
-        return .send
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .sending:
+            self = Self(.sending, rules, counts)
+            return .send
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("challenged")
+        }
     }
 
     /// The head is acceptable.
     package mutating func judged() -> Step {
-        guard case .judging = state else { return current }
-        return go(.receiving)
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .judging:
+            self = Self(.receiving, rules, counts)
+            return .receive
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("judged")
+        }
     }
 
-    /// Nobody wants the body: the retriers are asked about the head alone.
+    /// The body is not read: the retriers may be asked about the head alone.
     package mutating func refused() -> Step {
-        guard case .receiving = state else { return current }
-        return conclude()
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .receiving:
+            self = Self(.receiving, rules, counts)
+            return conclude()
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("refused")
+        }
     }
 
     /// The body has arrived whole.
     package mutating func received() -> Step {
-        guard case .receiving = state else { return current }
-        return steps.contains(.review) ? go(.reviewing) : conclude()
-    }
-
-    /// The answer is acceptable.
-    package mutating func reviewed() -> Step {
-        guard case .reviewing = state else { return current }
-        return conclude()
-    }
-
-    /// What was to be done cannot be. A cancelled exchange is over, whatever it did; nobody is asked about that.
-    package mutating func failed(_ failure: HTTPFailure) -> Step {
-        switch state {
-        case .over: return current
-        case .asking, .waiting: return go(.over(failure))
-        default:
-            guard steps.contains(.retry), !failure.kind.isEnd, attempts < mostAttempts, retries < mostAttempts else {
-                return go(.over(failure))
-            }
-            return go(.asking(failure))
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .receiving:
+            self = Self(.reviewing, rules, counts)
+            return rules.steps.contains(.review) ? .review : conclude()
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("received")
         }
     }
 
-    /// What the retriers say.
+    /// The response is acceptable.
+    package mutating func reviewed() -> Step {
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .reviewing:
+            self = Self(.reviewing, rules, counts)
+            return conclude()
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("reviewed")
+        }
+    }
+
+    /// The step could not be done. A cancelled exchange is over in every state; no retrier is asked about that.
+    package mutating func failed(_ failure: HTTPFailure) -> Step {
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .over:
+            self = Self(.over, rules, counts)
+            return ignored("failed")
+        case .asking:
+            self = Self(.over, rules, counts)
+            return .finish(failure)
+        case .waiting:
+            self = Self(.over, rules, counts)
+            return .finish(failure)
+        default:
+            self = Self(.over, rules, counts)
+            guard rules.steps.contains(.retry), !failure.kind.isEnd, mayRepeat else { return .finish(failure) }
+            state = .asking(failure)
+            return .ask(failure)
+        }
+    }
+
+    /// The verdict of the retriers.
     package mutating func decided(_ verdict: RetryVerdict) -> Step {
-        guard case .asking(let failure) = state else { return current }
-        switch verdict {
-        case .doNotRetry: return go(.over(failure))
-        case .fail(let reason): return go(.over(reason))
-        case .retry(let seconds): return seconds > 0 ? go(.waiting(seconds)) : again()
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .asking(let failure):
+            switch verdict {
+            case .doNotRetry:
+                self = Self(.over, rules, counts)
+                return .finish(failure)
+            case .fail(let reason):
+                self = Self(.over, rules, counts)
+                return .finish(reason)
+            case .retry(let seconds):
+                self = Self(.waiting, rules, counts)
+                return seconds > 0 ? .wait(seconds) : again()
+            }
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("decided")
         }
     }
 
     /// The delay has passed.
     package mutating func waited() -> Step {
-        guard case .waiting = state else { return current }
-        return again()
+        let (rules, counts) = (rules, counts)
+        switch consume state {
+        case .waiting:
+            self = Self(.waiting, rules, counts)
+            return again()
+        case let other:
+            self = Self(other, rules, counts)
+            return ignored("waited")
+        }
     }
 
+    /// Whether retriers are asked about a response that is no failure.
+    package var asksAboutAnswers: Bool { rules.steps.contains(.retryAnswers) && mayRepeat }
+
+    private var mayRepeat: Bool { counts.attempts < rules.mostAttempts && counts.retries < rules.mostAttempts }
+
+    // MARK: transitions
+
     private mutating func again() -> Step {
-        retries &+= 1
-        redirects = 0
+        counts.retries &+= 1
+        counts.redirects = 0
         return begin()
     }
 
     private mutating func begin() -> Step {
-        steps.contains(.adapt) || isUnbuilt ? go(.adapting) : send()
+        guard rules.steps.contains(.adapt) || rules.isUnbuilt else { return attempt() }
+        state = .adapting
+        return .adapt
     }
 
-    private mutating func send() -> Step {
-        attempts &+= 1
-        return go(.sending)
+    private mutating func attempt() -> Step {
+        counts.attempts &+= 1
+        let isAdmitted = !rules.steps.contains(.admit)
+        state = isAdmitted ? .sending : .admission
+        return isAdmitted ? .send : .admit
     }
 
-    /// Whether retriers are asked about an answer that is no failure.
-    package var asksAboutAnswers: Bool {
-        steps.contains(.retryAnswers) && attempts < mostAttempts && retries < mostAttempts
+    private mutating func conclude() -> Step {
+        state = asksAboutAnswers ? .asking(nil) : .over
+        return asksAboutAnswers ? .ask(nil) : .finish(nil)
     }
 
-    private mutating func conclude() -> Step { go(asksAboutAnswers ? .asking(nil) : .over(nil)) }
-
-    private mutating func go(_ next: State) -> Step {
-        state = next
-        return current
-    }
-
-    /// An event out of turn changes nothing: what was to be done still is.
-    private var current: Step {
-        switch state {
-        case .created: .finish(HTTPFailure(.createURLRequestFailed, "the exchange was driven out of turn"))
-        case .adapting: .adapt
-        case .sending: .send
-        case .judging: .judge
-        case .receiving: .receive
-        case .reviewing: .review
-        case .asking(let failure): .ask(failure)
-        case .waiting(let seconds): .wait(seconds)
-        case .over(let failure): .finish(failure)
-        }
-    }
+    private func ignored(_ event: String) -> Step { .ignore("\(event) while \(state.name)") }
 }
 
 extension HTTPFailure.Kind {
-    /// Ends the exchange for good: somebody wanted it to.
+    /// Whether the failure ends the exchange for good: the caller or the session wanted that.
     package var isEnd: Bool {
         self == .explicitlyCancelled || self == .sessionDeinitialized || self == .sessionInvalidated
     }

@@ -64,53 +64,86 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
 
     /// The call is about to be answered without an outcome: no bar stays behind, and nothing follows.
     func cutShort() async {
-        for one in aliases.withLock({ $0?.end("cancelled") }) ?? [] { await tell(one.event) }
+        await deliver((aliases.withLock { $0?.end("cancelled") } ?? []).map(\.event))?()
         silence()
     }
 
-    func heard(_ event: ExchangeEvent) async {
-        defer {
-            if case .finish = event {
-                queue.end()
-                sharedQueue.end()
+    func heard(_ event: ExchangeEvent) -> EventDelivery? {
+        var messages = owedMessages()
+        if hasAliases { messages += aliasMessages(event) }
+        if case .finish(let outcome) = event { return finished(outcome, after: messages) }
+        guard let (name, content) = content(event, .none), let shape = shape(content) else { return deliver(messages) }
+        let masked = isShared.load(ordering: .relaxed) ? self.content(event, .masked)?.1 : nil
+        let message = keep(name, shape, masked: masked, mayBeLost: true)
+        if !kinds.contains(.pulled) { messages.append(message) }
+        return deliver(messages)
+    }
+
+    private func finished(_ outcome: ExchangeOutcome, after messages: [Event]) -> EventDelivery? {
+        guard kinds.contains(.finish), let make = finish.withLock({ $0 }) else {
+            return deliver(messages) { self.endQueues() }
+        }
+        return {
+            await self.deliver(messages)?()
+            await self.tellFinish(outcome, make)
+        }
+    }
+
+    private func tellFinish(_ outcome: ExchangeOutcome, _ make: Finish) async {
+        defer { endQueues() }
+        guard let reply = await make(outcome, .none), let shape = shape(.finish(reply)) else { return }
+        var masked: RequestEventShape.Content?
+        if isShared.load(ordering: .relaxed) { masked = await make(outcome, .masked).map { .finish($0) } }
+        let message = keep("event.finish", shape, masked: masked, mayBeLost: false)
+        if !kinds.contains(.pulled) { await deliver([message])?() }
+    }
+
+    private func endQueues() {
+        queue.end()
+        sharedQueue.end()
+    }
+
+    /// The message of an event, also for the queues of `events.next`.
+    ///
+    /// - Parameter masked: the content for other connections of the user; nil if the request is not shared.
+    private func keep(
+        _ name: String, _ shape: RequestEventShape, masked: RequestEventShape.Content?, mayBeLost: Bool
+    ) -> Event {
+        let message = Event(name, shape)
+        if keeps { queue.push(message, mayBeLost: mayBeLost) }
+        if let masked {
+            let shared = RequestEventShape(names: names, number: shape.number, content: masked)
+            sharedQueue.push(Event(name, shared), mayBeLost: mayBeLost)
+        }
+        return message
+    }
+
+    /// Queues the messages for the client, as far as there is room. Returns what is left to do; nil for nothing.
+    private func deliver(
+        _ messages: [Event], then end: @escaping @Sendable () -> Void = {}
+    ) -> EventDelivery? {
+        for (index, message) in messages.enumerated() {
+            guard peer.queue(message, unless: isOver) else {
+                return {
+                    for message in messages[index...] { try? await self.peer.notify(message, unless: self.isOver) }
+                    end()
+                }
             }
         }
-        await tellOwed()
-        if hasAliases { await tellAliases(event) }
-        guard let (name, content) = await content(event, .none) else { return }
-        guard let shape = shape(content) else { return }
-        let message = Event(name, shape)
-        var isLast = false
-        if case .finish = event { isLast = true }
-        if keeps { queue.push(message, mayBeLost: !isLast) }
-        if isShared.load(ordering: .relaxed), let (_, content) = await self.content(event, .masked) {
-            let masked = RequestEventShape(names: names, number: shape.number, content: content)
-            sharedQueue.push(Event(name, masked), mayBeLost: !isLast)
-        }
-        if !kinds.contains(.pulled) { await tell(message) }
+        end()
+        return nil
     }
 
-    private func tell(_ message: Event) async {
-        guard Task.isCancelled else {
-            try? await peer.notify(message, unless: isOver)
-            return
-        }
-        // a cancelled request still tells its end; a cancelled task cannot wait, so another one does
-        await Task { try? await peer.notify(message, unless: isOver) }.value
-    }
-
-    /// What could not wait for room when it was news.
-    private func tellOwed() async {
+    /// Progress for which there was no room when it was news.
+    private func owedMessages() -> [Event] {
         let reports = owed.withLock { owed in
             defer { owed = [] }
             return owed
         }
-        for report in reports {
-            if let event = make("event.progress", .progress(report)) { await tell(event) }
-        }
+        return reports.compactMap { make("event.progress", .progress($0)) }
     }
 
-    private func tellAliases(_ event: ExchangeEvent) async {
+    private func aliasMessages(_ event: ExchangeEvent) -> [Event] {
         let told = aliases.withLock { aliases -> [ProgressAliases.Told]? in
             switch event {
             case .state: aliases?.begin()
@@ -119,7 +152,7 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
             default: []
             }
         }
-        for one in told ?? [] where !isSilent.load(ordering: .relaxed) { await tell(one.event) }
+        return isSilent.load(ordering: .relaxed) ? [] : (told ?? []).map(\.event)
     }
 
     func decision(_ shape: DecisionShape, isOpen: @escaping @Sendable () -> Bool, also inbox: EventQueue) async {
@@ -161,7 +194,7 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     /// The name and content of the event, if the client wants its kind.
     private func content(
         _ event: ExchangeEvent, _ redaction: Redaction
-    ) async -> (String, RequestEventShape.Content)? {
+    ) -> (String, RequestEventShape.Content)? {
         switch event {
         case .state(let phase, let time):
             return kinds.contains(.state) ? ("event.state", .state(phase, time)) : nil
@@ -174,11 +207,7 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
             return kinds.contains(.retry) ? ("event.retry", .retry(attempt, delay, failure)) : nil
         case .progress(let report):
             return kinds.contains(.progress) ? ("event.progress", .progress(report)) : nil
-        case .finish(let outcome):
-            guard kinds.contains(.finish), let finish = finish.withLock({ $0 }),
-                let reply = await finish(outcome, redaction)
-            else { return nil }
-            return ("event.finish", .finish(reply))
+        case .finish: return nil
         }
     }
 

@@ -20,6 +20,9 @@ package protocol Peer: AnyObject, Sendable {
     /// before an answer is given may rely on that nothing follows the answer.
     func notify(_ event: Event, unless isOver: (@Sendable () -> Bool)?) async throws(RPCError)
 
+    /// The same without waiting. False if the queue is full, or the client is gone.
+    func queue(_ event: Event, unless isOver: (@Sendable () -> Bool)?) -> Bool
+
     /// Queues an event that may be lost: a newer one with the same key replaces an older one still waiting, and a full
     /// queue drops it (counted, and told later by `event.dropped`). Whether it was queued.
     @discardableResult

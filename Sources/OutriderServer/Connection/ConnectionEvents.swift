@@ -9,7 +9,7 @@ import Synchronization
 
 /// What goes to the client beside replies: events and questions.
 extension Connection {
-    private enum Room { case queued(Effects), full, gone, over }
+    private enum Room { case queued, full, gone }
 
     private static var goneError: RPCError { RPCError(.clientGone, "the client is gone") }
     private static var cancelledError: RPCError { RPCError(.cancelled, "the call was cancelled") }
@@ -17,21 +17,33 @@ extension Connection {
     func notify(_ event: Event, unless isOver: (@Sendable () -> Bool)?) async throws(RPCError) {
         while true {
             if Task.isCancelled { throw Self.cancelledError }
-            let room: Room = state.withLock { state in
-                if state.isBeyondMessages { return .gone }
-                if let isOver, isOver() { return .over }
-                guard state.outbox.hasRoom else { return .full }
-                return .queued(state.push(.event(event)))
-            }
-            switch room {
+            switch push(event, unless: isOver) {
             case .gone: throw Self.goneError
-            case .over: return
+            case .queued: return
             case .full: try await waitForRoom()
-            case .queued(let effects):
-                service.tally.eventsSent.count()
-                return perform(effects)
             }
         }
+    }
+
+    func queue(_ event: Event, unless isOver: (@Sendable () -> Bool)?) -> Bool {
+        push(event, unless: isOver) == .queued
+    }
+
+    private func push(_ event: Event, unless isOver: (@Sendable () -> Bool)?) -> Room {
+        var effects: Effects?
+        let room: Room = state.withLock { state in
+            if state.isBeyondMessages { return .gone }
+            // an event that is not wanted any more counts as queued
+            if let isOver, isOver() { return .queued }
+            guard state.outbox.hasRoom else { return .full }
+            effects = state.push(.event(event))
+            return .queued
+        }
+        if let effects {
+            service.tally.eventsSent.count()
+            perform(effects)
+        }
+        return room
     }
 
     @discardableResult

@@ -14,7 +14,7 @@ struct ExchangeMachineTests {
         #expect(machine.attempts == 0)
         #expect(machine.start() == .send)
         #expect(machine.attempts == 1)
-        #expect(machine.answered() == .receive)
+        #expect(machine.responded() == .receive)
         #expect(machine.received() == .finish(nil))
     }
 
@@ -24,7 +24,7 @@ struct ExchangeMachineTests {
         #expect(machine.attempts == 0)
         #expect(machine.adapted() == .send)
         #expect(machine.redirected() == .send)
-        #expect(machine.answered() == .judge)
+        #expect(machine.responded() == .judge)
         #expect(machine.judged() == .receive)
         #expect(machine.received() == .review)
         #expect(machine.reviewed() == .ask(nil))
@@ -41,13 +41,13 @@ struct ExchangeMachineTests {
         var unanswered = ExchangeMachine()
         _ = unanswered.start()
         #expect(unanswered.failed(Self.lost) == .finish(Self.lost))
-        #expect(unanswered.failed(Self.late) == .finish(Self.lost))
+        #expect(unanswered.failed(Self.late) == .ignore("failed while over"))
 
         var truncated = ExchangeMachine()
         _ = truncated.start()
-        _ = truncated.answered()
+        _ = truncated.responded()
         #expect(truncated.failed(Self.lost) == .finish(Self.lost))
-        #expect(truncated.received() == .finish(Self.lost))
+        #expect(truncated.received() == .ignore("received while over"))
     }
 
     @Test func `a retry begins with the adapters, at once or after its delay`() {
@@ -65,18 +65,18 @@ struct ExchangeMachineTests {
         #expect(machine.redirects == 0)
         _ = machine.adapted()
         #expect(machine.attempts == 2)
-        _ = machine.answered()
+        _ = machine.responded()
         #expect(machine.received() == .finish(nil))
     }
 
     @Test func `an answer may be given up at its head, to be repeated`() {
         var machine = ExchangeMachine([.retry, .retryAnswers], mostAttempts: 2)
         _ = machine.start()
-        _ = machine.answered()
+        _ = machine.responded()
         #expect(machine.asksAboutAnswers == true)
         #expect(machine.refused() == .ask(nil))
         #expect(machine.decided(.retry(after: 0)) == .send)
-        _ = machine.answered()
+        _ = machine.responded()
         #expect(machine.asksAboutAnswers == false)
         #expect(machine.refused() == .finish(nil))
     }
@@ -105,13 +105,13 @@ struct ExchangeMachineTests {
         _ = waiting.failed(Self.lost)
         _ = waiting.decided(.retry(after: 5))
         #expect(waiting.failed(Self.cancelled) == .finish(Self.cancelled))
-        #expect(waiting.waited() == .finish(Self.cancelled))
+        #expect(waiting.waited() == .ignore("waited while over"))
 
         var asking = ExchangeMachine([.retry], mostAttempts: 9)
         _ = asking.start()
         _ = asking.failed(Self.lost)
         #expect(asking.failed(Self.cancelled) == .finish(Self.cancelled))
-        #expect(asking.decided(.retry(after: 0)) == .finish(Self.cancelled))
+        #expect(asking.decided(.retry(after: 0)) == .ignore("decided while over"))
     }
 
     @Test func `there are never more attempts than the service allows`() {
@@ -130,44 +130,69 @@ struct ExchangeMachineTests {
         #expect(asked == 2)
     }
 
-    @Test func `an event out of turn changes nothing`() {
+    @Test func `an event out of turn changes nothing, and the machine says so`() {
         var machine = ExchangeMachine()
         _ = machine.start()
-        _ = machine.answered()
-        #expect(machine.start() == .receive)
-        #expect(machine.answered() == .receive)
-        #expect(machine.redirected() == .receive)
-        #expect(machine.adapted() == .receive)
-        #expect(machine.judged() == .receive)
-        #expect(machine.reviewed() == .receive)
-        #expect(machine.waited() == .receive)
-        #expect(machine.decided(.retry(after: 0)) == .receive)
+        _ = machine.responded()
+        #expect(machine.start() == .ignore("start while receiving"))
+        #expect(machine.admitted() == .ignore("admitted while receiving"))
+        #expect(machine.responded() == .ignore("responded while receiving"))
+        #expect(machine.redirected() == .ignore("redirected while receiving"))
+        #expect(machine.challenged() == .ignore("challenged while receiving"))
+        #expect(machine.adapted() == .ignore("adapted while receiving"))
+        #expect(machine.judged() == .ignore("judged while receiving"))
+        #expect(machine.reviewed() == .ignore("reviewed while receiving"))
+        #expect(machine.waited() == .ignore("waited while receiving"))
+        #expect(machine.decided(.retry(after: 0)) == .ignore("decided while receiving"))
         #expect(machine.attempts == 1)
         #expect(machine.received() == .finish(nil))
-        #expect(machine.start() == .finish(nil))
-        #expect(machine.failed(Self.lost) == .finish(nil))
+        #expect(machine.start() == .ignore("start while over"))
+        #expect(machine.failed(Self.lost) == .ignore("failed while over"))
+    }
+
+    @Test func `an attempt of a session with limits waits for admission, once, and not before its redirects`() {
+        var machine = ExchangeMachine([.adapt, .admit, .retry], mostAttempts: 2)
+        #expect(machine.start() == .adapt)
+        #expect(machine.adapted() == .admit)
+        #expect(machine.attempts == 1)
+        #expect(machine.responded() == .ignore("responded while admission"))
+        #expect(machine.admitted() == .send)
+        #expect(machine.redirected() == .send)
+        #expect(machine.failed(Self.lost) == .ask(Self.lost))
+        #expect(machine.decided(.retry(after: 0)) == .adapt)
+        #expect(machine.adapted() == .admit)
+        #expect(machine.failed(Self.late) == .finish(Self.late))
+    }
+
+    @Test func `a response that is not whole is asked for again, in the same attempt`() {
+        var machine = ExchangeMachine()
+        _ = machine.start()
+        #expect(machine.unfinished() == .send)
+        _ = machine.responded()
+        #expect(machine.unfinished() == .send)
+        #expect(machine.attempts == 1)
     }
 
     /// The promises, over schedules of events that may come at any time, in turn or out of it.
     @Test func `whatever happens, it ends once, within its attempts, and says nothing else after the end`() {
         var random = SeededRandom(seed: 4)
         for schedule in 0..<5000 {
-            let steps = ExchangeMachine.Steps(rawValue: UInt8.random(in: 0..<32, using: &random))
+            let rules = ExchangeMachine.Steps(rawValue: UInt8.random(in: 0..<64, using: &random))
             let most = Int.random(in: 1...5, using: &random)
             let unbuilt = Int.random(in: 0..<10, using: &random) == 0 ? Self.lost : nil
-            var machine = ExchangeMachine(steps, unbuilt: unbuilt, mostAttempts: most)
-            var step = machine.start()
-            var endings: [ExchangeMachine.Step] = []
+            var machine = ExchangeMachine(rules, unbuilt: unbuilt, mostAttempts: most)
+            var steps: [ExchangeMachine.Step] = [machine.start()]
             var isSound = true
             for _ in 0..<60 {
-                if case .finish = step { endings.append(step) }
-                step = Self.event(Int.random(in: 0..<12, using: &random), &machine)
+                steps.append(Self.event(Int.random(in: 0..<14, using: &random), &machine))
                 isSound = isSound && machine.attempts <= most && machine.retries <= most
             }
-            if case .finish = step { endings.append(step) }
-            let last = machine.failed(Self.cancelled)
-            isSound = isSound && endings.allSatisfy { $0 == last }
-            isSound = isSound && (!endings.isEmpty || last == .finish(Self.cancelled))
+            steps.append(machine.failed(Self.cancelled))
+            let ends = steps.indices.filter { if case .finish = steps[$0] { true } else { false } }
+            isSound = isSound && ends.count == 1
+            for step in steps[(ends.first ?? 0)...].dropFirst() {
+                if case .ignore = step {} else { isSound = false }
+            }
             #expect(isSound, "schedule \(schedule)")
         }
     }
@@ -176,7 +201,7 @@ struct ExchangeMachineTests {
         switch number {
         case 0: machine.start()
         case 1: machine.adapted()
-        case 2: machine.answered()
+        case 2: machine.responded()
         case 3: machine.redirected()
         case 4: machine.judged()
         case 5: machine.received()
@@ -185,6 +210,8 @@ struct ExchangeMachineTests {
         case 8: machine.decided(.retry(after: 0))
         case 9: machine.decided(.retry(after: 1))
         case 10: machine.decided(.doNotRetry)
+        case 11: machine.admitted()
+        case 12: machine.unfinished()
         default: machine.waited()
         }
     }

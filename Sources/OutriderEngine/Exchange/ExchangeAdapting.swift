@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// The steps before and after an attempt in which adapters and callbacks take part.
+extension ExchangeDriver {
+    /// Makes the attempt from the request, with all adapters from the first.
+    func adapt() {
+        given = [:]
+        switch exchange.built {
+        case .success(let built): adapt(built, of: built, from: 0, isAsked: false)
+        case .failure(let failure): adaptationFailed(failure)
+        }
+    }
+
+    /// - Parameter isAsked: whether a callback has changed the attempt: only it can lead to another host.
+    private func adapt(_ given: Attempt, of built: Attempt, from start: Int, isAsked: Bool) {
+        let adaptations = exchange.plan?.plan.adaptations ?? []
+        var attempt = given
+        for index in adaptations.indices.dropFirst(start) {
+            let adaptation = adaptations[index]
+            guard adaptation.waits else {
+                adaptation.apply(to: &attempt, home: built.url)
+                continue
+            }
+            return wait(for: { [attempt] in await self.applied(adaptation, to: attempt, home: built.url) }) { result in
+                switch result {
+                case .success(let next):
+                    self.adapt(next, of: built, from: index + 1, isAsked: isAsked || adaptation.isCallback)
+                case .failure(let failure): self.adaptationFailed(Adaptation.failure(failure))
+                }
+            }
+        }
+        if isAsked {
+            adaptations.withholdCredentials(from: &attempt, home: built.url)
+            withholdTokens(from: &attempt)
+        }
+        do throws(HTTPFailure) {
+            try Adaptation.check(attempt, madeOf: built)
+        } catch {
+            return adaptationFailed(Adaptation.failure(error))
+        }
+        adapted(attempt)
+    }
+
+    private func applied(
+        _ adaptation: Adaptation, to given: Attempt, home: HTTPURL
+    ) async -> Result<Attempt, HTTPFailure> {
+        var attempt = given
+        do throws(HTTPFailure) {
+            switch adaptation {
+            case .callback(let name):
+                let moment = moment(attempt, isNext: true)
+                exchange.hold()
+                defer { exchange.release() }
+                if let advisor = exchange.advisor { attempt = try await advisor.adapt(name, moment) }
+            case .compress(let compression): try await compression.apply(to: &attempt)
+            case .oauth(let name, let isRequired):
+                try await applyToken(of: name, isRequired: isRequired, to: &attempt, home: home)
+            default: adaptation.apply(to: &attempt, home: home)
+            }
+            return .success(attempt)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func adapted(_ attempt: Attempt) {
+        self.attempt = attempt
+        exchange.sends(attempt)
+        let number = machine.attempts + 1
+        exchange.tell(.requestAdapted) { .request(attempt, attempt: number) }
+        guard exchange.become(.adapted) else { return proceed(machine.adapted()) }
+        tell(.state(.adapted, at: .now)) { self.proceed(self.machine.adapted()) }
+    }
+
+    private func adaptationFailed(_ reason: HTTPFailure) {
+        let failure = cancellation ?? reason
+        let number = machine.attempts + 1
+        exchange.tell(.requestAdaptationFailed) { .outcome(failure, attempt: number) }
+        proceed(machine.failed(failure))
+    }
+
+    // MARK: validators
+
+    func judge() {
+        guard let advisor = exchange.advisor, let attempt else { return proceed(machine.judged()) }
+        let moment = moment(attempt)
+        wait(for: { await self.judged(by: advisor, moment) }) { failure in
+            self.proceed(failure.map { self.machine.failed($0) } ?? self.machine.judged())
+        }
+    }
+
+    /// Why the head is not acceptable; nil if it is.
+    private func judged(by advisor: any ExchangeAdvisor, _ moment: ExchangeMoment) async -> HTTPFailure? {
+        do throws(HTTPFailure) {
+            exchange.hold()
+            defer { exchange.release() }
+            try await advisor.judge(moment)
+            return nil
+        } catch {
+            if outlet != nil, await keepRefused() { return error }
+            if outlet == nil, let body = answer?.body, body.expectedBytes != nil { await drain(body) }
+            giveUp()
+            return error
+        }
+    }
+
+    func review() {
+        guard let advisor = exchange.advisor, let attempt else { return proceed(machine.reviewed()) }
+        let moment = moment(attempt)
+        wait(for: { await self.reviewed(by: advisor, moment) }) { failure in
+            self.proceed(failure.map { self.machine.failed($0) } ?? self.machine.reviewed())
+        }
+    }
+
+    private func reviewed(by advisor: any ExchangeAdvisor, _ moment: ExchangeMoment) async -> HTTPFailure? {
+        do throws(HTTPFailure) {
+            exchange.hold()
+            defer { exchange.release() }
+            try await advisor.review(try await wholeBody(), moment)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension Adaptation {
+    /// Whether applying the adaptation has to wait.
+    fileprivate var waits: Bool {
+        switch self {
+        case .callback, .compress, .oauth: true
+        default: false
+        }
+    }
+
+    fileprivate var isCallback: Bool { if case .callback = self { true } else { false } }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderTransport
+
+/// The end of an exchange: its body, its last events, its outcome.
+extension ExchangeDriver {
+    func finish(_ failure: HTTPFailure?) {
+        if let download {
+            let contentType = answer?.fields.first("Content-Type")
+            return wait(for: { await download.end(failure, contentType: contentType) }) { self.finish(download: $0) }
+        }
+        guard answer != nil else { return close(outcome(.none, failure)) }
+        if let body { return close(outcome(body, failure)) }
+        switch sink.finish(keeping: exchange.keepsBody, contentType: answer?.fields.first("Content-Type")) {
+        case .body(let body): close(outcome(body, failure))
+        case .spill(let spill):
+            wait(for: { await Self.result { () throws(HTTPFailure) in try await spill.write() } }) { result in
+                switch result {
+                case .success(let file):
+                    self.sink.wrote(file)
+                    self.finish(failure)
+                case .failure(let reason):
+                    self.isTruncated = true
+                    self.close(self.outcome(.none, failure ?? reason))
+                }
+            }
+        }
+    }
+
+    private func finish(download ending: DownloadRun.Ending) {
+        var outcome = outcome(ending.body, ending.failure)
+        outcome.bodyBytes = ending.size
+        (outcome.resumeData, outcome.suggestedName) = (ending.resumeData, ending.suggestedName)
+        close(outcome)
+    }
+
+    private func outcome(_ body: ExchangeOutcome.Body, _ failure: HTTPFailure?) -> ExchangeOutcome {
+        ExchangeOutcome(
+            url: url, method: attempt?.method ?? exchange.method, head: answer.map(ExchangeHead.init), body: body,
+            bodyBytes: sink.size, isTruncated: isTruncated, failure: failure, attempts: machine.attempts,
+            redirects: hops, timelines: timelines, total: (ContinuousClock.now - began).seconds)
+    }
+
+    /// Tells the last events, the outlet, and everything that waits for the end.
+    private func close(_ outcome: ExchangeOutcome) {
+        guard observer != nil || outlet != nil else {
+            var outcome = outcome
+            let phase = exchange.conclude(&outcome)
+            return over(outcome, phase)
+        }
+        let isWhole = answer != nil && !isTruncated
+        let reports = observer == nil ? [] : exchange.lastProgress(isWhole: isWhole)
+        tell(reports[...]) { [outcome] in
+            var outcome = outcome
+            let phase = self.exchange.conclude(&outcome)
+            self.tellEnd(outcome, phase)
+        }
+    }
+
+    private func tell(_ reports: ArraySlice<ProgressReport>, then completion: @escaping @Sendable () -> Void) {
+        guard let report = reports.first else { return completion() }
+        tell(.progress(report)) { self.tell(reports.dropFirst(), then: completion) }
+    }
+
+    private func tellEnd(_ outcome: ExchangeOutcome, _ phase: RequestPhase) {
+        let told = { @Sendable in
+            self.tell(.state(phase, at: .now)) {
+                self.tell(.finish(outcome)) { self.over(outcome, phase) }
+            }
+        }
+        guard let outlet else { return told() }
+        wait(for: { await outlet.over(outcome) }, then: told)
+    }
+
+    private func over(_ outcome: ExchangeOutcome, _ phase: RequestPhase) {
+        close()
+        exchange.over(outcome, phase)
+    }
+
+    // MARK: before the end
+
+    /// Everything that has come, for a review before the end.
+    func wholeBody() async throws(HTTPFailure) -> ExchangeOutcome.Body {
+        if let body { return body }
+        let contentType = answer?.fields.first("Content-Type")
+        if let download { return download.whole(contentType: contentType) }
+        while true {
+            switch sink.finish(keeping: exchange.keepsBody, contentType: contentType) {
+            case .body(let whole):
+                body = whole
+                return whole
+            case .spill(let spill): sink.wrote(try await spill.write())
+            }
+        }
+    }
+
+    /// The next attempt begins with nothing of what this one brought.
+    func forgetAnswer() {
+        if case .kept(let kept) = body { kept.release() }
+        body = nil
+        download?.forget()
+        answer = nil
+        signing.bodyProof = nil
+        hops = []
+        isTruncated = false
+        sink = Self.sink(for: exchange)
+        if isLasting { forgetOldTimelines() }
+        exchange.note(timelines)
+    }
+
+    /// Whether the exchange lasts for as long as its retriers want.
+    var isLasting: Bool { exchange.plan?.plan.isLasting == true }
+
+    private func forgetOldTimelines() {
+        let old = timelines.dropLast(Exchange.rememberedAttempts)
+        guard !old.isEmpty else { return }
+        exchange.surroundings.counters.moved(
+            sent: old.reduce(0) { $0 &+ $1.bytesSent }, received: old.reduce(0) { $0 &+ $1.bytesReceived })
+        timelines.removeFirst(old.count)
+    }
+}
+
+extension Duration {
+    package var seconds: Double {
+        let (seconds, attoseconds) = components
+        // whole nanoseconds, whose decimal form is short
+        return (Double(seconds) * 1e9 + Double(attoseconds / 1_000_000_000)) / 1e9
+    }
+}

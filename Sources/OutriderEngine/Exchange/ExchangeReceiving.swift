@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// Taking in the body of a response.
+extension ExchangeDriver {
+    func receive() {
+        guard let body = answer?.body else { return proceed(machine.received()) }
+        if let download {
+            return wait(for: { await self.receive(body, for: download) }, then: { self.proceed($0) })
+        }
+        if let outlet { return receive(body, into: outlet) }
+        sink.expect(body.expectedBytes)
+        pull(body)
+    }
+
+    private func pull(_ body: any AttemptResponseBody) {
+        guard cancellation == nil, let sending else {
+            return broke(cancellation ?? .unbuilt)
+        }
+        while let ready = sending.poll({ if self.took($0, of: body) { self.pull(body) } }) {
+            guard took(ready, of: body) else { return }
+        }
+    }
+
+    /// Whether to pull more now.
+    private func took(_ result: Result<ByteBuffer?, HTTPFailure>, of body: any AttemptResponseBody) -> Bool {
+        switch result {
+        case .success(let chunk?): return took(chunk, of: body)
+        case .success(nil):
+            if let fault = signing.bodyProof?.fault {
+                broke(fault)
+            } else {
+                add(body.timeline)
+                proceed(machine.received())
+            }
+        case .failure(let failure): broke(failure)
+        }
+        return false
+    }
+
+    private func took(_ chunk: ByteBuffer, of body: any AttemptResponseBody) -> Bool {
+        signing.bodyProof?.take(chunk)
+        guard let spill = sink.take(chunk) else { return counted(body) }
+        wait(for: { await Self.result { () throws(HTTPFailure) in try await spill.write() } }) { result in
+            switch result {
+            case .success(let file):
+                self.sink.wrote(file)
+                if self.counted(body) { self.pull(body) }
+            case .failure(let failure): self.broke(failure)
+            }
+        }
+        return false
+    }
+
+    /// Tells how far the body is. Whether to pull more now.
+    private func counted(_ body: any AttemptResponseBody) -> Bool {
+        let (report, goesOn) = exchange.received(Int64(sink.size), onWire: body.wireBytes?.got)
+        let delivery = report.flatMap { tell($0) }
+        if delivery == nil, goesOn { return true }
+        wait(for: { await delivery?() }) { self.whenResumed { self.pull(body) } }
+        return false
+    }
+
+    /// What is left to be delivered of the last report.
+    private func tell(_ report: ProgressReport) -> EventDelivery? {
+        if report.isLast { return observer?.heard(.progress(report)) }
+        observer?.glimpsed(.progress(report))
+        return nil
+    }
+
+    /// The body ended early.
+    private func broke(_ failure: HTTPFailure) {
+        giveUp(isWhole: failure.kind == .serverAuthenticationFailed)
+        proceed(machine.failed(failure))
+    }
+
+    /// The rest of the body is not wanted.
+    ///
+    /// - Parameter isWhole: there is no rest.
+    func giveUp(isWhole: Bool = false) {
+        guard let body = answer?.body else { return }
+        isTruncated = !isWhole
+        body.abandon()
+        add(body.timeline)
+    }
+
+    // MARK: outlets
+
+    private func receive(_ body: any AttemptResponseBody, into outlet: any BodyOutlet) {
+        guard !given.isEmpty else { return askBeforeBody(body, outlet) }
+        wait(for: { await self.refusedToken() }) { refusal in
+            if let refusal { return self.proceed(self.machine.failed(refusal)) }
+            self.askBeforeBody(body, outlet)
+        }
+    }
+
+    /// What goes to an outlet cannot be taken back, so the retriers are asked about the response before its body is read.
+    private func askBeforeBody(_ body: any AttemptResponseBody, _ outlet: any BodyOutlet) {
+        guard machine.asksAboutAnswers else { return fill(outlet, body) }
+        verdict(on: nil) { verdict in
+            if let cancellation = self.cancellation { return self.broke(cancellation) }
+            guard case .retry = verdict, case .retry(let seconds) = self.permitted(verdict) else {
+                return self.fill(outlet, body)
+            }
+            self.wait(for: { await self.drain(body) }) {
+                self.giveUp()
+                if let cancellation = self.cancellation { return self.proceed(self.machine.failed(cancellation)) }
+                _ = self.machine.refused()
+                self.repeatExchange(after: seconds, nil)
+            }
+        }
+    }
+
+    private func fill(_ outlet: any BodyOutlet, _ body: any AttemptResponseBody) {
+        wait(for: { await Self.result { () throws(HTTPFailure) in try await self.filled(outlet, body) } }) { result in
+            switch result {
+            case .success:
+                self.add(body.timeline)
+                self.proceed(self.machine.received())
+            case .failure(let failure): self.broke(failure)
+            }
+        }
+    }
+
+    private func filled(_ outlet: any BodyOutlet, _ body: any AttemptResponseBody) async throws(HTTPFailure) {
+        guard let answer else { return }
+        sink.expect(body.expectedBytes)
+        try await outlet.begin(ExchangeHead(answer), expecting: body.expectedBytes)
+        while let chunk = try await body.next() {
+            signing.bodyProof?.take(chunk)
+            try await keep(chunk)
+            try await outlet.take(BodyChunk(chunk))
+            let (report, goesOn) = exchange.received(Int64(sink.size), onWire: body.wireBytes?.got)
+            if let report { await tell(report)?() }
+            if !goesOn { await exchange.untilResumed() }
+        }
+        if let fault = signing.bodyProof?.fault { throw fault }
+        try await outlet.finish()
+    }
+
+    /// Puts a chunk into the sink, for async code.
+    func keep(_ chunk: ByteBuffer) async throws(HTTPFailure) {
+        if let spill = sink.take(chunk) { sink.wrote(try await spill.write()) }
+    }
+
+    // MARK: the rest of a body
+
+    /// A short body is read, so that its connection can be used again; a long one, or a slow one, is given up.
+    func drain(_ body: any AttemptResponseBody) async {
+        let most = 16 << 10
+        guard (body.expectedBytes ?? 0) <= Int64(most) else { return body.abandon() }
+        let patience = exchange.surroundings.executors.later(seconds: 1) { body.abandon() }
+        var taken = 0
+        do throws(HTTPFailure) {
+            while taken <= most, let chunk = try await body.next() { taken &+= chunk.readableBytes }
+        } catch {
+            // it was worth no more than its connection
+        }
+        patience.cancel()
+        if taken > most { body.abandon() }
+    }
+
+    /// The beginning of a body that no outlet takes goes into the response, if it comes soon. Whether that is all of it.
+    func keepRefused() async -> Bool {
+        guard let body = answer?.body else { return true }
+        sink = Self.sink(for: exchange, .inline)
+        let patience = exchange.surroundings.executors.later(seconds: 1) { body.abandon() }
+        defer { patience.cancel() }
+        do throws(HTTPFailure) {
+            while sink.size < 64 << 10 {
+                guard let chunk = try await body.next() else {
+                    note(body.timeline)
+                    return true
+                }
+                try await keep(chunk)
+            }
+        } catch {
+            // what came is there
+        }
+        return false
+    }
+}

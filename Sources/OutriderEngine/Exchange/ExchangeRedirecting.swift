@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// Redirects.
+extension ExchangeDriver {
+    /// Follows the redirect, if the response is one that may be followed.
+    func follow(_ answer: AttemptResponse, _ attempt: Attempt) async throws(HTTPFailure) -> Bool {
+        let number = machine.attempts
+        let found: (attempt: Attempt, hop: RedirectHop)?
+        do throws(HTTPFailure) {
+            found = try await wayOn(from: answer, attempt)
+        } catch {
+            // the answer is kept, without its body
+            self.answer = answer
+            giveUp()
+            throw error
+        }
+        guard case (var next, let hop)? = found else { return false }
+        exchange.plan?.plan.adaptations.withholdCredentials(from: &next, home: next.url)
+        withholdTokens(from: &next)
+        await drain(answer.body)
+        note(answer.body.timeline)
+        next.timeouts.total = try remaining(of: attempt.timeouts.total)
+        hops.append(hop)
+        exchange.note(
+            SentRequest(attempt: number, method: attempt.method, url: hop.from, status: answer.status), hop: hop)
+        exchange.sends(next)
+        self.attempt = next
+        exchange.tell(.requestRedirected) { .redirect(hop, attempt: number) }
+        await told(.redirect(hop, attempt: number))
+        return true
+    }
+
+    /// The next request, by the policy and by the callback; nil if the redirect itself is the response.
+    private func wayOn(
+        from answer: AttemptResponse, _ attempt: Attempt
+    ) async throws(HTTPFailure) -> (attempt: Attempt, hop: RedirectHop)? {
+        let policy = exchange.plan?.plan.redirect ?? .follow
+        let found = try policy.next(after: answer.status, answer.fields, to: attempt, hops: hops.count)
+        guard var found, let name = policy.callback, let advisor = exchange.advisor else { return found }
+        let moment = ExchangeMoment(
+            exchange: exchange, attempt: machine.attempts, retries: machine.retries, redirects: hops, request: attempt,
+            head: ExchangeHead(answer))
+        exchange.hold()
+        defer { exchange.release() }
+        guard let changed = try await advisor.redirect(name, found.hop, next: found.attempt, moment) else { return nil }
+        let carried = found.attempt
+        found.attempt = changed
+        found.hop.to = changed.url.described
+        found.hop.dropped += try policy.leaveBehind(of: carried, in: &found.attempt)
+        return found
+    }
+
+    /// Redirects share the time of their attempt.
+    func remaining(of total: Double) throws(HTTPFailure) -> Double {
+        let left = (exchange.totalTimeout ?? total) - elapsed(inAttempt: true)
+        guard left > 0 else {
+            throw HTTPFailure(.timedOut, "the redirects took more than the request may", phase: .total, sent: .sent)
+        }
+        return left
+    }
+}

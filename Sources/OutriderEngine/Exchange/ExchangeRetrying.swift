@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// Retriers, and the next attempt.
+extension ExchangeDriver {
+    func ask(about failure: HTTPFailure?) {
+        verdict(on: failure) { given in
+            if let cancellation = self.cancellation { return self.proceed(self.machine.failed(cancellation)) }
+            var verdict = given
+            if case .retry = verdict { verdict = self.permitted(verdict) }
+            guard case .retry(let seconds) = verdict else { return self.proceed(self.machine.decided(verdict)) }
+            self.repeatExchange(after: seconds, failure)
+        }
+    }
+
+    func repeatExchange(after seconds: Double, _ failure: HTTPFailure?) {
+        let delay = seconds.isFinite ? min(max(seconds, 0), 86400) : 86400
+        let number = machine.attempts
+        if let attempt, number > 0 {
+            let sent = SentRequest(
+                attempt: number, method: attempt.method, url: attempt.url.description, status: answer?.status)
+            exchange.note(sent, hop: nil)
+        }
+        forgetAnswer()
+        exchange.retries(machine.retries + 1)
+        if observer != nil { exchange.watch(nil) }
+        exchange.tell(.requestRetrying) { .retry(delay: delay, failure, attempt: number) }
+        let told = { @Sendable in
+            self.tell(.retry(attempt: number, delay: delay, failure)) { self.decided(delay) }
+        }
+        if exchange.become(.retrying) { tell(.state(.retrying, at: .now), then: told) } else { told() }
+    }
+
+    private func decided(_ delay: Double) {
+        let step = machine.decided(.retry(after: delay))
+        if case .wait = step { proceed(step) } else { restart(step) }
+    }
+
+    /// Each attempt begins with the request as it was asked for.
+    func restart(_ step: ExchangeMachine.Step) {
+        whenResumed {
+            if let cancellation = self.cancellation { return self.proceed(self.machine.failed(cancellation)) }
+            let now = ContinuousClock.now
+            self.attemptBegan = (now, self.exchange.held(at: now))
+            if case .success(let built) = self.exchange.built {
+                self.attempt = built
+                self.exchange.sends(built)
+            }
+            self.proceed(step)
+        }
+    }
+
+    // MARK: verdicts
+
+    /// Asks the retriers in their order, until a verdict is final.
+    func verdict(on failure: HTTPFailure?, then completion: @escaping @Sendable (RetryVerdict) -> Void) {
+        let question = RetryQuestion(
+            method: attempt?.method ?? exchange.method, failure: failure, status: answer?.status,
+            fields: answer?.fields ?? [], retries: machine.retries, elapsed: elapsed(inAttempt: false),
+            now: Int64(WallTime.now.seconds), chance: Double.random(in: 0...1))
+        if failure?.kind.isOffline != true { offlineSince = nil }
+        isForToken = false
+        verdict(on: question, from: 0, then: completion)
+    }
+
+    private func verdict(
+        on question: RetryQuestion, from start: Int, then completion: @escaping @Sendable (RetryVerdict) -> Void
+    ) {
+        let retriers = exchange.plan?.plan.retriers ?? []
+        let failure = question.failure
+        for index in retriers.indices.dropFirst(start) {
+            if let asked = asking(retriers[index], about: failure) {
+                return wait(for: asked) { verdict in
+                    if let last = verdict.isFinal(on: failure) { return completion(last) }
+                    self.verdict(on: question, from: index + 1, then: completion)
+                }
+            }
+            if case .offline = retriers[index] { continue }
+            if let last = retriers[index].verdict(question)?.isFinal(on: failure) { return completion(last) }
+        }
+        completion(.doNotRetry)
+    }
+
+    /// What a retrier has to wait for; nil if it decides at once, or has nothing to say.
+    private func asking(
+        _ retrier: Retrier, about failure: HTTPFailure?
+    ) -> (@Sendable () async -> RetryVerdict)? {
+        switch retrier {
+        case .policy: return nil
+        case .offline(let seconds):
+            guard failure?.kind.isOffline == true else { return nil }
+            return { await self.untilOnline(seconds) }
+        case .callback(let name):
+            guard let failure, let attempt, let advisor = exchange.advisor else { return nil }
+            let moment = moment(attempt)
+            return {
+                self.exchange.hold()
+                defer { self.exchange.release() }
+                do throws(HTTPFailure) {
+                    return try await advisor.retry(name, failure, moment)
+                } catch {
+                    return .fail(error)
+                }
+            }
+        case .oauth(let name):
+            guard concernsToken(name, failure) else { return nil }
+            return {
+                let verdict = await self.tokenVerdict(name)
+                if verdict == .retry(after: 0) { self.isForToken = true }
+                return verdict
+            }
+        }
+    }
+
+    /// Waits for a way to where the request goes. Where the system knows one that leads nowhere, it is tried again and
+    /// again.
+    private func untilOnline(_ wait: Double) async -> RetryVerdict {
+        guard let url = attempt.map({ $0.proxy?.url ?? $0.url }) else { return .doNotRetry }
+        if offlineSince == nil { exchange.tell(.requestOffline) { .attempt(exchange.attemptNumber) } }
+        let since = offlineSince ?? .now
+        offlineSince = since
+        let left = wait - (ContinuousClock.now - since).seconds
+        guard left > 0 else { return .doNotRetry }
+        exchange.watch(nil)
+        if NetworkPath.leads(to: url) { return .retry(after: min(Retrier.pause, left)) }
+        return await exchange.surroundings.paths.leads(to: url, within: left) ? .retry(after: 0) : .doNotRetry
+    }
+
+    /// A body that cannot be sent twice, or an origin that had too many retries, leaves things as they are.
+    func permitted(_ verdict: RetryVerdict) -> RetryVerdict {
+        guard let attempt, machine.attempts > 0 else { return verdict }
+        // what a client was given cannot be taken back
+        if outlet?.hasTaken == true { return .doNotRetry }
+        guard attempt.body.isReplayable else {
+            return .fail(
+                HTTPFailure(.bodyUnreadable, "the request cannot be repeated: its body can be read only once"))
+        }
+        // that has a policy of its own for servers in trouble
+        if isLasting || isForToken { return verdict }
+        return exchange.surroundings.budgets.retry(attempt.url.origin) ? verdict : .doNotRetry
+    }
+
+    func moment(_ attempt: Attempt, isNext: Bool = false) -> ExchangeMoment {
+        ExchangeMoment(
+            exchange: exchange, attempt: machine.attempts + (isNext ? 1 : 0), retries: machine.retries,
+            redirects: hops, request: attempt, head: answer.map(ExchangeHead.init))
+    }
+}
+
+extension RetryVerdict {
+    /// What the exchange does; nil if the next retrier is asked.
+    fileprivate func isFinal(on failure: HTTPFailure?) -> RetryVerdict? {
+        switch self {
+        case .doNotRetry: nil
+        case .retry: self
+        case .fail(let reason): .fail(.retryFailed(reason, original: failure))
+        }
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// One attempt, from its request to the head of its response.
+extension ExchangeDriver {
+    func send() {
+        guard let attempt else { return proceed(machine.failed(.unbuilt)) }
+        if observer != nil { exchange.watch(attempt.timeouts.total) }
+        begin(attempt)
+    }
+
+    private func begin(_ attempt: Attempt) {
+        do throws(HTTPFailure) {
+            guard try exchange.begin(attempt: machine.attempts) else {
+                return whenResumed { self.begin(attempt) }
+            }
+        } catch {
+            return proceed(failed(error))
+        }
+        signing.authenticator = exchange.authenticator
+        guard download != nil || signing.authenticator != nil || exchange.proxyAuthenticator != nil else {
+            return transmit(attempt, of: attempt)
+        }
+        wait(for: { await Self.result { () throws(HTTPFailure) in try await self.prepared(attempt) } }) { result in
+            switch result {
+            case .success(let (outgoing, attempt)): self.transmit(outgoing, of: attempt)
+            case .failure(let failure): self.proceed(self.failed(failure))
+            }
+        }
+    }
+
+    /// The attempt as it goes out, and as it was before it was signed.
+    private func prepared(_ given: Attempt) async throws(HTTPFailure) -> (Attempt, Attempt) {
+        var attempt = given
+        if let download { try await download.prepare(&attempt) }
+        var outgoing = attempt
+        if let authenticator = signing.authenticator { outgoing = try await signed(attempt, by: authenticator) }
+        if exchange.proxyAuthenticator != nil { outgoing = try await signedForProxy(outgoing) }
+        return (outgoing, attempt)
+    }
+
+    private func transmit(_ outgoing: Attempt, of attempt: Attempt) {
+        if let cancellation { return proceed(failed(cancellation)) }
+        tellSending(outgoing)
+        let sending = exchange.surroundings.transport.make(outgoing, observer: exchange)
+        self.sending = sending
+        sending.start { self.responded($0, to: attempt) }
+    }
+
+    private func responded(_ result: Result<AttemptResponse, HTTPFailure>, to attempt: Attempt) {
+        switch result {
+        case .failure(let failure):
+            guard failure.kind == .proxyAuthenticationRequired else { return proceed(failed(failure)) }
+            wait(for: { await self.refusedByProxy(failure, attempt) }, then: { self.proceed($0) })
+        case .success(let response):
+            tellAnswer(response)
+            let isWatched = download != nil || signing.authenticator != nil || exchange.proxyAuthenticator != nil
+            guard isWatched || RedirectPolicy.redirects(response.status) else { return accept(response) }
+            wait(for: { await self.detour(after: response, to: attempt) }) { step in
+                if let step { self.proceed(step) } else { self.accept(response) }
+            }
+        }
+    }
+
+    /// What comes before the response is accepted: a credential for the proxy or the server, a redirect, or another request
+    /// for the same download. Nil if the response is accepted.
+    private func detour(after response: AttemptResponse, to attempt: Attempt) async -> ExchangeMachine.Step? {
+        do throws(HTTPFailure) {
+            if exchange.proxyAuthenticator != nil, try await isChallengedByProxy(response, attempt) {
+                return machine.challenged()
+            }
+            if let authenticator = signing.authenticator,
+                try await isChallenged(response, attempt, by: authenticator)
+            {
+                return machine.challenged()
+            }
+            if RedirectPolicy.redirects(response.status), try await follow(response, attempt) {
+                return machine.redirected()
+            }
+            guard let download else { return nil }
+            answer = response
+            if try await download.accept(response, attempt) { return nil }
+            await drain(response.body)
+            note(response.body.timeline)
+            answer = nil
+            return machine.unfinished()
+        } catch {
+            return failed(error)
+        }
+    }
+
+    /// The response is the one that was asked for.
+    private func accept(_ response: AttemptResponse) {
+        answer = response
+        if let cancellation { return proceed(failed(cancellation)) }
+        let (head, body) = (ExchangeHead(response), response.body)
+        let expected = download.map(\.total) ?? body.expectedBytes
+        guard exchange.answered(head, expecting: expected, onWire: download == nil ? body.wireBytes?.of : nil) else {
+            return whenResumed { self.accept(response) }
+        }
+        guard observer != nil else { return proceed(machine.responded()) }
+        tell(.state(.responded, at: .now)) {
+            self.tell(.response(head, url: self.url, attempt: self.machine.attempts)) {
+                self.proceed(self.machine.responded())
+            }
+        }
+    }
+
+    private func tellAnswer(_ answer: AttemptResponse) {
+        exchange.tell(.attemptAnswered) {
+            .head(status: answer.status, version: answer.version, answer.fields, attempt: exchange.attemptNumber)
+        }
+        if let source = ChallengeSource(status: answer.status) { tellChallenge(answer.fields, by: source) }
+    }
+
+    /// The URL of the present request: the caller's, unless a redirect or an adapter led to another one.
+    var url: String {
+        guard let attempt, exchange.plan != nil || !hops.isEmpty else { return exchange.url }
+        return attempt.url.described
+    }
+
+    // MARK: times
+
+    /// Seconds since the exchange, or its attempt, began; without those in which it was held up.
+    func elapsed(inAttempt: Bool) -> Double {
+        let start = inAttempt ? attemptBegan ?? (began, heldBefore) : (began, heldBefore)
+        let now = ContinuousClock.now
+        return (now - start.0 - (exchange.held(at: now) - start.1)).seconds
+    }
+
+    /// The times of a response that is not the last.
+    func note(_ timeline: Timeline) {
+        add(timeline)
+        exchange.note(timelines)
+    }
+
+    func add(_ timeline: Timeline) {
+        timelines.append(timeline)
+        exchange.tell(.attemptMeasured) {
+            .timeline(timeline, version: answer?.version, attempt: exchange.attemptNumber)
+        }
+    }
+}
+
+extension ExchangeHead {
+    init(_ answer: AttemptResponse) {
+        self.init(status: answer.status, version: answer.version, fields: answer.fields)
+    }
+}
