@@ -46,7 +46,7 @@ struct BodyTests {
             #expect(stage.quota.held == (0, 400_000))
             #expect(mode(of: path) == 0o600)
             #expect(mode(of: String(path[..<(try #require(path.lastIndex(of: "/")))])) == 0o700)
-            body.release()
+            await body.released()
             #expect(access(path, F_OK) != 0)
             #expect(stage.quota.held == (0, 0))
             stage.engine.close()
