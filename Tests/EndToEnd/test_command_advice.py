@@ -32,13 +32,13 @@ def test_an_option_that_curl_has_not_keeps_the_parser_s_complaint():
 @pytest.mark.parametrize(
     "words, status, advice",
     [
-        (("get", "-o", "/nonexistent/x", URL), 16, "/nonexistent/x"),
-        (("get", "ftp://example.org/"), 10, "http or https"),
-        (("download", "ftp://example.org/"), 10, "http or https"),
+        (("get", "--stdio", "-o", "/nonexistent/x", URL), 16, "/nonexistent/x"),
+        (("get", "--stdio", "ftp://example.org/"), 10, "http or https"),
+        (("download", "--stdio", "ftp://example.org/"), 10, "http or https"),
         (("download", "--sha256", "abc", URL), 2, "32 bytes in hexadecimal"),
         (("download", "--checksum", "crc32=00", URL), 2, "sha-256"),
         (("download", "--checksum", "sha-256", URL), 2, "="),
-        (("get", "http://me:secret@127.0.0.1:9/"), 10, "-u NAME"),
+        (("get", "--stdio", "http://me:secret@127.0.0.1:9/"), 10, "-u NAME"),
         (("call", "--stdio", "data"), 2, "data.send, data.start"),
         (("call", "--stdio", "data.sendd"), 2, "data.send"),
         (("call", "--stdio", "data.send", "url=" + URL, "timeout=10"), 2, "timeout:=10"),

@@ -153,10 +153,11 @@ def test_a_pushed_stream_is_told_by_its_items(wire, origin):
 
 
 def test_a_session_that_ends_with_its_client_is_told_to_the_log(tmp_path, listening, log):
-    """Whoever closed it himself is not told twice. [W2]"""
+    """A session that its client has closed is not reported again. [W2]"""
     with contract.Wire(listening) as operator:
-        operator.call("server.setLog", {"level": "info", "to": "file", "path": str(log)})
         with second(listening) as wire:
+            # a log that a client turns on shows that client alone
+            result(wire.call("server.setLog", {"level": "info", "to": "file", "path": str(log)}))
             result(wire.call("session.create", {"name": "left behind"}))
             result(wire.call("session.create", {"name": "closed"}))
             result(wire.call("session.close", {"session": "closed"}))
