@@ -5,8 +5,8 @@
 
     Benchmarks/instructions.py [--kinds KIND,…] [--requests N]
 
-Runs $OUTRIDER, or the release build, under `valgrind --tool=callgrind`, once with N requests and once with 3 N, one after
-the other on one connection to a small origin. The difference, divided by 2 N, is one request: start and end cancel out.
+Runs $OUTRIDER, or the release build, under `valgrind --tool=callgrind`, once with N requests and once with 3 N, in
+sequence on one connection to a small origin. The difference, divided by 2 N, is one request: start and end cancel out.
 Times on a shared machine vary; this number does not, within half a percent.
 """
 import argparse

@@ -124,7 +124,8 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
             state.withLock { $0.listeners.removeAll { $0.isListening(on: file) } }
             logger.notice("the socket \(file.path) was removed; it is back")
         } catch {
-            logger.warning("the socket \(file.path) was removed, and cannot be put back: \(error); ending with the last client")
+            logger.warning(
+                "the socket \(file.path) was removed, and cannot be put back: \(error); ending with the last client")
             let isAlone = state.withLock { state in
                 state.isReplaced = true
                 return state.connections.isEmpty

@@ -96,7 +96,8 @@ struct GetCommand: ParsableCommand {
 
     private func fetch() throws(CommandFailure) {
         var params = try RequestWords(
-            url: url, method: method, headers: headers, data: json.map { [$0] } ?? data, isJSON: json != nil, timeout: timeout
+            url: url, method: method, headers: headers, data: json.map { [$0] } ?? data, isJSON: json != nil,
+            timeout: timeout
         ).params()
         try auth.add(to: &params)
         proxy.add(to: &params)

@@ -94,7 +94,8 @@ struct SSECommand: ParsableCommand {
 
     private func params() throws(CommandFailure) -> JSONObject {
         var params = try RequestWords(
-            url: url, method: method, headers: headers, data: json.map { [$0] } ?? data, isJSON: json != nil, timeout: nil
+            url: url, method: method, headers: headers, data: json.map { [$0] } ?? data, isJSON: json != nil,
+            timeout: nil
         ).params()
         try auth.add(to: &params)
         proxy.add(to: &params)

@@ -48,12 +48,11 @@ extension ExchangeDriver {
         }
         guard isRequired else { return false }
         let origins = spec.origins.map(\.origin).joined(separator: ", ")
+        let command = "outrider call oauth.set credential=\(spec.name) origins:='[\"\(attempt.url.origin)\"]'"
         throw HTTPFailure(
             .requestAdaptationFailed,
             "the credential \(spec.name) must not go to \(attempt.url.origin): its origins are "
-                + (origins.isEmpty
-                    ? "none (allow this one: outrider call oauth.set credential=\(spec.name) "
-                        + "origins:='[\"\(attempt.url.origin)\"]')" : origins), pointer: "/auth/oauth")
+                + (origins.isEmpty ? "none (allow this one: \(command))" : origins), pointer: "/auth/oauth")
     }
 
     /// Takes tokens out of an attempt that goes where they must not be known.

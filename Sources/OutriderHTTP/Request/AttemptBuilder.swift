@@ -84,7 +84,8 @@ package enum AttemptBuilder {
     /// Checks what needs no file, and returns the URL with its query: a wrong URL fails before a missing file, as in
     /// Alamofire.
     @discardableResult
-    package static func checkHead(_ spec: RequestSpec, bodyAt pointer: String = "/body") throws(HTTPFailure) -> HTTPURL {
+    package static func checkHead(_ spec: RequestSpec, bodyAt pointer: String = "/body") throws(HTTPFailure) -> HTTPURL
+    {
         if let fault = FieldRules.fault(inMethod: spec.method) {
             throw HTTPFailure(.createURLRequestFailed, fault, pointer: "/method")
         }

@@ -29,7 +29,9 @@ struct BodyOutput: ~Copyable {
         let created = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
         isNew = created >= 0
         file = isNew ? created : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
-        guard file >= 0 else { throw CommandFailure(code: FailureStatus.file, "cannot write \(path): \(systemError(errno))") }
+        guard file >= 0 else {
+            throw CommandFailure(code: FailureStatus.file, "cannot write \(path): \(systemError(errno))")
+        }
     }
 
     deinit {
@@ -77,7 +79,9 @@ struct BodyOutput: ~Copyable {
 
     private func failure(_ number: Int32) -> CommandFailure {
         if number == EPIPE { return CommandFailure(.error, nil) }
-        guard let name else { return CommandFailure(.error, "cannot write to standard output: \(systemError(number))") }
+        guard let name else {
+            return CommandFailure(.error, "cannot write to standard output: \(systemError(number))")
+        }
         return CommandFailure(code: FailureStatus.file, "cannot write \(name): \(systemError(number))")
     }
 }
