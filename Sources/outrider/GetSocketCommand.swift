@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import ArgumentParser
+import Glibc
 import OutriderJSON
 
 /// Where the service of this user is; starts it if need be.
@@ -39,14 +40,32 @@ struct GetSocketCommand: ParsableCommand {
 
     func run() throws {
         let path = try ServicePath(flag: socket, peer: peerUid)
-        var client = ServiceClient(try connect(path))
-        let reply = try client.call("server.info", JSONText(written: Array("{}".utf8)), by: Deadline(after: timeout))
+        let reply = try info(path)
         guard reply.error == nil, let info = try reply.parsed().object else {
             throw CommandFailure(.brokeProtocol, "what answers at \(path.path) is no outrider")
         }
         var line: JSONObject = ["socket": .string(path.path)]
         for name in ["pid", "version", "protocol", "instanceId"] { line[name] = info[name] }
         try StandardOutput.line(JSONWriter.bytes(of: line))
+    }
+
+    /// The reply to `server.info`.
+    ///
+    /// A killed service accepts connections until the kernel has ended its last thread, and resets them then. A lost
+    /// connection is therefore tried again, for 0.2 s: the call changes nothing.
+    private func info(_ path: ServicePath) throws(CommandFailure) -> ServiceClient.Reply {
+        let deadline = Deadline(after: timeout)
+        var tries = 20
+        while true {
+            var client = ServiceClient(try connect(path))
+            do throws(CommandFailure) {
+                return try client.call("server.info", JSONText(written: Array("{}".utf8)), by: deadline)
+            } catch {
+                tries -= 1
+                guard error.code == CommandFailure.Status.ended.rawValue, tries > 0 else { throw error }
+                usleep(10_000)
+            }
+        }
     }
 
     private func connect(_ path: ServicePath) throws(CommandFailure) -> Wire {

@@ -136,4 +136,6 @@ def test_a_command_that_is_killed_leaves_what_has_come(service, server, tmp_path
         if done.returncode == 0:
             break
         assert b"under way" in done.stderr
-    assert (tmp_path / "x").read_bytes() == server.data and server.ranges()[-1] == "bytes=1000000-"
+    assert (tmp_path / "x").read_bytes() == server.data
+    # the server may send some more before the service sees that its client is gone
+    assert int(server.ranges()[-1].removeprefix("bytes=").removesuffix("-")) >= 1_000_000

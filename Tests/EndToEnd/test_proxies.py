@@ -249,7 +249,8 @@ def test_an_environment_that_makes_no_sense_is_told_to_who_asks_for_it(monkeypat
         ({"url": "http://h", "credential": {"password": "secret"}}, "/proxy/credential/username", "required"),
         ({"url": "http://h", "bypass": ["ok.test", "10.0.0.0/33"]}, "/proxy/bypass/1", "network"),
         ({"url": "http://h", "credential": {"username": "a:b"}}, "/proxy/credential/username", "colon"),
-        ({"https": "socks4://h"}, "/proxy/https", "socks5"), ({"url": "http://h", "port": 1}, "/proxy/port", "unknown"),
+        ({"https": "socks4://h"}, "/proxy/https", "socks5"),
+        ({"url": "http://h", "port": 1}, "/proxy/port", "no member"),
     ],
 )
 def test_what_is_no_proxy_is_refused_before_anything_is_sent(wire, home, proxy, pointer, word):

@@ -206,7 +206,7 @@ def test_a_question_that_is_given_up_leaves_the_terminal_as_it_was(service):
 
 def test_a_password_is_never_nothing_by_mistake(get, service):
     refused(get("-u", "me", "http://127.0.0.1:1/", stdin=b""), 2, "ended")
-    refused(get("-u", "me", "-d", "@-", "http://127.0.0.1:1/", stdin=b"body"), 2, "--user NAME:PASSWORD")
+    refused(get("-u", "me", "-d", "@-", "http://127.0.0.1:1/", stdin=b"body"), 2, "--netrc")
     refused(get("-u", "me", "http://127.0.0.1:1/", stdin=b"secret\r\n"), 12, "127.0.0.1:1")
 
 
