@@ -74,7 +74,8 @@ package struct ExchangeMachine: ~Copyable {
         }
     }
 
-    private enum State: ~Copyable {
+    // not ~Copyable: the optimizer of Swift 6.3 does not end on machines that consume such a state at each event
+    private enum State {
         case created(HTTPFailure?)
         case adapting, admission, sending, judging, receiving, reviewing
         case asking(HTTPFailure?)
@@ -113,7 +114,7 @@ package struct ExchangeMachine: ~Copyable {
 
     private var state: State
     private let rules: Rules
-    private var counts: Counts
+    private var counts = Counts()
 
     /// How often the request has been sent; a redirect belongs to the attempt that met it.
     package var attempts: Int { counts.attempts }
@@ -126,183 +127,148 @@ package struct ExchangeMachine: ~Copyable {
     ///   - failure: why the request could not be built; the exchange ends as soon as it starts, unless a retrier helps.
     ///   - mostAttempts: the ceiling, whatever the retriers say.
     package init(_ steps: Steps = [], unbuilt failure: HTTPFailure? = nil, mostAttempts: Int = 1) {
-        self.init(
-            .created(failure), Rules(steps: steps, mostAttempts: mostAttempts, isUnbuilt: failure != nil), Counts())
-    }
-
-    private init(_ state: consuming State, _ rules: Rules, _ counts: Counts) {
-        self.state = state
-        self.rules = rules
-        self.counts = counts
+        state = .created(failure)
+        rules = Rules(steps: steps, mostAttempts: mostAttempts, isUnbuilt: failure != nil)
     }
 
     package mutating func start() -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .created(let failure):
-            self = Self(.created(failure), rules, counts)
             if let failure { return failed(failure) }
             return begin()
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("start")
         }
     }
 
     /// The attempt is ready.
     package mutating func adapted() -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .adapting:
-            self = Self(.adapting, rules, counts)
             return attempt()
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("adapted")
         }
     }
 
     /// The session admits the attempt.
     package mutating func admitted() -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .admission:
-            self = Self(.sending, rules, counts)
+            state = .sending
             return .send
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("admitted")
         }
     }
 
     /// The head of a final response has arrived, and no redirect follows it.
     package mutating func responded() -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .sending:
             if rules.steps.contains(.judge) {
-                self = Self(.judging, rules, counts)
+                state = .judging
                 return .judge
             }
-            self = Self(.receiving, rules, counts)
+            state = .receiving
             return .receive
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("responded")
         }
     }
 
     /// The response is a redirect: the same attempt goes to another URL.
     package mutating func redirected() -> Step {
-        var counts = counts
-        let rules = rules
-        switch consume state {
+        switch state {
         case .sending:
             counts.redirects &+= 1
-            self = Self(.sending, rules, counts)
+            state = .sending
             return .send
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("redirected")
         }
     }
 
     /// A part of the response is missing: the same attempt asks for it.
     package mutating func unfinished() -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .sending:
-            self = Self(.sending, rules, counts)
+            state = .sending
             return .send
         case .receiving:
-            self = Self(.sending, rules, counts)
+            state = .sending
             return .send
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("unfinished")
         }
     }
 
     /// The server wants a credential: the same attempt is sent with one.
     package mutating func challenged() -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .sending:
-            self = Self(.sending, rules, counts)
+            state = .sending
             return .send
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("challenged")
         }
     }
 
     /// The head is acceptable.
     package mutating func judged() -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .judging:
-            self = Self(.receiving, rules, counts)
+            state = .receiving
             return .receive
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("judged")
         }
     }
 
     /// The body is not read: the retriers may be asked about the head alone.
     package mutating func refused() -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .receiving:
-            self = Self(.receiving, rules, counts)
             return conclude()
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("refused")
         }
     }
 
     /// The body has arrived whole.
     package mutating func received() -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .receiving:
-            self = Self(.reviewing, rules, counts)
+            state = .reviewing
             return rules.steps.contains(.review) ? .review : conclude()
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("received")
         }
     }
 
     /// The response is acceptable.
     package mutating func reviewed() -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .reviewing:
-            self = Self(.reviewing, rules, counts)
             return conclude()
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("reviewed")
         }
     }
 
     /// The step could not be done. A cancelled exchange is over in every state; no retrier is asked about that.
     package mutating func failed(_ failure: HTTPFailure) -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .over:
-            self = Self(.over, rules, counts)
             return ignored("failed")
         case .asking:
-            self = Self(.over, rules, counts)
+            state = .over
             return .finish(failure)
         case .waiting:
-            self = Self(.over, rules, counts)
+            state = .over
             return .finish(failure)
         default:
-            self = Self(.over, rules, counts)
+            state = .over
             guard rules.steps.contains(.retry), !failure.kind.isEnd, mayRepeat else { return .finish(failure) }
             state = .asking(failure)
             return .ask(failure)
@@ -311,35 +277,30 @@ package struct ExchangeMachine: ~Copyable {
 
     /// The verdict of the retriers.
     package mutating func decided(_ verdict: RetryVerdict) -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .asking(let failure):
             switch verdict {
             case .doNotRetry:
-                self = Self(.over, rules, counts)
+                state = .over
                 return .finish(failure)
             case .fail(let reason):
-                self = Self(.over, rules, counts)
+                state = .over
                 return .finish(reason)
             case .retry(let seconds):
-                self = Self(.waiting, rules, counts)
+                state = .waiting
                 return seconds > 0 ? .wait(seconds) : again()
             }
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("decided")
         }
     }
 
     /// The delay has passed.
     package mutating func waited() -> Step {
-        let (rules, counts) = (rules, counts)
-        switch consume state {
+        switch state {
         case .waiting:
-            self = Self(.waiting, rules, counts)
             return again()
-        case let other:
-            self = Self(other, rules, counts)
+        default:
             return ignored("waited")
         }
     }
