@@ -153,7 +153,7 @@ final class ExchangeDriver: @unchecked Sendable {
         if case .finish = step { return step }
         if case .send = step {} else if step.isOnWire { giveUp() }
         let ending = machine.failed(failure)
-        // nobody is asked about that
+        // no retrier is asked about that
         guard case .ask = ending else { return ending }
         return machine.failed(failure)
     }

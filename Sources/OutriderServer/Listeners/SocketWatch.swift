@@ -6,7 +6,7 @@ import Glibc
 /// Waits until the path of a listening socket no longer leads to that socket: the file was removed or replaced, or its
 /// directory went away.
 ///
-/// A service without its file answers nobody, and its lock keeps a second service from starting. The kernel reports the
+/// A service without its file answers no client, and its lock keeps a second service from starting. The kernel reports the
 /// change (inotify(7)), so an idle service is not woken.
 enum SocketWatch {
     /// Calls `lost` once, on a thread of its own; never after `file.remove()`.

@@ -45,7 +45,7 @@ package final class SystemResolver: NameResolver {
         let code = getaddrinfo(host, nil, &hints, &list)
         let fault = errno
         defer { if let list { freeaddrinfo(list) } }
-        // without a socket the resolver asks nobody, and says that the name cannot be found now
+        // without a socket the resolver asks no server, and says that the name cannot be found now
         if code != 0, fault == EMFILE || fault == ENFILE { return .failure(withoutSocket(host, fault)) }
         guard code == 0 else { return .failure(failure(host, code)) }
         var found: [SocketAddress] = []

@@ -57,7 +57,7 @@ final class TrustEvaluator: Sendable {
             let known = Case(subject: subject, stamp: self.roots.stamp(of: subject.trust), chain: bytes)
             if self.isBelieved(known) { return loop.execute { verdict(nil) } }
             let store = Result { () throws(HTTPFailure) in try self.roots.store(for: subject.trust) }
-            // not structured: what started the handshake may be gone before this ends, and then nobody listens
+            // not structured: what started the handshake may be gone before this ends, and then no caller listens
             Task {
                 let failure = await self.evaluate(bytes, of: subject, by: store)
                 if failure == nil { self.remember(known) }
