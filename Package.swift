@@ -45,6 +45,11 @@ let package = Package(
             name: "CLinux"
         ),
         .systemLibrary(
+            name: "CSQLite",
+            pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"])]
+        ),
+        .systemLibrary(
             name: "CYaml",
             pkgConfig: "yaml-0.1",
             providers: [.apt(["libyaml-dev"])]
@@ -130,6 +135,7 @@ let package = Package(
             name: "OutriderEngine",
             dependencies: [
                 "CLinux",
+                "CSQLite",
                 "OutriderFiles",
                 "OutriderHTTP",
                 "OutriderTransport",

@@ -31,7 +31,16 @@ MAY_IMPORT = {
         "X509",
     },
     "OutriderServer": {"OutriderFiles", "OutriderJSON", "OutriderRPC", "Logging", "NIOCore", "NIOPosix"},
-    "OutriderEngine": {"CLinux", "Crypto", "OutriderFiles", "OutriderHTTP", "OutriderTransport", "Logging", "NIOCore"},
+    "OutriderEngine": {
+        "CLinux",
+        "CSQLite",
+        "Crypto",
+        "OutriderFiles",
+        "OutriderHTTP",
+        "OutriderTransport",
+        "Logging",
+        "NIOCore",
+    },
     "OutriderMethods": {"OutriderEngine", "OutriderHTTP", "OutriderJSON", "OutriderRPC", "OutriderYAML"},
     "outrider": {
         "ArgumentParser",
