@@ -72,7 +72,7 @@ extension HTTPFailure.Kind {
         case .addressRefused: FailureCode(1420, "sessionTaskFailed", "addressRefused")
         case .proxyRefused: FailureCode(1415, "sessionTaskFailed", "proxyRefused")
         case .proxyAuthenticationRequired: FailureCode(1416, "sessionTaskFailed", "proxyAuthenticationRequired")
-        case .tooManyOpenFiles: FailureCode(1417, "sessionTaskFailed", "tooManyOpenFiles")
+        case .tooManyOpenFiles: FailureCode(1422, "sessionTaskFailed", "tooManyOpenFiles")
         case .settingAnchorCertificatesFailed:
             FailureCode(1504, "serverTrustEvaluationFailed", "settingAnchorCertificatesFailed")
         case .trustEvaluationFailed: FailureCode(1506, "serverTrustEvaluationFailed", "trustEvaluationFailed")

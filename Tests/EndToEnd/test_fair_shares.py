@@ -172,7 +172,7 @@ def test_slow_hosts_of_one_client_leave_connections_for_others(tmp_path, origin)
             failures = [one.receive() for _ in range(20)]
             for reply in failures:
                 error = reply["result"]["error"]
-                assert error["code"] == 1417 and error["retryable"] and error["phase"] == "queue", error
+                assert error["code"] == 1422 and error["retryable"] and error["phase"] == "queue", error
                 assert "share" in error["message"]
             found, seconds = timed(lambda: other.call("data.send", {"url": f"{origin}/json"}))
             assert found["result"]["ok"] and seconds < SOON, (found, seconds)
@@ -210,7 +210,7 @@ def test_a_want_of_descriptors_is_a_failure_of_its_own(tmp_path, origin):
                 found = one.call("data.send", params)["result"]
                 if what == "connection" and found["error"]["code"] == 1402:
                     continue
-                assert found["error"]["code"] == 1417, (what, found)
+                assert found["error"]["code"] == 1422, (what, found)
                 assert found["error"]["reason"] == "tooManyOpenFiles" and found["error"]["retryable"]
         finally:
             resource.prlimit(process.pid, resource.RLIMIT_NOFILE, limits)
