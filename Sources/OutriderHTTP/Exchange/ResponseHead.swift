@@ -29,8 +29,10 @@ package struct HTTPVersion: Sendable, Hashable, Comparable, CustomStringConverti
 
     package static let http10 = HTTPVersion(1, 0)
     package static let http11 = HTTPVersion(1, 1)
+    package static let http2 = HTTPVersion(2, 0)
 
-    package var description: String { "\(major).\(minor)" }
+    /// "1.1", and "2": later versions have no minor one.
+    package var description: String { major >= 2 && minor == 0 ? "\(major)" : "\(major).\(minor)" }
 
     package static func < (one: HTTPVersion, other: HTTPVersion) -> Bool {
         (one.major, one.minor) < (other.major, other.minor)

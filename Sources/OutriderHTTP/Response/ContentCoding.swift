@@ -7,6 +7,9 @@ package enum ContentCoding: Sendable, Equatable {
     /// The zlib format or, from servers that took the name literally, bare deflate.
     case deflate
 
+    /// The value of Accept-Encoding where the caller wrote none.
+    package static let offered = "gzip, deflate"
+
     /// The codings that the values of Content-Encoding name, in the order in which they were applied; none for `identity`.
     ///
     /// Nil where one is not known here, or where there are more than two: then the body is given as it came.

@@ -50,7 +50,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
 
     /// The error of a library or the system that led here.
     package struct Underlying: Sendable, Equatable {
-        package enum Domain: String, Sendable { case posix, tls, dns, http, json, callback, file }
+        package enum Domain: String, Sendable { case posix, tls, dns, http, http2, json, callback, file }
 
         package var domain: Domain
         package var code: Int

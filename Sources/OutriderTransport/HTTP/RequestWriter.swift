@@ -68,7 +68,9 @@ enum RequestWriter {
             head.add("\r\n")
         }
         if attempt.decodesContent, !seen.acceptEncoding, !seen.range {
-            head.add("Accept-Encoding: gzip, deflate\r\n")
+            head.add("Accept-Encoding: ")
+            head.add(ContentCoding.offered)
+            head.add("\r\n")
         }
         if seen.close { head.add("Connection: close\r\n") }
         if expects { head.add("Expect: 100-continue\r\n") }

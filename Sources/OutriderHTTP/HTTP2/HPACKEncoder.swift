@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Encodes blocks of fields (RFC 7541). One for each connection; every block that it has made must be sent, in order.
+struct HPACKEncoder: ~Copyable {
+    private struct Entry: HPACKEntry {
+        let name: String
+        let value: String
+        let size: Int
+    }
+
+    private var table = HPACKDynamicTable<Entry>()
+    /// Entries that were ever added; the youngest has this number.
+    private var added: UInt32 = 0
+    /// By hash, the numbers of the youngest entries with such a field and such a name. A collision costs an entry's use only.
+    private var fields = [UInt32](repeating: 0, count: 128)
+    private var names = [UInt32](repeating: 0, count: 64)
+    /// Sizes that the peer must be told of at the beginning of the next block: the smallest since the last, and the present.
+    private var smallest: Int?
+    private var announces = false
+
+    init() {}
+
+    /// SETTINGS_HEADER_TABLE_SIZE of the peer.
+    mutating func resize(_ size: Int) {
+        let size = min(size, HPACKLimits.table)
+        guard size != table.limit || announces else { return }
+        smallest = min(smallest ?? table.limit, size)
+        table.resize(size)
+        announces = true
+    }
+
+    mutating func begin(_ output: inout WireBytes) {
+        guard announces else { return }
+        if let smallest, smallest < table.limit { Self.integer(smallest, prefix: 5, 0x20, &output) }
+        Self.integer(table.limit, prefix: 5, 0x20, &output)
+        smallest = nil
+        announces = false
+    }
+
+    /// An entry of the static table as it stands there.
+    func indexed(_ index: Int, _ output: inout WireBytes) { Self.integer(index, prefix: 7, 0x80, &output) }
+
+    /// A field; its name is written in lower case.
+    mutating func field(_ name: String, _ value: String, _ output: inout WireBytes) {
+        let hash = FieldHash.name(name)
+        field(name, value, known: HPACKStaticTable.index(of: name, hash: hash), hash: hash, &output)
+    }
+
+    /// A field whose name has this index in the static table.
+    mutating func field(known index: Int, _ value: String, _ output: inout WireBytes) {
+        let name = HPACKStaticTable.entries[index - 1].name
+        field(name, value, known: index, hash: FieldHash.name(name), &output)
+    }
+
+    private mutating func field(
+        _ name: String, _ value: String, known: Int, hash: UInt32, _ output: inout WireBytes
+    ) {
+        if Self.isSecret(known, value) { return literal(name, value, known, prefix: 4, 0x10, &output) }
+        let size = name.utf8.count + value.utf8.count + 32
+        guard HPACKStaticTable.unindexed >> UInt64(known) & 1 == 0, size <= table.limit / 2 else {
+            return literal(name, value, known, prefix: 4, 0, &output)
+        }
+        let slot = Int(FieldHash.value(value, seed: hash) & 127)
+        if let position = position(of: fields[slot]), let entry = table[position], Self.same(entry.value, value),
+            HTTPFields.same(entry.name, name)
+        {
+            return Self.integer(HPACKStaticTable.count + 1 + position, prefix: 7, 0x80, &output)
+        }
+        let nameSlot = Int(hash & 63)
+        var index = known
+        var shared: String?
+        if index == 0, let position = position(of: names[nameSlot]), let entry = table[position],
+            HTTPFields.same(entry.name, name)
+        {
+            index = HPACKStaticTable.count + 1 + position
+            shared = entry.name
+        }
+        literal(name, value, index, prefix: 6, 0x40, &output)
+        // the table keeps names as they came: they are compared without case
+        guard table.add(Entry(name: shared ?? name, value: value, size: size)) else { return }
+        added &+= 1
+        fields[slot] = added
+        names[nameSlot] = added
+    }
+
+    /// Never indexed, not even by an intermediary (RFC 7541 section 7.1.3): values short enough to be guessed, or worth it.
+    private static func isSecret(_ known: Int, _ value: String) -> Bool {
+        switch known {
+        case HPACKStaticTable.authorization, HPACKStaticTable.proxyAuthorization: true
+        case HPACKStaticTable.cookie: value.utf8.count < 20
+        default: false
+        }
+    }
+
+    /// Where the entry with this number is in the table now.
+    private func position(of number: UInt32) -> Int? {
+        guard number > 0 else { return nil }
+        let age = added &- number
+        return age < 4096 ? Int(age) : nil  // safe: below 4096
+    }
+
+    /// By bytes: other strings that mean the same are not the same.
+    private static func same(_ one: String, _ other: String) -> Bool {
+        one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
+    }
+
+    private func literal(
+        _ name: String, _ value: String, _ index: Int, prefix: Int, _ pattern: UInt8, _ output: inout WireBytes
+    ) {
+        Self.integer(index, prefix: prefix, pattern, &output)
+        if index == 0 { Self.string(name, lower: true, &output) }
+        Self.string(value, lower: false, &output)
+    }
+
+    private static func string(_ text: String, lower: Bool, _ output: inout WireBytes) {
+        var text = lower && text.utf8.contains { (0x41...0x5A).contains($0) } ? lowered(text) : text
+        text.withUTF8 { bytes in
+            let coded = HuffmanCode.size(bytes)
+            guard coded < bytes.count else {
+                integer(bytes.count, prefix: 7, 0, &output)
+                return output.append(UnsafeRawBufferPointer(bytes))
+            }
+            integer(coded, prefix: 7, 0x80, &output)
+            let memory = output.room(coded)
+            HuffmanCode.encode(bytes, into: UnsafeMutableBufferPointer(rebasing: memory[..<coded]))
+            output.advance(coded)
+        }
+    }
+
+    private static func lowered(_ text: String) -> String {
+        String(decoding: text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+
+    private static func integer(_ value: Int, prefix: Int, _ pattern: UInt8, _ output: inout WireBytes) {
+        let mask = (1 << prefix) - 1
+        guard value >= mask else { return output.append(pattern | UInt8(truncatingIfNeeded: value)) }
+        output.append(pattern | UInt8(truncatingIfNeeded: mask))
+        var rest = value - mask
+        while rest >= 128 {
+            output.append(UInt8(truncatingIfNeeded: rest & 0x7F | 0x80))
+            rest >>= 7
+        }
+        output.append(UInt8(truncatingIfNeeded: rest))
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What a peer may waste: frames that cost us work and carry nothing. Times are seconds of a clock that does not go back.
+///
+/// Tokens come back with time, and with useful bytes. Nothing is spent by an honest server: a gRPC server that measures
+/// bandwidth sends a PING for each window, with much DATA between them.
+struct HTTP2Budget {
+    static let most = 1000.0
+    static let perSecond = 33.0
+    static let bytesPerToken = 16.0 * 1024
+
+    private var tokens = HTTP2Budget.most
+    private var last: Double?
+
+    /// Useful bytes came.
+    mutating func earn(_ bytes: Int) { tokens = min(Self.most, tokens + Double(bytes) / Self.bytesPerToken) }
+
+    /// False if nothing is left.
+    mutating func spend(now: Double) -> Bool {
+        if let last, now > last { tokens = min(Self.most, tokens + (now - last) * Self.perSecond) }
+        last = now
+        guard tokens >= 1 else { return false }
+        tokens -= 1
+        return true
+    }
+}
+
+/// Counts our own resets: servers take many in a short time for an attack.
+struct HTTP2Resets {
+    static let most = 100
+    static let seconds = 30.0
+
+    private var since = -Double.infinity
+    private var count = 0
+
+    /// Whether there were so many that the connection should be left to itself.
+    mutating func add(now: Double) -> Bool {
+        if now - since > Self.seconds {
+            since = now
+            count = 0
+        }
+        count += 1
+        return count >= Self.most
+    }
+}

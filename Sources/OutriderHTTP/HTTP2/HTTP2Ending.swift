@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// How streams, and the connection, end.
+extension HTTP2Machine {
+    /// Credits bytes of a stream that were taken.
+    mutating func take(_ bytes: Int, of id: HTTP2StreamID) {
+        let reserve = reserve
+        let increment = streams.change(id) { $0.isOver ? 0 : $0.receive.take(bytes, reserve) } ?? 0
+        if increment > 0, streams[id]?.remote != .closed { writer.windowUpdate(increment, stream: id.number) }
+    }
+
+    /// Writes RST_STREAM, and remembers what may still come for the stream.
+    mutating func reset(_ id: HTTP2StreamID, _ code: HTTP2ErrorCode) {
+        guard let stream = streams[id] else { return }
+        writer.reset(id.number, code)
+        forgotten.add(id.number, window: stream.receive.left)
+        if resets.add(now: now), phase == .running {
+            phase = .draining
+            noteCapacity()
+        }
+    }
+
+    /// Ends a stream: with its last event, or silently.
+    mutating func end(_ id: HTTP2StreamID, _ event: HTTP2Event? = nil) {
+        guard let stream = streams[id], !stream.isOver else { return }
+        openStreams -= 1
+        _ = streams.change(id) { $0.isOver = true }
+        if let event, stream.dropsUntil == nil { emit(event) } else { release(id) }
+        closeIfDone()
+    }
+
+    /// Nothing keeps the slot any more.
+    mutating func release(_ id: HTTP2StreamID) {
+        if let stream = streams[id], stream.isOver, streams.remove(id) != nil { reserve.giveBack(stream.receive.grown) }
+    }
+
+    /// The response is whole.
+    mutating func finish(_ id: HTTP2StreamID, trailers: HTTPFields) {
+        guard let stream = streams[id] else { return }
+        if let declared = stream.declared, !stream.hasNoBody, stream.got != declared {
+            return refuse(id, "ends after \(stream.got) bytes of \(declared)")
+        }
+        _ = streams.change(id) { $0.remote = .closed }
+        // the server needs no more of a body that is still on its way
+        if !stream.localClosed { reset(id, .noError) }
+        end(id, .ended(id, trailers: trailers))
+    }
+
+    /// The response is malformed: only its stream ends (RFC 9113 section 8.1.1).
+    mutating func refuse(_ id: HTTP2StreamID, _ what: String, _ kind: HTTPFailure.Kind = .malformedResponse) {
+        guard let stream = streams[id], !stream.isOver else { return }
+        reset(id, kind == .limitExceeded ? .enhanceYourCalm : .protocolError)
+        let phase = stream.remote == .body ? HTTPFailure.Phase.response : .firstByte
+        let failure = HTTPFailure(kind, "the server's response \(what)", phase: phase, sent: .sent)
+        end(id, .broke(id, .failed(failure)))
+    }
+
+    /// The peer broke a rule of the connection, or a limit: every stream fails.
+    mutating func fail(_ fault: HTTP2Fault) {
+        guard !isClosed else { return }
+        phase = .closed
+        writer.goAway(last: 0, fault.code)
+        let kind: HTTPFailure.Kind = fault.code == .enhanceYourCalm ? .limitExceeded : .malformedResponse
+        let underlying = HTTPFailure.Underlying(.http2, Int(fault.code.rawValue), fault.described)  // safe: 32 bits
+        for id in streams.ids {
+            guard let stream = streams[id] else { continue }
+            let failure = HTTPFailure(
+                kind, "the server broke a rule of HTTP/2: \(fault.text)",
+                phase: stream.remote == .body ? .response : .firstByte, sent: stream.hasHeard ? .sent : .maybeSent,
+                underlying: underlying)
+            end(id, .broke(id, .failed(failure)))
+        }
+        emit(.close(fault))
+    }
+
+    /// The connection is gone, or as good as gone.
+    ///
+    /// - Parameter replayable: whether its requests may be sent again if they are the first of the connection.
+    mutating func lose(_ fault: HTTP2Fault?, replayable: Bool) {
+        phase = .closed
+        for id in streams.ids {
+            guard let stream = streams[id] else { continue }
+            end(id, .broke(id, .lost(fault, stream.progress(replayable: replayable || id.number > 1))))
+        }
+        emit(.close(fault))
+    }
+
+    /// A frame of a stream that is not open. Those that were on their way when we reset it are expected; others are waste.
+    mutating func lateFrame(_ number: UInt32, bytes: Int) {
+        if !forgotten.expects(number, bytes: bytes) { waste() }
+    }
+
+    /// A frame that carries nothing.
+    mutating func waste() {
+        if !budget.spend(now: now) {
+            fail(HTTP2Fault(.enhanceYourCalm, "more frames that carry nothing than are reasonable"))
+        }
+    }
+}
+
+/// Streams that we have reset, the last 128 of them.
+struct HTTP2ForgottenStreams {
+    private static let most = 128
+
+    private struct Forgotten {
+        let number: UInt32
+        var window: Int
+        /// Frames without bytes.
+        var frames = 100
+    }
+
+    private var list: [Forgotten] = []
+    private var next = 0
+
+    mutating func add(_ number: UInt32, window: Int) {
+        let new = Forgotten(number: number, window: window)
+        if list.count < Self.most {
+            list.append(new)
+        } else {
+            list[next] = new
+            next = (next + 1) % Self.most
+        }
+    }
+
+    /// Whether such a frame may have been on its way when the stream was reset.
+    mutating func expects(_ number: UInt32, bytes: Int) -> Bool {
+        guard let index = list.firstIndex(where: { $0.number == number }), list[index].window >= bytes,
+            list[index].frames > 0
+        else { return false }
+        list[index].window -= bytes
+        if bytes == 0 { list[index].frames -= 1 }
+        return true
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The fields of a request as HTTP/2 has them (RFC 9113 section 8.3.1).
+enum HTTP2RequestFields {
+    /// Checks all that will be written. It comes before the first byte: what the encoder has made must be sent.
+    static func check(_ attempt: Attempt) throws(HTTPFailure) {
+        guard FieldRules.isToken(attempt.method) else { throw refused("the method") }
+        guard attempt.url.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
+        guard attempt.url.host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
+        for field in attempt.fields.list {
+            guard FieldRules.isToken(field.name) else { throw refused("a header") }
+            for byte in field.value.utf8 where byte == 0x0A || byte == 0x0D || byte == 0 { throw refused("a header") }
+        }
+    }
+
+    static func write(_ request: HTTP2Request, _ encoder: inout HPACKEncoder, _ output: inout WireBytes) {
+        let attempt = request.attempt
+        encoder.begin(&output)
+        switch attempt.method {
+        case "GET": encoder.indexed(HPACKStaticTable.method, &output)
+        case "POST": encoder.indexed(HPACKStaticTable.method + 1, &output)
+        default: encoder.field(known: HPACKStaticTable.method, attempt.method, &output)
+        }
+        encoder.indexed(HPACKStaticTable.scheme + (attempt.url.isSecure ? 1 : 0), &output)
+        encoder.field(known: HPACKStaticTable.authority, authority(attempt), &output)
+        if attempt.url.target == "/" {
+            encoder.indexed(HPACKStaticTable.path, &output)
+        } else {
+            encoder.field(known: HPACKStaticTable.path, attempt.url.target, &output)
+        }
+        var seen = Seen()
+        for field in attempt.fields.list where !seen.isLeftOut(field) {
+            encoder.field(field.name, trimmed(field.value), &output)
+        }
+        if attempt.decodesContent, !seen.acceptEncoding, !seen.range {
+            encoder.field("accept-encoding", ContentCoding.offered, &output)
+        }
+        if request.expectsContinue { encoder.field("expect", "100-continue", &output) }
+        writeLength(of: attempt, &encoder, &output)
+        switch request.priority {
+        case .high where !seen.priority: encoder.field("priority", "u=1", &output)
+        case .low where !seen.priority: encoder.field("priority", "u=6", &output)
+        default: break
+        }
+    }
+
+    /// The caller's Host if there is one (RFC 9113 section 8.3.1: both must say the same).
+    private static func authority(_ attempt: Attempt) -> String {
+        if let host = attempt.fields.first("Host") { return trimmed(host) }
+        return attempt.url.socketPath == nil ? attempt.url.authority : "localhost"
+    }
+
+    private static func writeLength(of attempt: Attempt, _ encoder: inout HPACKEncoder, _ output: inout WireBytes) {
+        if case .none = attempt.body {
+            // a method that expects a body says so even if there is none (RFC 9110 section 8.6)
+            switch attempt.method {
+            case "POST", "PUT", "PATCH": encoder.field("content-length", "0", &output)
+            default: break
+            }
+        } else if let size = attempt.body.size {
+            encoder.field("content-length", String(size), &output)
+        }
+    }
+
+    private static func trimmed(_ value: String) -> String {
+        guard let first = value.utf8.first, let last = value.utf8.last else { return value }
+        guard first == 0x20 || first == 0x09 || last == 0x20 || last == 0x09 else { return value }
+        return String(FieldRules.trimmed(value[...]))
+    }
+
+    /// What decides about fields that are left out or added.
+    private struct Seen {
+        var acceptEncoding = false
+        var range = false
+        var priority = false
+
+        /// Whether the field belongs to a connection of HTTP/1.1, or is written differently (RFC 9113 section 8.2.2).
+        mutating func isLeftOut(_ field: HTTPFields.Field) -> Bool {
+            let name = field.name
+            switch name.utf8.count {
+            case 2: return HTTPFields.same(name, "TE") && !HTTPFields.same(field.value, "trailers")
+            case 4: return HTTPFields.same(name, "Host")
+            case 5: range = range || HTTPFields.same(name, "Range")
+            case 7: return HTTPFields.same(name, "Upgrade")
+            case 8: priority = priority || HTTPFields.same(name, "Priority")
+            case 10: return HTTPFields.same(name, "Connection") || HTTPFields.same(name, "Keep-Alive")
+            case 14: return HTTPFields.same(name, "Content-Length") || HTTPFields.same(name, "HTTP2-Settings")
+            case 15: acceptEncoding = acceptEncoding || HTTPFields.same(name, "Accept-Encoding")
+            case 16: return HTTPFields.same(name, "Proxy-Connection")
+            case 17: return HTTPFields.same(name, "Transfer-Encoding")
+            default: break
+            }
+            return false
+        }
+    }
+
+    private static func refused(_ what: String) -> HTTPFailure {
+        HTTPFailure(.createURLRequestFailed, "\(what) contains a character that must not be sent")
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Decides when to send a PING, and when a connection is dead. Times are seconds of a clock that does not go back.
+///
+///     quiet ──5 s without a byte while a stream waits, or a request after 30 s of silence──▶ PING
+///     PING  ──5 s──▶ suspect (no new stream) ──5 s──▶ dead         any byte ends this
+///
+/// At least 10 s between two PINGs, and at most two without a frame of a stream between them: servers count more as abuse.
+struct HTTP2Liveness {
+    static let patience = 5.0
+    static let death = 10.0
+    static let silence = 30.0
+    static let interval = 10.0
+    static let mostIdlePings = 2
+
+    enum Step: Equatable { case nothing, ping, suspect, dead }
+
+    private var lastHeard: Double
+    private var lastPing = -Double.infinity
+    /// When the PING without an acknowledgement was sent.
+    private var pending: Double?
+    private var pings = 0
+    private(set) var isSuspect = false
+
+    var isPending: Bool { pending != nil }
+
+    init(now: Double) { lastHeard = now }
+
+    /// Bytes came. True if the connection is not suspect any more.
+    mutating func heard(_ now: Double) -> Bool {
+        lastHeard = now
+        guard isSuspect else { return false }
+        isSuspect = false
+        return true
+    }
+
+    /// A frame of a stream came.
+    mutating func progressed() { pings = 0 }
+
+    mutating func acknowledged() { pending = nil }
+
+    /// A request begins; whether a PING goes with it.
+    mutating func begins(_ now: Double) -> Bool { now - lastHeard >= Self.silence && mayPing(now) && ping(now) }
+
+    private func mayPing(_ now: Double) -> Bool {
+        pending == nil && pings < Self.mostIdlePings && now - lastPing >= Self.interval
+    }
+
+    private mutating func ping(_ now: Double) -> Bool {
+        pending = now
+        lastPing = now
+        pings += 1
+        return true
+    }
+
+    /// - Parameter waitsSince: when the stream that has waited longest for its peer began to; nil if none waits.
+    mutating func timePassed(_ now: Double, waitsSince: Double?) -> Step {
+        if let pending {
+            let quiet = now - max(pending, lastHeard)
+            if quiet >= Self.death { return .dead }
+            if quiet >= Self.patience, !isSuspect {
+                isSuspect = true
+                return .suspect
+            }
+            return .nothing
+        }
+        guard let waitsSince, now - max(waitsSince, lastHeard) >= Self.patience, mayPing(now) else { return .nothing }
+        return ping(now) ? .ping : .nothing
+    }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Decides what may happen next on one HTTP/2 connection of a client (RFC 9113).
+///
+///     open ──▶ running ──drain, GOAWAY, numbers used up──▶ draining ──last stream ends──▶ closed
+///                 └────────a broken rule, a limit, silence, the end of the connection────▶ closed
+///
+/// The caller tells what happened, then takes every event with `nextEvent`, then DATA turns with `nextData`, and writes what
+/// `takeOutput` shows. Times are seconds of a clock that does not go back.
+///
+/// Responsible for: frames, fields, flow control, limits, which stream ends how, and when the connection is dead.
+/// Not responsible for: the socket, bodies (it counts bytes and never keeps one), timeouts, replaying.
+package struct HTTP2Machine: ~Copyable {
+    enum Phase { case running, draining, closed }
+
+    var phase = Phase.running
+    var scanner = HTTP2FrameScanner()
+    var writer = HTTP2FrameWriter()
+    var encoder = HPACKEncoder()
+    var decoder = HPACKDecoder()
+    var streams = HTTP2StreamTable()
+    /// Streams whose last event has not been queued.
+    package internal(set) var openStreams = 0
+    /// The number of the next stream: odd, and 1 for the first.
+    var nextNumber: UInt32 = 1
+    var peer = HTTP2Settings()
+    /// When the connection was opened; nil once the peer's settings are here.
+    var awaitsSettings: Double?
+    var awaitsAck = true
+    /// What we may send on the connection.
+    var sendWindow = HTTP2Window(HTTP2Settings.defaultWindow)
+    var receiveWindow = HTTP2ReceiveWindow(HTTP2Settings.connectionWindow)
+    let reserve: HTTP2WindowReserve
+    var line = HTTP2SendLine()
+    var budget = HTTP2Budget()
+    var resets = HTTP2Resets()
+    /// Streams that we have reset, with the bytes that may still come for them.
+    var forgotten = HTTP2ForgottenStreams()
+    var liveness: HTTP2Liveness
+    var pingNumber: UInt64 = 0
+    /// A block of fields whose CONTINUATION frames are to come.
+    var assembly: HTTP2Assembly?
+    /// Bytes of the body in the DATA frame that is being read.
+    var frameBytes = 0
+    /// Small WINDOW_UPDATEs that are due for DATA frames of ours.
+    var expectedUpdates = 0
+    /// Acknowledgements in the output, and those that the caller is writing.
+    var acksInOutput = 0
+    var acksInFlight = 0
+    /// GOAWAY of the peer.
+    var peerFault: HTTP2Fault?
+    var now: Double
+    var lastCapacity = HTTP2Settings.assumedStreams
+    private var events: [HTTP2Event] = []
+    private var firstEvent = 0
+
+    /// - Parameter reserve: shared by the connections of one event loop.
+    package init(reserve: HTTP2WindowReserve, now: Double) {
+        self.reserve = reserve
+        self.now = now
+        awaitsSettings = now
+        liveness = HTTP2Liveness(now: now)
+        writer.preface()
+        writer.settings(HTTP2Settings.ours)
+        writer.windowUpdate(HTTP2Settings.connectionWindow - HTTP2Settings.defaultWindow, stream: 0)
+    }
+
+    // MARK: what the caller may ask
+
+    package var isClosed: Bool { phase == .closed }
+
+    /// Whether no further stream will begin.
+    package var isDraining: Bool { phase != .running }
+
+    /// Streams that the connection carries at once; 100 until the peer's settings are here.
+    package var capacity: Int {
+        guard phase == .running, !liveness.isSuspect else { return 0 }
+        return awaitsSettings == nil ? peer.streams : HTTP2Settings.assumedStreams
+    }
+
+    /// Whether `begin` can make a stream now.
+    package var canBegin: Bool { openStreams < capacity }
+
+    /// Streams that were begun, with those that have ended.
+    package var begunStreams: Int { Int(nextNumber / 2) }  // safe: below 2^31
+
+    /// Whether `timePassed` has to be called about every second.
+    package var needsTicks: Bool { !isClosed && (openStreams > 0 || awaitsSettings != nil || liveness.isPending) }
+
+    /// The next thing that happened; nil if there is none.
+    package mutating func nextEvent() -> HTTP2Event? {
+        guard firstEvent < events.count else { return nil }
+        let event = events[firstEvent]
+        firstEvent += 1
+        if firstEvent == events.count {
+            events.removeAll(keepingCapacity: events.capacity <= 64)
+            firstEvent = 0
+        }
+        switch event {
+        case .ended(let id, _), .broke(let id, _): release(id)
+        default: break
+        }
+        return event
+    }
+
+    package var hasEvents: Bool { firstEvent < events.count }
+
+    package var hasOutput: Bool { !writer.isEmpty }
+
+    /// Shows the bytes to write, and forgets them. `written` is to be called when the kernel has them.
+    package mutating func takeOutput<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        acksInFlight += acksInOutput
+        acksInOutput = 0
+        return try writer.take(body)
+    }
+
+    /// All bytes that were taken are with the kernel.
+    package mutating func written() { acksInFlight = 0 }
+
+    // MARK: streams
+
+    /// Writes HEADERS. Nil if no stream can begin; throws for a request that must not be sent.
+    package mutating func begin(_ request: HTTP2Request, now: Double) throws(HTTPFailure) -> HTTP2StreamID? {
+        guard canBegin, nextNumber < 0x7FFF_FFFF else { return nil }
+        try HTTP2RequestFields.check(request.attempt)
+        self.now = now
+        if liveness.begins(now) { ping() }
+        let number = nextNumber
+        nextNumber += 2
+        let start = writer.beginHeaders(stream: number, endStream: !request.hasBody)
+        HTTP2RequestFields.write(request, &encoder, &writer.output)
+        writer.endHeaders(start, stream: number, endStream: !request.hasBody)
+        openStreams += 1
+        let id = streams.add(HTTP2Stream(number, request, window: peer.window, now: now))
+        if nextNumber >= 0x7FFF_FFFF { beginDraining() }
+        return id
+    }
+
+    /// The stream is not wanted any more; no event of it must be looked at. A short rest of its response is read and dropped,
+    /// since servers take many resets for an attack.
+    package mutating func cancel(_ id: HTTP2StreamID, now: Double) {
+        guard let stream = streams[id], !stream.isOver, !isClosed else { return }
+        self.now = now
+        if stream.remote == .body, stream.localClosed, let declared = stream.declared,
+            declared - stream.got <= Int64(Self.mostDropped)
+        {
+            take(stream.receive.held, of: id)
+            _ = streams.change(id) { $0.dropsUntil = now + Self.dropSeconds }
+            return
+        }
+        reset(id, .cancel)
+        end(id)
+    }
+
+    private static let mostDropped = 64 << 10
+    private static let dropSeconds = 5.0
+
+    /// The reader of a stream has taken so many bytes of its body.
+    package mutating func consumed(_ id: HTTP2StreamID, _ bytes: Int) {
+        guard !isClosed else { return }
+        take(bytes, of: id)
+    }
+
+    // MARK: time and ends
+
+    /// Looks for what has taken too long.
+    package mutating func timePassed(_ now: Double) {
+        guard !isClosed else { return }
+        self.now = now
+        if let since = awaitsSettings, now - since >= Self.settingsSeconds {
+            return fail(HTTP2Fault(.settingsTimeout, "the server sent no SETTINGS"))
+        }
+        var waitsSince: Double?
+        for id in streams.ids {
+            guard let stream = streams[id] else { continue }
+            if let until = stream.dropsUntil, now >= until {
+                reset(id, .cancel)
+                end(id)
+            } else if stream.waits {
+                waitsSince = min(waitsSince ?? stream.lastMoved, stream.lastMoved)
+            }
+        }
+        switch liveness.timePassed(now, waitsSince: waitsSince) {
+        case .nothing: break
+        case .ping: ping()
+        case .suspect: noteCapacity()
+        case .dead: lose(HTTP2Fault(.noError, "no acknowledgement of a PING"), replayable: true)
+        }
+    }
+
+    private static let settingsSeconds = 10.0
+
+    /// No new streams; the connection closes when the last one has ended.
+    package mutating func drain() {
+        guard phase == .running else { return }
+        beginDraining()
+    }
+
+    /// The connection has ended, or broke.
+    package mutating func closed() {
+        guard !isClosed else { return }
+        lose(peerFault, replayable: false)
+    }
+
+    // MARK: within
+
+    mutating func emit(_ event: HTTP2Event) { events.append(event) }
+
+    mutating func ping() {
+        pingNumber &+= 1
+        withUnsafeBytes(of: pingNumber.bigEndian) { writer.ping($0, isAck: false) }
+    }
+
+    mutating func beginDraining() {
+        if phase == .running { phase = .draining }
+        noteCapacity()
+        closeIfDone()
+    }
+
+    mutating func noteCapacity() {
+        let now = capacity
+        guard now != lastCapacity else { return }
+        lastCapacity = now
+        emit(.capacity(now))
+    }
+
+    func closes() -> Bool { phase == .draining && openStreams == 0 }
+
+    mutating func closeIfDone() {
+        guard closes() else { return }
+        phase = .closed
+        writer.goAway(last: 0, .noError)
+        emit(.close(nil))
+    }
+}

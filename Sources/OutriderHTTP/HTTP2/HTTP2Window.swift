@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Bytes that may still be sent (RFC 9113 section 5.2). Negative after the peer has made its windows smaller.
+struct HTTP2Window {
+    /// 2^31-1.
+    static let most = 0x7FFF_FFFF
+
+    private(set) var left: Int
+
+    init(_ left: Int) { self.left = left }
+
+    mutating func take(_ bytes: Int) { left -= bytes }
+
+    /// False if the window becomes larger than any may be. Both sides are below 2^32, so nothing overflows.
+    mutating func grow(_ bytes: Int) -> Bool {
+        guard left + bytes <= Self.most else { return false }
+        left += bytes
+        return true
+    }
+}
+
+/// Bytes by which the windows of all connections of a service may have grown beyond their first size, together. One for each
+/// event loop.
+package final class HTTP2WindowReserve {
+    private let most: Int
+    private var lent = 0
+
+    /// - Parameter most: default 64 MiB.
+    package init(most: Int = 64 << 20) { self.most = most }
+
+    func lend(_ bytes: Int) -> Bool {
+        guard bytes <= most - lent else { return false }
+        lent += bytes
+        return true
+    }
+
+    func giveBack(_ bytes: Int) { lent = max(0, lent - bytes) }
+}
+
+/// What the peer may send, and what it is owed for bytes that were taken (RFC 9113 section 6.9).
+///
+/// The window doubles when its reader has kept up through a whole one: what a paused reader costs stays at the first size.
+struct HTTP2ReceiveWindow {
+    static let mostGrown = 16 << 20
+
+    /// The size that credit restores.
+    private(set) var size: Int
+    /// Bytes by which it has grown.
+    private(set) var grown = 0
+    /// What the peer may still send.
+    private(set) var left: Int
+    private var owed = 0
+    /// Bytes that came and were not taken.
+    private(set) var held = 0
+    /// Bytes taken since the size changed, while the reader kept up.
+    private var kept = 0
+
+    init(_ size: Int) {
+        self.size = size
+        left = size
+    }
+
+    /// False if the peer sends more than it may.
+    mutating func receive(_ bytes: Int) -> Bool {
+        guard bytes <= left else { return false }
+        left -= bytes
+        held += bytes
+        if held > size / 2 { kept = 0 }
+        return true
+    }
+
+    /// The increment to tell the peer now, 0 for none: half of a window is owed at least.
+    ///
+    /// - Parameter reserve: nil for a window that does not grow.
+    mutating func take(_ bytes: Int, _ reserve: HTTP2WindowReserve?) -> Int {
+        let bytes = min(max(0, bytes), held)
+        held -= bytes
+        owed += bytes
+        kept += bytes
+        if let reserve, kept >= size, size < Self.mostGrown {
+            kept = 0
+            let more = min(size, Self.mostGrown - size)
+            if reserve.lend(more) {
+                size += more
+                grown += more
+                owed += more
+            }
+        }
+        guard owed > 0, owed >= size / 2 else { return 0 }
+        defer { owed = 0 }
+        left += owed
+        return owed
+    }
+}
