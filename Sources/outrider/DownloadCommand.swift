@@ -124,10 +124,9 @@ struct DownloadCommand: ParsableCommand {
     }
 
     private func params() throws(CommandFailure) -> JSONObject {
-        var params = try RequestWords(url: url, method: nil, headers: headers, data: [], timeout: timeout).params()
+        var params = try RequestWords(url: url, headers: headers, timeout: timeout).params()
         try auth.add(to: &params)
         proxy.add(to: &params)
-        params["method"] = nil
         params["destination"] = .object(try destination())
         params["validate"] = .object(["status": .array([.string("200..299")])])
         params["resume"] = .bool(!restart)

@@ -3,7 +3,7 @@
 
 /// What to write instead of an option that curl has and this command has not.
 enum OptionAdvice {
-    private static let commands: Set = ["get", "download", "sse"]
+    private static let commands: Set = ["get", "post", "put", "patch", "delete", "head", "download", "sse"]
 
     private static let advice: [(options: [String], text: String)] = [
         (["-L", "--location"], "not needed: redirects are followed"),
@@ -13,12 +13,6 @@ enum OptionAdvice {
         ),
         (["-b", "--cookie"], "write -H 'Cookie: name=value'"),
         (["-c", "--cookie-jar"], "cookies are not stored (send one with -H 'Cookie: name=value')"),
-        (
-            ["-F", "--form"],
-            "write outrider call upload.send url=URL body:='{\"multipart\":[{\"name\":\"a\",\"file\":\"/path\"}]}'"
-        ),
-        (["-v", "--verbose"], "write -i for the response's head, --curl for the request's"),
-        (["-w", "--write-out"], "write outrider call data.send url=URL | jq .status"),
     ]
 
     /// The advice for the option that a parser's complaint names; nil if there is none.

@@ -31,7 +31,8 @@ struct Outrider: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            ServeCommand.self, CallCommand.self, GetCommand.self, DownloadCommand.self, GetSocketCommand.self,
+            ServeCommand.self, CallCommand.self, GetCommand.self, PostCommand.self, PutCommand.self,
+            PatchCommand.self, DeleteCommand.self, HeadCommand.self, DownloadCommand.self, GetSocketCommand.self,
             RouteCommand.self, DescribeCommand.self, SSECommand.self, StatsCommand.self, CredentialsCommand.self,
             KeeperCommand.self,
             LoginCommand.self, LogoutCommand.self, TokenCommand.self, GitCredentialCommand.self,

@@ -44,15 +44,18 @@ enum ProcessArguments {
 /// Which parts of a command line are secrets.
 enum SecretArguments {
     /// Options with a value that may be one; those in short form may stand behind flags, as in `-su`.
-    private static let names: Set<String> = ["user", "proxy", "header", "data", "json"]
-    private static let letters = Array("uxHd".utf8)
+    private static let names: Set<String> = [
+        "user", "proxy", "header", "data", "data-binary", "data-urlencode", "json", "form", "form-string",
+    ]
+    private static let letters = Array("uxHdF".utf8)
     /// Other options in short form that have a value.
-    private static let otherLetters = Array("Xo".utf8)
+    private static let otherLetters = Array("XoAerTmDw".utf8)
 
     /// The number of each word, and the bytes in it. The first word is the program.
     static func ranges(in words: [[UInt8]]) -> [(word: Int, bytes: Range<Int>)] {
         var found: [(word: Int, bytes: Range<Int>)] = []
-        let isCall = words.dropFirst().first.map { $0.elementsEqual("call".utf8) } ?? false
+        let command = words.count > 1 ? String(decoding: words[1], as: UTF8.self) : ""
+        let hasItems = ["call", "get", "post", "put", "patch", "delete", "head"].contains(command)
         var isValue = false
         for (number, word) in words.enumerated().dropFirst() {
             var secret: Range<Int>?
@@ -68,7 +71,7 @@ enum SecretArguments {
             } else if word.first == UInt8(ascii: "-"), let place = option(in: word) {
                 isValue = place == word.count
                 secret = value(in: word, from: place)
-            } else if isCall {
+            } else if hasItems, url(in: word).isEmpty {
                 secret = parameter(in: word)
             }
             for range in secret.map({ [$0] }) ?? url(in: word) where !range.isEmpty { found.append((number, range)) }
@@ -91,10 +94,10 @@ enum SecretArguments {
         return start..<word.count
     }
 
-    /// Of `name=value` the value, and all of an object.
+    /// Of `name=value` and `Name:field` the value, and all of an object.
     private static func parameter(in word: [UInt8]) -> Range<Int>? {
         if word.first == UInt8(ascii: "{") { return 0..<word.count }
-        return word.firstIndex(of: UInt8(ascii: "=")).map { $0 + 1..<word.count }
+        return word.firstIndex { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }.map { $0 + 1..<word.count }
     }
 
     /// Of a URL the user and the password, and the query with what follows.

@@ -93,10 +93,14 @@ struct SSECommand: ParsableCommand {
     }
 
     private func params() throws(CommandFailure) -> JSONObject {
-        var params = try RequestWords(
-            url: url, method: method, headers: headers, data: json.map { [$0] } ?? data, isJSON: json != nil,
-            timeout: nil
-        ).params()
+        var params = try RequestWords(url: url, headers: headers).params()
+        let pieces = json.map { [$0] } ?? data
+        params["method"] = .string(method ?? (pieces.isEmpty ? "GET" : "POST"))
+        if !pieces.isEmpty {
+            let type = json == nil ? "application/x-www-form-urlencoded" : "application/json"
+            params["body"] = .object(try DataWords.body(pieces, [], type: type))
+            if method == "GET" { params["allowGetBody"] = .bool(true) }
+        }
         try auth.add(to: &params)
         proxy.add(to: &params)
         params["json"] = .bool(true)

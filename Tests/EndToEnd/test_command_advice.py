@@ -14,14 +14,14 @@ URL = "http://127.0.0.1:9/"
 
 
 @pytest.mark.parametrize(
-    "option, advice",
+    "command, option, advice",
     [
-        ("-L", "not needed: redirects are followed"), ("--location", "not needed"), ("-k", "--ca-file"),
-        ("-b", "-H 'Cookie: name=value'"), ("-F", "upload.send"), ("-v", "--curl"), ("-w", "data.send"),
+        ("download", "-L", "not needed: redirects are followed"), ("sse", "--location", "not needed"),
+        ("get", "-k", "--ca-file"), ("get", "-b", "-H 'Cookie: name=value'"),
     ],
 )
-def test_an_option_of_curl_that_does_not_exist_names_its_replacement(option, advice):
-    said = refused(outrider("get", option, URL), 2, option, advice)
+def test_an_option_of_curl_that_does_not_exist_names_its_replacement(command, option, advice):
+    said = refused(outrider(command, option, URL), 2, option, advice)
     assert "Usage" not in said and said.count("\n") == 1
 
 

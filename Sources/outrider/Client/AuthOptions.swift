@@ -42,6 +42,9 @@ struct AuthOptions: ParsableArguments {
         }
     }
 
+    /// Whether the credential differs from host to host.
+    var isByHost: Bool { netrc || netrcFile != nil }
+
     /// Whether a password is to be read from standard input.
     var asks: Bool { !netrc && netrcFile == nil && user.map { !$0.contains(":") } ?? false }
 

@@ -17,7 +17,9 @@ struct BodyOutput: ~Copyable {
 
     /// The file is opened at once, so that a wrong path is known before anything is sent, and keeps what is in it until there
     /// is something to write.
-    init(_ path: String?) throws(CommandFailure) {
+    ///
+    /// - Parameter isNew: refuse a file that exists; for names that a server chose.
+    init(_ path: String?, isNew mustBeNew: Bool = false) throws(CommandFailure) {
         guard let path, path != "-" else {
             file = STDOUT_FILENO
             name = nil
@@ -28,7 +30,7 @@ struct BodyOutput: ~Copyable {
         refusesBinary = false
         let created = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
         isNew = created >= 0
-        file = isNew ? created : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+        file = isNew || mustBeNew ? created : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
         guard file >= 0 else {
             throw CommandFailure(code: FailureStatus.file, "cannot write \(path): \(systemError(errno))")
         }
@@ -42,14 +44,6 @@ struct BodyOutput: ~Copyable {
 
     /// Whether it is written to a terminal, for a person to read; `-o -` asks for the bytes as they are.
     var isShown: Bool { refusesBinary }
-
-    /// Whether it is written to that file.
-    func isSame(as path: String) -> Bool {
-        var ours = stat()
-        var other = stat()
-        guard name != nil, fstat(file, &ours) == 0, stat(path, &other) == 0 else { return false }
-        return ours.st_dev == other.st_dev && ours.st_ino == other.st_ino && ours.st_mode & S_IFMT == S_IFREG
-    }
 
     private mutating func begin() throws(CommandFailure) {
         if isBegun { return }

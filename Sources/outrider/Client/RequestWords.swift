@@ -4,15 +4,10 @@
 import Glibc
 import OutriderJSON
 
-/// The request that a command line asks for.
+/// The URL, the fields and the time of a request, as commands take them.
 struct RequestWords {
     var url: String
-    var method: String?
     var headers: [String]
-    /// The pieces of `--data`, in their order; empty for a request without a body.
-    var data: [String]
-    /// What the data is sent as; a form otherwise, as curl has it, unless a header says so.
-    var isJSON = false
     var timeout: Double?
 
     /// What is wrong with the value of `--timeout`, if anything is: the bounds are those of the contract.
@@ -22,21 +17,17 @@ struct RequestWords {
     }
 
     func params() throws(CommandFailure) -> JSONObject {
-        var params: JSONObject = [
-            "url": .string(url),
-            "method": .string(method ?? (data.isEmpty ? "GET" : "POST")),
-        ]
-        if !headers.isEmpty {
-            var fields: [JSONValue] = []
-            for word in headers { fields += try Self.fields(word) }
-            params["headers"] = .array(fields)
-        }
-        if !data.isEmpty {
-            params["body"] = .object(try body(data))
-            if method == "GET" || method == "HEAD" { params["allowGetBody"] = .bool(true) }
-        }
+        var params: JSONObject = ["url": .string(ShellURL.complete(url))]
+        if !headers.isEmpty { params["headers"] = .array(try Self.fields(headers)) }
         if let timeout { params["timeout"] = .real(timeout) }
         return params
+    }
+
+    /// The fields of all words, in their order.
+    static func fields(_ words: [String]) throws(CommandFailure) -> [JSONValue] {
+        var fields: [JSONValue] = []
+        for word in words { fields += try self.fields(word) }
+        return fields
     }
 
     /// One field, or with `@` those of a file, a line each, where no list of processes shows them.
@@ -83,50 +74,5 @@ struct RequestWords {
         }
         let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
         return .object(["name": .string(String(line[..<colon])), "value": .string(String(value))])
-    }
-
-    /// One file is read by the service as it is; pipes, which only this process has, are read here.
-    private func body(_ pieces: [String]) throws(CommandFailure) -> JSONObject {
-        let type = JSONValue.string(isJSON ? "application/json" : "application/x-www-form-urlencoded")
-        guard pieces.contains(where: { $0.hasPrefix("@") }) else {
-            return ["text": .string(pieces.joined(separator: "&")), "contentType": type]
-        }
-        guard pieces.count == 1, let data = pieces.first else {
-            return ["base64": .string(Base64.encode(try Self.joined(pieces))), "contentType": type]
-        }
-        let content = data == "@-" ? try StandardInput.read() : try Self.content(of: String(data.dropFirst()))
-        switch content {
-        case .bytes(let bytes): return ["base64": .string(Base64.encode(bytes)), "contentType": type]
-        case .file(let path): return ["file": .string(path), "contentType": type]
-        }
-    }
-
-    /// Texts and files in their order, with `&` between them, as curl joins repeated data.
-    private static func joined(_ pieces: [String]) throws(CommandFailure) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for (index, piece) in pieces.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: "&")) }
-            if piece.hasPrefix("@") {
-                bytes += try StandardInput.bytes(of: String(piece.dropFirst()))
-            } else {
-                bytes += piece.utf8
-            }
-        }
-        return bytes
-    }
-
-    private static func content(of name: String) throws(CommandFailure) -> StandardInput.Content {
-        var info = stat()
-        let file = open(name, O_RDONLY | O_CLOEXEC)
-        guard file >= 0, fstat(file, &info) == 0 else {
-            throw CommandFailure(.usage, "cannot read \(name): \(systemError(errno))")
-        }
-        defer { close(file) }
-        // what has no name of its own, the service cannot open
-        guard info.st_mode & S_IFMT == S_IFREG, let path = realpath(name, nil) else {
-            return try StandardInput.read(file)
-        }
-        defer { free(path) }
-        return .file(String(cString: path))
     }
 }

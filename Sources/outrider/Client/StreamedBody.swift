@@ -63,11 +63,11 @@ struct StreamedBody {
         return bytes
     }
 
-    /// Waits until all events have been heard: the last byte may come before them.
-    func settle(
+    /// The Response once all is over, with its metrics. All events have been heard by then: the last byte may come before them.
+    func settled(
         over client: inout ServiceClient, by deadline: Deadline, onEvent: ([UInt8]) throws(CommandFailure) -> Void
-    ) throws(CommandFailure) {
-        _ = try client.object(
+    ) throws(CommandFailure) -> JSONObject {
+        try client.object(
             "request.wait", ["request": request, "timeout": .integer(10)], by: deadline, onEvent: onEvent)
     }
 }

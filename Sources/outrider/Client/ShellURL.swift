@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// A URL as people type it.
+enum ShellURL {
+    /// The URL with its scheme: `:8080/x` is this machine, a loopback name or address gets `http`, everything else `https`.
+    static func complete(_ word: String) -> String {
+        if word.contains("://") { return word }
+        if word == ":" { return "http://localhost" }
+        if word.hasPrefix(":/") { return "http://localhost" + word.dropFirst() }
+        if word.hasPrefix(":") {
+            let port = word.dropFirst().prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+            return port.allSatisfy(\.isNumber) ? "http://localhost" + word : word
+        }
+        let authority = word.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        guard isAuthority(authority) else { return word }
+        return (isLoopback(authority) ? "http://" : "https://") + word
+    }
+
+    /// The host of a URL and what follows it.
+    static func afterScheme(_ url: String) -> Substring {
+        var rest = url[...]
+        while !rest.isEmpty, !rest.hasPrefix("://") { rest = rest.dropFirst() }
+        return rest.isEmpty ? url[...] : rest.dropFirst(3)
+    }
+
+    /// Whether it can be a host with a port, and not another scheme such as `mailto:a`.
+    private static func isAuthority(_ text: Substring) -> Bool {
+        if text.isEmpty || text.contains(" ") { return false }
+        if text.hasPrefix("[") { return text.contains("]") }
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        return parts.count == 1 || (!parts[1].isEmpty && parts[1].allSatisfy(\.isNumber))
+    }
+
+    private static func isLoopback(_ authority: Substring) -> Bool {
+        if authority.hasPrefix("[::1]") { return true }
+        let host = authority.prefix { $0 != ":" }.lowercased()
+        return host == "localhost" || host.hasSuffix(".localhost")
+            || (host.hasPrefix("127.") && host.split(separator: ".").count == 4)
+    }
+}
+
+extension ShellURL {
+    /// One of the URLs that braces and brackets stand for, and what they were replaced by.
+    struct Expanded {
+        var text: String
+        fileprivate(set) var choices: [String] = []
+
+        /// A name of a file, with `#1`, `#2` … replaced by the choices. Nothing else of a URL gets into it.
+        func filled(_ name: String) -> String {
+            var filled = ""
+            var rest = name[...]
+            while let character = rest.popFirst() {
+                let digits = rest.prefix { ("0"..."9").contains($0) }
+                if character == "#", let number = Int(digits), choices.indices.contains(number - 1) {
+                    filled += choices[number - 1].replacing("/", with: "_")
+                    rest = rest.dropFirst(digits.count)
+                } else {
+                    filled.append(character)
+                }
+            }
+            return filled
+        }
+    }
+
+    /// The most URLs that one command line stands for.
+    static let most = 10_000
+
+    /// The URLs that `{a,b}` and `[1-9]`, `[01-10:2]`, `[a-z]` in a word stand for, in the order of curl.
+    static func expanded(_ word: String) throws(CommandFailure) -> [Expanded] {
+        var found = [Expanded(text: "")]
+        var rest = word[...]
+        while let character = rest.first {
+            guard let (choices, left) = try choices(rest, in: word) else {
+                for index in found.indices { found[index].text.append(character) }
+                rest = rest.dropFirst()
+                continue
+            }
+            guard choices.count <= most / found.count else {
+                throw CommandFailure(.usage, "\(word) stands for more than \(most) URLs")
+            }
+            found = found.flatMap { url in
+                choices.map { Expanded(text: url.text + $0, choices: url.choices + [$0]) }
+            }
+            rest = left
+        }
+        return found
+    }
+
+    /// What a group at the beginning of the text stands for; nil where none begins, as with the address in `http://[::1]/`.
+    private static func choices(
+        _ text: Substring, in word: String
+    ) throws(CommandFailure) -> (choices: [String], left: Substring)? {
+        if text.first == "{", let end = text.firstIndex(of: "}") {
+            let inner = text[text.index(after: text.startIndex)..<end]
+            guard inner.contains(",") else { return nil }
+            let parts = inner.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            return (parts, text[text.index(after: end)...])
+        }
+        guard text.first == "[", let end = text.firstIndex(of: "]") else { return nil }
+        let inner = text[text.index(after: text.startIndex)..<end]
+        guard let choices = try range(inner, in: word) else { return nil }
+        return (choices, text[text.index(after: end)...])
+    }
+
+    private static func range(_ inner: Substring, in word: String) throws(CommandFailure) -> [String]? {
+        let stepped = inner.split(separator: ":", omittingEmptySubsequences: false)
+        let ends = stepped[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard stepped.count <= 2, ends.count == 2 else { return nil }
+        let step = stepped.count == 2 ? Int(stepped[1]) ?? 0 : 1
+        if let first = Int(ends[0]), let last = Int(ends[1]), first >= 0 {
+            guard first <= last, step > 0, (last - first) / step < most else {
+                throw CommandFailure(.usage, "\(word): [\(inner)] is no range of at most \(most) numbers")
+            }
+            let width = ends[0].hasPrefix("0") ? ends[0].count : 0
+            return stride(from: first, through: last, by: step).map { number in
+                let digits = String(number)
+                return String(repeating: "0", count: max(0, width - digits.count)) + digits
+            }
+        }
+        guard ends[0].utf8.count == 1, ends[1].utf8.count == 1, let first = ends[0].utf8.first,
+            let last = ends[1].utf8.first, ends[0].allSatisfy(\.isLetter), ends[1].allSatisfy(\.isLetter)
+        else { return nil }
+        guard first <= last, step > 0 else {
+            throw CommandFailure(.usage, "\(word): [\(inner)] is no range of letters")
+        }
+        return stride(from: Int(first), through: Int(last), by: step).map {
+            String(UnicodeScalar(UInt8(truncatingIfNeeded: $0)))
+        }
+    }
+}

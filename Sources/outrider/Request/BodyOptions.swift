@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderJSON
+
+/// The options of curl that say what a request carries.
+struct BodyOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("d"), .customLong("data"), .customLong("data-binary")],
+        help: "Data to send: text, @file, or @- for standard input. May be repeated; the pieces are joined with &.")
+    var data: [String] = []
+
+    @Option(
+        name: .customLong("data-urlencode"),
+        help: """
+            Data to encode for a URL or form: text, name=text, @file or name@file. May be repeated; stands behind the \
+            pieces of --data.
+            """)
+    var urlEncoded: [String] = []
+
+    @Option(name: .long, help: "The same as --data, sent as application/json.")
+    var json: String?
+
+    @Option(
+        name: [.customShort("F"), .customLong("form")],
+        help: """
+            A part of a form: 'name=text', 'name=@file' to send a file, 'name=<file' to send its text; with ;type=TYPE \
+            and ;filename=NAME behind it. May be repeated.
+            """)
+    var form: [String] = []
+
+    @Option(name: .customLong("form-string"), help: "A part of a form, taken as it stands: 'name=text'.")
+    var formText: [String] = []
+
+    @Option(
+        name: [.customShort("T"), .customLong("upload-file")],
+        help: "The file to put, or - for standard input. A URL that ends in / gets the name of the file.",
+        completion: .file())
+    var uploadFile: String?
+
+    @Flag(name: [.customShort("G"), .long], help: "Put the data into the query of the URL, and send GET.")
+    var get = false
+
+    /// Whether an option asks for a body.
+    var isGiven: Bool {
+        !data.isEmpty || !urlEncoded.isEmpty || json != nil || hasForm || uploadFile != nil
+    }
+
+    private var hasForm: Bool { !form.isEmpty || !formText.isEmpty }
+
+    /// The words that may name standard input.
+    var readers: [String] {
+        data + [json].compactMap { $0 }
+            + urlEncoded.map { $0.hasSuffix("@-") ? "@-" : "" }
+            + form.map { $0.contains("=@-") || $0.contains("=<-") ? "@-" : "" }
+            + [uploadFile == "-" || uploadFile == "." ? "@-" : ""]
+    }
+
+    func validate() throws {
+        let kinds = [
+            ("--data", !data.isEmpty || !urlEncoded.isEmpty), ("--json", json != nil), ("--form", hasForm),
+            ("--upload-file", uploadFile != nil),
+        ].filter(\.1).map(\.0)
+        if kinds.count > 1 { throw ValidationError("give only one of \(kinds[0]) and \(kinds[1])") }
+        if get, kinds.first.map({ $0 != "--data" }) ?? false {
+            throw ValidationError("-G puts --data into the URL: leave out \(kinds[0])")
+        }
+    }
+
+    /// The body that the options and the items ask for, and what follows from it.
+    func sent(_ items: ItemWords) throws(CommandFailure) -> SentBody {
+        if items.hasBody, isGiven {
+            throw CommandFailure(.usage, "give the body either as name=value or by an option, not both")
+        }
+        if let json { return SentBody(try DataWords.body([json], [], type: "application/json")) }
+        if let uploadFile { return SentBody(try DataWords.file(uploadFile), method: "PUT") }
+        if hasForm {
+            var parts: [JSONValue] = []
+            for word in form { parts.append(.object(try FormWord(word).part())) }
+            for word in formText { parts.append(.object(try FormWord(plain: word).part())) }
+            return SentBody(["multipart": .array(parts)])
+        }
+        if !data.isEmpty || !urlEncoded.isEmpty {
+            if get { return SentBody(query: try DataWords.text(data, urlEncoded)) }
+            return SentBody(try DataWords.body(data, urlEncoded, type: "application/x-www-form-urlencoded"))
+        }
+        return items.hasBody ? SentBody(try items.body()) : SentBody()
+    }
+}
+
+/// What is sent, and where the rest of the command line stands for it.
+struct SentBody {
+    /// A `Body` of the contract; nil for none.
+    var body: JSONObject?
+    /// The method that goes with it.
+    var method = "GET"
+    /// What `-G` puts into the URL.
+    var query: String?
+
+    init() {}
+
+    init(_ body: JSONObject, method: String = "POST") {
+        self.body = body
+        self.method = method
+    }
+
+    init(query: String) { self.query = query }
+
+    /// The URL with the query of `-G` and of the items, and the name of the file that is put.
+    func url(_ given: String, items: ItemWords, file: String?) -> String {
+        var url = ShellURL.complete(given)
+        let fragment = url.firstIndex(of: "#").map { String(url[$0...]) } ?? ""
+        url.removeLast(fragment.count)
+        if let file, file != "-", file != ".", url.hasSuffix("/"), let name = file.split(separator: "/").last {
+            url += DataWords.escaped(Array(name.utf8))
+        }
+        for added in [query, items.query].compactMap({ $0 }) where !added.isEmpty {
+            url += (url.contains("?") ? (url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&") : "?") + added
+        }
+        return url + fragment
+    }
+}

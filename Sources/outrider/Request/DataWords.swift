@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderJSON
+
+/// The body that `--data`, `--data-urlencode`, `--json` and `--upload-file` name.
+enum DataWords {
+    /// One file is read by the service as it is; pipes, which only this process has, are read here.
+    static func body(_ pieces: [String], _ encoded: [String], type: String) throws(CommandFailure) -> JSONObject {
+        let contentType = JSONValue.string(type)
+        if encoded.isEmpty, pieces.count == 1, let data = pieces.first, data.hasPrefix("@") {
+            var body = try file(data == "@-" ? "-" : String(data.dropFirst()))
+            body["contentType"] = contentType
+            return body
+        }
+        let bytes = try joined(pieces, encoded)
+        // a text stays readable in `--curl` and in logs of the service
+        guard let text = String(validating: bytes, as: UTF8.self), !text.contains("\0") else {
+            return ["base64": .string(Base64.encode(bytes)), "contentType": contentType]
+        }
+        return ["text": .string(text), "contentType": contentType]
+    }
+
+    /// The pieces as text, for the query of a URL.
+    static func text(_ pieces: [String], _ encoded: [String]) throws(CommandFailure) -> String {
+        let bytes = try joined(pieces, encoded)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw CommandFailure(.usage, "the data is not UTF-8: use --data-urlencode to put it into a URL")
+        }
+        return text
+    }
+
+    /// A whole file as body; `-` and `.` are standard input, as with curl.
+    static func file(_ name: String) throws(CommandFailure) -> JSONObject {
+        switch try name == "-" || name == "." ? StandardInput.read() : content(of: name) {
+        case .bytes(let bytes): return ["base64": .string(Base64.encode(bytes))]
+        case .file(let path): return ["file": .string(path)]
+        }
+    }
+
+    /// Texts and files in their order, with `&` between them, as curl joins repeated data.
+    private static func joined(_ pieces: [String], _ encoded: [String]) throws(CommandFailure) -> [UInt8] {
+        var all: [[UInt8]] = []
+        for piece in pieces {
+            all.append(
+                piece.hasPrefix("@") ? try StandardInput.bytes(of: String(piece.dropFirst())) : Array(piece.utf8))
+        }
+        for word in encoded { all.append(Array(try escapedWord(word).utf8)) }
+        return Array(all.joined(separator: [UInt8(ascii: "&")]))
+    }
+
+    /// A word of `--data-urlencode`: `text`, `=text`, `name=text`, `@file`, `name@file`. The name stays as it is.
+    private static func escapedWord(_ word: String) throws(CommandFailure) -> String {
+        guard let mark = word.firstIndex(where: { $0 == "=" || $0 == "@" }) else { return escaped(Array(word.utf8)) }
+        let name = word[..<mark].isEmpty ? "" : word[..<mark] + "="
+        let rest = String(word[word.index(after: mark)...])
+        return name + escaped(word[mark] == "=" ? Array(rest.utf8) : try StandardInput.bytes(of: rest))
+    }
+
+    /// RFC 3986 section 2.3: everything but the unreserved characters becomes `%XX`.
+    static func escaped(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var text: [UInt8] = []
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                text.append(byte)
+            default: text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    static func content(of name: String) throws(CommandFailure) -> StandardInput.Content {
+        var info = stat()
+        let file = open(name, O_RDONLY | O_CLOEXEC)
+        guard file >= 0, fstat(file, &info) == 0 else {
+            throw CommandFailure(.usage, "cannot read \(name): \(systemError(errno))")
+        }
+        defer { close(file) }
+        if info.st_mode & S_IFMT == S_IFDIR { throw CommandFailure(.usage, "\(name) is a directory: name a file") }
+        // what has no name of its own, the service cannot open
+        guard info.st_mode & S_IFMT == S_IFREG, let path = realpath(name, nil) else {
+            return try StandardInput.read(file)
+        }
+        defer { free(path) }
+        return .file(String(cString: path))
+    }
+}

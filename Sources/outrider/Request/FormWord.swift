@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// One `--form` of a command line, in curl's grammar: `name=content;type=…;filename=…`, where the content is a text, `@file`
+/// or `<file`, and `"…"` keeps semicolons, with `\"` and `\\` inside.
+struct FormWord {
+    private enum Content {
+        case text(String)
+        /// Sent as a file, under its name.
+        case file(String)
+        /// Sent as a text.
+        case textOf(String)
+    }
+
+    private let name: String
+    private let content: Content
+    private var type: String?
+    private var filename: String?
+
+    /// - Throws: what is wrong, with the word.
+    init(_ word: String) throws(CommandFailure) {
+        guard let equals = word.firstIndex(of: "="), equals != word.startIndex else { throw Self.noPart(word) }
+        name = String(word[..<equals])
+        var rest = word[word.index(after: equals)...]
+        let mark = rest.first
+        if mark == "@" || mark == "<" { rest = rest.dropFirst() }
+        let (value, left) = try Self.value(rest, in: word)
+        switch mark {
+        case "@": content = .file(value)
+        case "<": content = .textOf(value)
+        default: content = .text(value)
+        }
+        try takeAttributes(left, of: word)
+    }
+
+    /// A word of `--form-string`, in which nothing has a meaning of its own.
+    init(plain word: String) throws(CommandFailure) {
+        guard let equals = word.firstIndex(of: "="), equals != word.startIndex else { throw Self.noPart(word) }
+        name = String(word[..<equals])
+        content = .text(String(word[word.index(after: equals)...]))
+    }
+
+    /// A file as an item of `outrider post`: `name@path`.
+    init(name: String, file: String) {
+        self.name = name
+        content = .file(file)
+    }
+
+    init(name: String, text: String) {
+        self.name = name
+        content = .text(text)
+    }
+
+    private static func noPart(_ word: String) -> CommandFailure {
+        CommandFailure(.usage, "\(word) is no part of a form: write -F 'name=text' or -F 'name=@file'")
+    }
+
+    /// Up to the next semicolon, or a quoted text.
+    private static func value(
+        _ rest: Substring, in word: String
+    ) throws(CommandFailure) -> (value: String, left: Substring) {
+        guard rest.first == "\"" else {
+            let end = rest.firstIndex(of: ";") ?? rest.endIndex
+            return (String(rest[..<end]), rest[end...])
+        }
+        var value = ""
+        var left = rest.dropFirst()
+        while let character = left.popFirst() {
+            if character == "\"" { return (value, left) }
+            if character == "\\", let next = left.first, next == "\"" || next == "\\" {
+                value.append(next)
+                left = left.dropFirst()
+            } else {
+                value.append(character)
+            }
+        }
+        throw CommandFailure(.usage, "\(word): the quote is not closed")
+    }
+
+    private mutating func takeAttributes(_ text: Substring, of word: String) throws(CommandFailure) {
+        var left = text
+        while left.first == ";" {
+            left = left.dropFirst().drop { $0 == " " }
+            guard let equals = left.firstIndex(of: "=") else { break }
+            let (value, rest) = try Self.value(left[left.index(after: equals)...], in: word)
+            switch left[..<equals] {
+            case "type": type = value
+            case "filename": filename = value
+            case let other:
+                throw CommandFailure(
+                    .usage,
+                    "\(word): a part has no \(other) (it has ;type= and ;filename=; quote a text with semicolons)")
+            }
+            left = rest
+        }
+        if !left.isEmpty {
+            throw CommandFailure(
+                .usage, "\(word): \(left) is no ;type= and no ;filename= (quote a text with semicolons)")
+        }
+    }
+
+    /// A `Part` of the contract.
+    func part() throws(CommandFailure) -> JSONObject {
+        var part: JSONObject = ["name": .string(name)]
+        switch content {
+        case .text(let text): part["text"] = .string(text)
+        case .textOf(let file):
+            let bytes = try StandardInput.bytes(of: file)
+            part["base64"] = .string(Base64.encode(bytes))
+            if type == nil { part["mimeType"] = .string("text/plain") }
+        case .file(let file):
+            switch try file == "-" ? StandardInput.read() : DataWords.content(of: file) {
+            case .bytes(let bytes): part["base64"] = .string(Base64.encode(bytes))
+            case .file(let path): part["file"] = .string(path)
+            }
+            part["filename"] = .string(file.split(separator: "/").last.map(String.init) ?? file)
+        }
+        if let type { part["mimeType"] = .string(type) }
+        if let filename { part["filename"] = .string(filename) }
+        return part
+    }
+}

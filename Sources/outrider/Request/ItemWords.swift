@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// The words behind a URL, in httpie's manner:
+///
+///     name=text   name:=json   name=@file   name:=@file   name==query   Name:field   name@file
+///
+/// Texts and values make a JSON object; a file makes the body a form of parts.
+struct ItemWords {
+    private enum Item {
+        case text(String)
+        case value(JSONValue)
+        case file(String)
+    }
+
+    private var members: [(name: String, item: Item)] = []
+    /// Fields, as `-H` takes them.
+    private(set) var fields: [String] = []
+    private var pairs: [String] = []
+
+    /// What the items add to the query; nil for nothing.
+    var query: String? { pairs.isEmpty ? nil : pairs.joined(separator: "&") }
+
+    var hasBody: Bool { !members.isEmpty }
+
+    /// The separators: of two at the same place the longer one counts.
+    private static let separators = [":=@", ":=", "==", "=@", "=", "@", ":"]
+
+    /// Whether a word is an item, and no URL.
+    static func isItem(_ word: String) -> Bool {
+        !word.contains("://") && split(word) != nil
+    }
+
+    private static func split(_ word: String) -> (name: Substring, separator: String, value: Substring)? {
+        var at = word.startIndex
+        while at < word.endIndex {
+            if let found = separators.first(where: { word[at...].hasPrefix($0) }) {
+                guard at > word.startIndex else { return nil }
+                return (word[..<at], found, word[word.index(at, offsetBy: found.count)...])
+            }
+            at = word.index(after: at)
+        }
+        return nil
+    }
+
+    init(_ words: [String]) throws(CommandFailure) {
+        for word in words {
+            guard let (name, separator, value) = Self.split(word) else {
+                throw CommandFailure(
+                    .usage, "\(word) is no item: write name=text, name:=json, name==query, Name:field or name@file")
+            }
+            try add(String(name), separator, String(value))
+        }
+    }
+
+    private mutating func add(_ name: String, _ separator: String, _ value: String) throws(CommandFailure) {
+        switch separator {
+        case ":": fields.append("\(name): \(value)")
+        case "==": pairs.append("\(DataWords.escaped(Array(name.utf8)))=\(DataWords.escaped(Array(value.utf8)))")
+        case ":=": members.append((name, .value(try Self.json(Array(value.utf8), name))))
+        case ":=@": members.append((name, .value(try Self.json(StandardInput.bytes(of: value), value))))
+        case "=@":
+            let text = String(decoding: try StandardInput.bytes(of: value), as: UTF8.self)
+            members.append((name, .text(text)))
+        case "@": members.append((name, .file(value)))
+        default: members.append((name, .text(value)))
+        }
+    }
+
+    private static func json(_ text: [UInt8], _ source: String) throws(CommandFailure) -> JSONValue {
+        do throws(JSONFailure) {
+            return try JSONParser.parse(text)
+        } catch {
+            throw CommandFailure(.usage, "\(source) is no JSON: \(error.reason) (write \(source)=text for a text)")
+        }
+    }
+
+    /// A `Body` of the contract.
+    func body() throws(CommandFailure) -> JSONObject {
+        let hasFile = members.contains { if case .file = $0.item { true } else { false } }
+        return hasFile ? ["multipart": .array(try parts())] : ["json": .object(object())]
+    }
+
+    private func object() -> JSONObject {
+        var object = JSONObject()
+        for (name, item) in members {
+            switch item {
+            case .text(let text): object[name] = .string(text)
+            case .value(let value): object[name] = value
+            case .file: break
+            }
+        }
+        return object
+    }
+
+    private func parts() throws(CommandFailure) -> [JSONValue] {
+        var parts: [JSONValue] = []
+        for (name, item) in members {
+            switch item {
+            case .text(let text): parts.append(.object(try FormWord(name: name, text: text).part()))
+            case .value(let value): parts.append(.object(["name": .string(name), "json": value]))
+            case .file(let path): parts.append(.object(try FormWord(name: name, file: path).part()))
+            }
+        }
+        return parts
+    }
+}

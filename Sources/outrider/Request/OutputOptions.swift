@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderHTTP
+import OutriderJSON
+
+/// The options of curl that say what is written, and where.
+struct OutputOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: """
+            Write to this file, or to `-` also what is binary. With several URLs, one for each; #1 stands for what the \
+            first braces or brackets of the URL were replaced by.
+            """,
+        completion: .file())
+    var outputs: [String] = []
+
+    @Flag(
+        name: [.customShort("O"), .customLong("remote-name")], help: "Write to a file named like the end of the URL.")
+    var remoteName = false
+
+    @Flag(
+        name: [.customShort("J"), .customLong("remote-header-name")],
+        help: "With -O: use the name that the server gives, and never write over a file.")
+    var remoteHeaderName = false
+
+    @Option(name: .customLong("output-dir"), help: "The directory for files of -o and -O.", completion: .directory)
+    var directory: String?
+
+    @Option(
+        name: [.customShort("D"), .customLong("dump-header")],
+        help: "Write the status and the fields to this file; - is standard output.", completion: .file())
+    var dumpHeader: String?
+
+    @Flag(name: [.customShort("i"), .long], help: "Write the status and the fields before the body.")
+    var include = false
+
+    @Flag(
+        name: [.customShort("f"), .long], help: "A status of 400 or above is a failure: write nothing, exit with 14.")
+    var fail = false
+
+    @Flag(name: .customLong("fail-with-body"), help: "The same, and the body is written.")
+    var failWithBody = false
+
+    @Flag(name: [.customShort("s"), .long], help: "Say nothing about failures.")
+    var silent = false
+
+    @Flag(name: [.customShort("S"), .customLong("show-error")], help: "With -s: show no progress, but failures.")
+    var showError = false
+
+    @Flag(
+        name: [.customShort("v"), .long],
+        help: "Write connections, requests and the heads of responses to standard error, secrets masked.")
+    var verbose = false
+
+    @Option(
+        name: [.customShort("w"), .customLong("write-out")],
+        help: "Write this behind the body; %{http_code} and others stand for what is known. @file reads it from a file."
+    )
+    var writeOut: String?
+
+    func validate() throws {
+        if remoteName, !outputs.isEmpty { throw ValidationError("give only one of --output and --remote-name") }
+        if remoteHeaderName, !remoteName { throw ValidationError("-J chooses the name for -O: add -O") }
+        if fail, failWithBody { throw ValidationError("give only one of --fail and --fail-with-body") }
+    }
+
+    /// Whether failures are told.
+    var tells: Bool { !silent || showError }
+
+    /// The file of the URL with this number; nil for standard output.
+    func path(_ number: Int, url: ShellURL.Expanded, response: JSONObject?) throws(CommandFailure) -> String? {
+        var name = outputs.indices.contains(number) ? outputs[number] : nil
+        // one pattern names the files of all URLs
+        if name == nil, let only = outputs.first, outputs.count == 1, only.contains("#") { name = only }
+        if remoteName { name = try Self.remoteName(url.text, response: remoteHeaderName ? response : nil) }
+        guard var path = name.map(url.filled), path != "-" else { return name }
+        if let directory, !path.hasPrefix("/") { path = directory + (directory.hasSuffix("/") ? "" : "/") + path }
+        return path
+    }
+
+    /// The name of `-O`: the last part of the URL's path as it stands there, or the plain name that the server gives.
+    private static func remoteName(_ url: String, response: JSONObject?) throws(CommandFailure) -> String {
+        if let response {
+            var fields = HTTPFields()
+            for field in response["headers"]?.array ?? [] {
+                fields.add(field.object?["name"]?.string ?? "", field.object?["value"]?.string ?? "")
+            }
+            return FileName.suggested(fields, url: try? HTTPURL(parsing: response["url"]?.string ?? url))
+        }
+        let path = ShellURL.afterScheme(url).prefix { $0 != "?" && $0 != "#" }
+        guard let slash = path.lastIndex(of: "/"), let name = Optional(path[path.index(after: slash)...]),
+            !name.isEmpty,
+            name != ".", name != ".."
+        else { throw CommandFailure(.usage, "\(url) ends in no name of a file: choose one with -o FILE") }
+        return String(name)
+    }
+}

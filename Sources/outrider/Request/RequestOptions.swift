@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import OutriderJSON
+
+/// The options of curl that say what a request is.
+struct RequestOptions: ParsableArguments {
+    @Option(name: [.customShort("X"), .customLong("request")], help: "The method; GET, or POST with data or a form.")
+    var method: String?
+
+    @Option(
+        name: [.customShort("H"), .customLong("header")],
+        help: "A field to send: 'Name: value', or @file with one on each line. May be repeated.")
+    var headers: [String] = []
+
+    @Option(name: [.customShort("A"), .customLong("user-agent")], help: "The User-Agent field.")
+    var userAgent: String?
+
+    @Option(name: [.customShort("e"), .customLong("referer")], help: "The Referer field.")
+    var referer: String?
+
+    @Option(name: [.customShort("r"), .long], help: "The bytes to ask for, such as 0-99, 100- or -100 (the last 100).")
+    var range: String?
+
+    @OptionGroup var body: BodyOptions
+
+    @Flag(name: [.customShort("I"), .long], help: "Send HEAD, and write the status and the fields.")
+    var head = false
+
+    @Flag(name: [.customShort("L"), .long], help: "Follow redirects, which is the default.")
+    var location = false
+
+    @Flag(name: .customLong("no-location"), help: "Follow no redirect: the redirect is the response.")
+    var noLocation = false
+
+    @Option(name: .customLong("max-redirs"), help: "The most redirects of one attempt, 0 to 100; 20 by default.")
+    var maxRedirects: Int?
+
+    @Flag(name: .long, help: "Accept compressed bodies, which is the default.")
+    var compressed = false
+
+    @Option(
+        name: [.customShort("m"), .customLong("timeout"), .customLong("max-time")],
+        help: "Seconds for the whole request.")
+    var timeout: Double?
+
+    @Option(name: .customLong("connect-timeout"), help: "Seconds for opening a connection.")
+    var connectTimeout: Double?
+
+    @Option(
+        name: .long,
+        help: "Repeat so many times what a lost connection, 408, 429 or 500 to 504 has failed, if it may be repeated.")
+    var retry: Int?
+
+    @Flag(
+        name: .customLong("retry-all-errors"),
+        help: "With --retry: repeat also after other failures, and any method (the server may then see a POST twice).")
+    var retryAllErrors = false
+
+    func validate() throws {
+        if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
+        if let connectTimeout, !(connectTimeout >= 0.001 && connectTimeout <= 86400) {
+            throw ValidationError("--connect-timeout must be from 0.001 to 86400 seconds")
+        }
+        if let retry, !(0...100).contains(retry) { throw ValidationError("--retry must be from 0 to 100") }
+        if retryAllErrors, retry == nil { throw ValidationError("--retry-all-errors needs --retry COUNT") }
+        if location, noLocation { throw ValidationError("give only one of --location and --no-location") }
+        if let maxRedirects, !(0...100).contains(maxRedirects) {
+            throw ValidationError("--max-redirs must be from 0 to 100")
+        }
+        if let range, !Self.isRange(range) {
+            throw ValidationError("--range \(range) is no range of bytes: write 0-99, 100- or -100")
+        }
+        if head, !body.get, body.isGiven {
+            throw ValidationError("-I sends no body: add -G to put the data into the URL")
+        }
+    }
+
+    /// RFC 9110 section 14.1.1: ranges as curl takes them, without the unit.
+    private static func isRange(_ text: String) -> Bool {
+        text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { part in
+            let ends = part.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+            return ends.count == 2 && ends.contains { !$0.isEmpty }
+                && ends.allSatisfy { $0.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }
+        }
+    }
+
+    /// The fields that options stand for. A field of `-H` with the same name wins, as with curl.
+    private var namedFields: [String] {
+        [userAgent.map { "User-Agent: \($0)" }, referer.map { "Referer: \($0)" }, range.map { "Range: bytes=\($0)" }]
+            .compactMap { $0 }
+            .filter { field in
+                let name = field.prefix { $0 != ":" }.lowercased() + ":"
+                return !headers.contains { $0.lowercased().hasPrefix(name) }
+            }
+    }
+
+    /// Everything of a `RequestSpec` that these options say, but for its URL.
+    ///
+    /// - Parameters:
+    ///   - verb: the method of a command such as `outrider post`; `-X` wins over it.
+    ///   - sent: the body that `BodyOptions` made.
+    func params(verb: String?, sent: SentBody, items: ItemWords) throws(CommandFailure) -> JSONObject {
+        var params = JSONObject()
+        let method = method ?? (head ? "HEAD" : verb ?? sent.method)
+        params["method"] = .string(method)
+        let fields = try RequestWords.fields(headers + namedFields + items.fields)
+        if !fields.isEmpty { params["headers"] = .array(fields) }
+        if let body = sent.body {
+            params["body"] = .object(body)
+            if method == "GET" || method == "HEAD" { params["allowGetBody"] = .bool(true) }
+        }
+        addTimeouts(to: &params)
+        if noLocation || maxRedirects == 0 {
+            params["redirect"] = .string("none")
+        } else if let maxRedirects {
+            params["redirect"] = .object(["max": .integer(Int64(maxRedirects))])
+        }
+        if let retry { params["retry"] = .object(policy(retry, of: method)) }
+        return params
+    }
+
+    private func addTimeouts(to params: inout JSONObject) {
+        guard let connectTimeout else {
+            if let timeout { params["timeout"] = .real(timeout) }
+            return
+        }
+        var phases: JSONObject = ["resolve": .real(connectTimeout), "connect": .real(connectTimeout)]
+        if let timeout { phases["total"] = .real(timeout) }
+        params["timeout"] = .object(phases)
+    }
+
+    private func policy(_ limit: Int, of method: String) -> JSONObject {
+        var policy: JSONObject = ["limit": .integer(Int64(limit))]
+        let statuses: [Int64] = [408, 429, 500, 502, 503, 504]
+        policy["statuses"] = .array(statuses.map { .integer($0) })
+        if retryAllErrors {
+            policy["methods"] = .array([.string(method)])
+            policy["errors"] = .array(Self.allErrors.map { .string($0) })
+        }
+        return policy
+    }
+
+    /// The kinds of failures that another attempt can end, or not: everything that has to do with the network.
+    private static let allErrors = [
+        "nameNotFound", "refused", "unreachable", "connectionLost", "timedOut", "tlsHandshake", "offline", "proxy",
+        "malformedHTTP", "responseTooLarge", "tooManyRedirects",
+    ]
+}

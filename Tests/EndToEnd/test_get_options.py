@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The options that `outrider get` and its sisters share with curl, and the items that they share with httpie."""
+
+import json
+import os
+import re
+
+import contract
+import pytest
+from shell import outrider, refused
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture
+def run(service):
+    return lambda *words, **more: outrider(words[0], "--socket", service, *words[1:], **more)
+
+
+def echoed(done):
+    assert done.returncode == 0, done.stderr.decode()
+    echo = json.loads(done.stdout)
+    echo["fields"] = {name.lower(): value for name, value in echo["headers"]}
+    return echo
+
+
+def test_a_form_has_texts_files_types_and_names(run, origin, tmp_path):
+    file = tmp_path / "wolf.txt"
+    file.write_text("howl")
+    echo = echoed(
+        run(
+            "get", "-F", "title=Wolves", "-F", f"photo=@{file}", "-F", f"other=@{file};type=image/png;filename=a.png",
+            "-F", f"text=<{file}", "-F", 'quoted="a;b"', "--form-string", "plain=@none;type=x", origin + "/echo",
+        )
+    )  # fmt: skip
+    assert echo["method"] == "POST"
+    assert echo["fields"]["content-type"].startswith("multipart/form-data; boundary=")
+    body = echo["body"]
+    assert 'name="title"\r\n\r\nWolves\r\n' in body
+    assert 'name="photo"; filename="wolf.txt"\r\nContent-Type: text/plain\r\n\r\nhowl' in body
+    assert 'name="other"; filename="a.png"\r\nContent-Type: image/png\r\n\r\nhowl' in body
+    assert 'name="text"\r\n' in body and 'name="quoted"\r\n\r\na;b\r\n' in body
+    assert 'name="plain"\r\n\r\n@none;type=x\r\n' in body
+
+
+def test_a_form_of_standard_input_is_sent(run, origin):
+    echo = echoed(run("get", "-F", "a=@-;filename=x.bin", origin + "/echo", stdin=b"from stdin"))
+    assert 'filename="x.bin"' in echo["body"] and "from stdin" in echo["body"]
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["-F", "wolf"], "-F 'name=text'"),
+        (["-F", "a=@/nonexistent"], "/nonexistent"),
+        (["-F", "a=b;colour=red"], "colour"),
+        (["-F", 'a="b'], "quote"),
+        (["-F", "a=b", "-d", "c=d"], "only one of --data and --form"),
+        (["-T", "/nonexistent"], "/nonexistent"),
+        (["-T", "/"], "directory"),
+        (["-I", "-d", "a=b"], "-G"),
+        (["-r", "wolf"], "0-99"),
+        (["-J"], "-O"),
+        (["-O", "-o", "x"], "--remote-name"),
+        (["--retry-all-errors"], "--retry"),
+        (["-L", "--no-location"], "--no-location"),
+        (["-d", "@-", "-H", "@-"], "once"),
+        (["-w", "@/nonexistent"], "/nonexistent"),
+        (["--max-redirs", "101"], "100"),
+        (["name:={"], "name is no JSON"),
+        (["=x"], "item"),
+        (["a=b", "-d", "c"], "not both"),
+    ],
+)
+def test_wrong_options_are_named(run, origin, words, said):
+    refused(run("get", origin + "/echo", *words), 2, said)
+
+
+def test_data_is_encoded_for_a_form(run, origin, tmp_path):
+    file = tmp_path / "text"
+    file.write_text("ä&")
+    words = ["--data-urlencode", "a=x y&z", "--data-urlencode", f"f@{file}", "--data-urlencode", "=p/q"]
+    echo = echoed(run("get", "-d", "first=1", *words, origin + "/echo"))
+    assert echo["body"] == "first=1&a=x%20y%26z&f=%C3%A4%26&p%2Fq"
+
+
+def test_data_goes_into_the_query(run, origin):
+    echo = echoed(run("get", "-G", "-d", "a=1", "--data-urlencode", "b=x y", origin + "/echo?z=0#part"))
+    assert (echo["method"], echo["target"], echo["body"]) == ("GET", "/echo?z=0&a=1&b=x%20y", "")
+    assert run("get", "-G", "-I", "-d", "a=1", origin + "/echo").stdout.startswith(b"HTTP/1.1 200")
+
+
+def test_head_writes_the_fields_alone(run, origin):
+    for words in (["get", "-I"], ["head"]):
+        done = run(*words, origin + "/json")
+        assert done.stdout.startswith(b"HTTP/1.1 200 \r\n") and done.stdout.endswith(b"\r\n\r\n")
+
+
+def test_a_file_is_put(run, origin, tmp_path):
+    file = tmp_path / "a b.txt"
+    file.write_text("content")
+    echo = echoed(run("get", "-T", str(file), origin + "/echo"))
+    assert (echo["method"], echo["body"]) == ("PUT", "content")
+    assert b"/a%20b.txt'" in run("get", "--curl", "-T", str(file), origin + "/").stdout
+    assert echoed(run("get", "-T", "-", origin + "/echo", stdin=b"piped"))["body"] == "piped"
+
+
+def test_options_name_fields(run, origin):
+    echo = echoed(run("get", "-A", "wolf/1", "-e", "https://a.example/", "-r", "0-3", origin + "/echo"))
+    fields = echo["fields"]
+    assert (fields["user-agent"], fields["referer"], fields["range"]) == ("wolf/1", "https://a.example/", "bytes=0-3")
+    assert echoed(run("get", "-A", "a", "-H", "user-agent: b", origin + "/echo"))["fields"]["user-agent"] == "b"
+
+
+def test_redirects_are_followed_unless_told_otherwise(run, origin):
+    assert b"302" in run("get", "-i", "--no-location", origin + "/redirect/1").stdout.split(b"\r\n")[0]
+    assert b"200" in run("get", "-i", "-L", origin + "/redirect/1").stdout.split(b"\r\n")[0]
+    refused(run("get", "--max-redirs", "1", origin + "/redirect/2"), 12, "redirect")
+
+
+def test_write_out_tells_what_is_known(run, origin, tmp_path):
+    format = r"%{http_code} %{size_download} %{content_type} %{num_redirects} %header{server}"
+    format += r" %% %{none}|\t%{exitcode}\n"
+    done = run("get", "-o", str(tmp_path / "x"), "-w", format, origin + "/json")
+    assert done.stdout.decode() == "200 16 application/json 0 outrider-origin % |\t0\n"
+    format = "%{time_namelookup} %{time_connect} %{time_total}"
+    times = run("get", "-s", "-o", "/dev/null", "-w", format, origin + "/json")
+    assert re.fullmatch(r"\d+\.\d{6} \d+\.\d{6} \d+\.\d{6}", times.stdout.decode())
+    address = origin.removeprefix("http://").split(":")
+    assert run("get", "-I", "-w", "%{remote_ip} %{remote_port}", origin).stdout.decode().split()[-2:] == address
+    told = json.loads(run("get", "-o", "/dev/null", "-w", "%{json}", origin + "/json").stdout)
+    assert told["http_code"] == 200 and told["size_download"] == 16
+    failed = run("get", "-s", "-w", "%{http_code} %{exitcode}%{onerror} bad", "http://127.0.0.1:1/")
+    assert (failed.stdout, failed.returncode) == (b"000 12 bad", 12)
+    apart = run("get", "-o", "/dev/null", "-w", "a%{stderr}b", origin + "/json")
+    assert (apart.stdout, apart.stderr) == (b"a", b"b")
+
+
+def test_the_head_goes_to_a_file(run, origin, tmp_path):
+    head = tmp_path / "head"
+    done = run("get", "-D", str(head), origin + "/json")
+    assert done.stdout == b'{"id":1,"x":0.1}'
+    assert head.read_bytes().startswith(b"HTTP/1.1 200 \r\n")
+    refused(run("get", "-D", str(tmp_path / "none/head"), origin + "/json"), 16, "none/head")
+
+
+def test_a_file_is_named_like_the_url(run, origin, tmp_path):
+    done = run("get", "-O", origin + "/json?x=1", cwd=tmp_path)
+    assert (done.stdout, (tmp_path / "json").read_bytes()) == (b"", b'{"id":1,"x":0.1}')
+    (tmp_path / "sub").mkdir()
+    run("get", "-O", "--output-dir", "sub", origin + "/json", cwd=tmp_path)
+    assert (tmp_path / "sub/json").exists()
+    refused(run("get", "-O", origin + "/", cwd=tmp_path), 2, "-o FILE")
+    refused(run("get", "-OJ", origin + "/json", cwd=tmp_path), 16, "json")
+    assert (tmp_path / "json").read_bytes() == b'{"id":1,"x":0.1}'
+
+
+def test_many_urls_are_asked_in_order(run, origin, tmp_path):
+    done = run("get", origin + "/status/{200,404}", origin + "/json", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.endswith(b'{"id":1,"x":0.1}')
+    run("get", "-o", "s#1.html", origin + "/status/[200-202]", cwd=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s200.html", "s201.html", "s202.html"]
+    words = ["-f", *["-o", "/dev/null"] * 3, "-w", "%{urlnum} %{http_code}\n", "--input-file", "-", origin + "/json"]
+    listed = run("get", *words, stdin=f"# two\n{origin}/status/404\n\n{origin}/json\n".encode())
+    assert listed.stdout.decode().splitlines()[-3:] == ["0 200", "1 404", "2 200"]
+    assert listed.returncode == 14
+    refused(run("get", origin + "/[1-99999]"), 2, "10000")
+
+
+def test_verbose_tells_both_heads_and_no_secret(run, origin):
+    done = run("get", "-v", "-u", "wolf:canary-secret", "-H", "X-Api-Key: canary-key", origin + "/json")
+    said = done.stderr.decode()
+    assert "> GET /json" in said and "< HTTP/1.1 200" in said and "* Connected" in said
+    assert "canary" not in said and "X-Api-Key: " in said
+    assert done.stdout == b'{"id":1,"x":0.1}'
+
+
+def test_items_make_json_queries_and_fields(run, origin):
+    echo = echoed(run("post", origin + "/echo", "name=wolf", "legs:=4", "tags:=[1.50]", "page==a b", "X-Trace:t1"))
+    assert (echo["method"], echo["target"]) == ("POST", "/echo?page=a%20b")
+    assert echo["body"] == '{"name":"wolf","legs":4,"tags":[1.50]}'
+    assert (echo["fields"]["content-type"], echo["fields"]["x-trace"]) == ("application/json", "t1")
+    for verb in ("put", "patch", "delete"):
+        assert echoed(run(verb, origin + "/echo"))["method"] == verb.upper()
+
+
+def test_items_with_a_file_make_a_form(run, origin, tmp_path):
+    file = tmp_path / "wolf.png"
+    file.write_text("howl")
+    echo = echoed(run("post", origin + "/echo", "title=Wolves", f"photo@{file}"))
+    assert 'name="title"\r\n\r\nWolves' in echo["body"] and 'filename="wolf.png"' in echo["body"]
+
+
+def test_a_url_needs_no_scheme(run, origin):
+    authority = origin.removeprefix("http://")
+    port = authority.split(":")[1]
+    for word in (authority, ":" + port, "localhost:" + port):
+        assert run("get", word + "/json").stdout == b'{"id":1,"x":0.1}'
+    assert run("get", "--curl", "example.org/x").stdout.rstrip().endswith(b"'https://example.org/x'")
+
+
+def test_secrets_in_words_are_hidden(run, origin):
+    done = run("post", "--curl", origin + "/echo", "token=canary-1", "Authorization:Bearer canary-2")
+    assert b"canary" not in done.stdout
+    assert os.path.exists("/proc/self/cmdline")
+
+
+def test_another_attempt_follows_whatever_failed(run, origin):
+    words = ["--retry", "1", "--retry-all-errors", "-d", "a=b", "-s", "-w", "%{exitcode}"]
+    done = run("get", *words, "http://127.0.0.1:1/")
+    assert (done.stdout, done.returncode) == (b"12", 12)
