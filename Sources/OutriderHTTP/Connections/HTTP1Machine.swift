@@ -56,20 +56,6 @@ package struct HTTP1Machine: ~Copyable {
         case close
     }
 
-    package enum Close: Equatable {
-        /// Nothing was running.
-        case quiet
-        /// The end of a body that ends so.
-        case endsBody
-        /// Not a byte of the answer had come. `replayable`: on a reused connection, as when the server ended an idle
-        /// connection while our request was on its way; an idempotent request may be sent again (RFC 9112 section 9.3.1).
-        case beforeAnswer(replayable: Bool)
-        /// In the middle of a head, or between a 1xx and the final head.
-        case inHead
-        /// Before the end of the body.
-        case inBody
-    }
-
     /// Takes the connection for a request; false if it is not idle.
     package mutating func begin(method: String) -> Bool {
         guard isIdle else { return false }
@@ -145,13 +131,13 @@ package struct HTTP1Machine: ~Copyable {
     }
 
     /// The other end closed, or the connection broke.
-    package mutating func closed() -> Close {
+    package mutating func closed() -> ConnectionEnd {
         defer { state = .ended }
         guard case .busy(let exchange) = state else { return .quiet }
         switch exchange.framing {
         case .untilClose: return .endsBody
         case .some(_): return .inBody
-        case nil: return exchange.heard ? .inHead : .beforeAnswer(replayable: isReused)
+        case nil: return exchange.heard ? .inHead : .beforeResponse(replayable: isReused)
         }
     }
 

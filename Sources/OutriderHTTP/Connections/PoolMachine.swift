@@ -1,36 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What two attempts must share to share a connection. Whatever is not in here must not influence a connection.
-package struct PoolKey: Sendable, Hashable {
-    package var isSecure: Bool
-    package var host: String
-    package var port: Int
-    package var socketPath: String?
-    package var trust: Trust
-    /// Nil for the direct way.
-    package var proxy: ProxyRoute?
-    package var addresses: AddressPolicy
-
-    package init(_ url: HTTPURL, trust: Trust, proxy: ProxyRoute? = nil, addresses: AddressPolicy = .any) {
-        isSecure = url.isSecure
-        host = url.host
-        port = url.port
-        socketPath = url.socketPath
-        self.trust = trust
-        self.proxy = proxy
-        self.addresses = addresses
-    }
-}
-
 /// Decides which connection carries which attempt, and how many there may be.
 ///
-///     ask ──▶ lend an idle one (the youngest) ─────────────┐
+///     ask ──▶ lend an idle one (the youngest), or a slot ──┐
 ///      ├────▶ open another ──▶ opened ─────────────────────┤
-///      └────▶ wait, in order ──▶ takeBack, ended ──────────┴──▶ carrying ──▶ takeBack ──▶ idle ──▶ expire
+///      └────▶ wait, in order ──▶ takeBack, release, ended ─┴──▶ carrying ──▶ takeBack, release ──▶ idle ──▶ expire
 ///
-/// A connection takes a place from the moment when it is being opened until it has ended. Connections and waiters are
-/// ids; whoever runs this keeps what they stand for. Times are seconds of any clock that does not go back.
+/// A connection takes a place from the moment when it is being opened until it has ended. An HTTP/1.1 connection carries
+/// one attempt; an HTTP/2 connection has slots for several, and is forgotten here once it takes no new ones. While it is not
+/// known which of them an origin speaks, one connection is opened and the other attempts wait for it. Connections and
+/// waiters are ids; the runner keeps what they stand for. Times are seconds of any clock that does not go back.
 ///
 /// Responsible for: the limit per key, order among waiters, age and number of idle connections.
 /// Not responsible for: opening, closing, deadlines of waiters (they call `cancel`).
@@ -54,6 +34,9 @@ package struct PoolMachine: ~Copyable {
         package var busy = 0
         package var idle = 0
         package var waiting = 0
+        /// HTTP/2 connections among them, and the attempts that these carry.
+        package var http2 = 0
+        package var streams = 0
 
         package init(busy: Int = 0, idle: Int = 0, waiting: Int = 0) {
             self.busy = busy
@@ -62,50 +45,19 @@ package struct PoolMachine: ~Copyable {
         }
     }
 
-    private struct Idle {
-        let connection: ConnectionID
-        let since: Double
-    }
-
-    private struct Waiter {
-        let id: WaiterID
+    /// An attempt that wants a connection, of which at most `limit` of its key may exist for it to open another.
+    package struct Request {
+        let waiter: WaiterID
         let limit: Int
-    }
-
-    private struct Place {
-        var busy = 0
-        /// The youngest is last.
-        var idle: [Idle] = []
-        /// The first to come is first.
-        var waiters: [Waiter] = []
-
-        var isEmpty: Bool { busy == 0 && idle.isEmpty && waiters.isEmpty }
-
-        mutating func ask(_ waiter: WaiterID, limit: Int, mostWaiters: Int) -> Ask {
-            if let youngest = idle.popLast() {
-                busy += 1
-                return .lend(youngest.connection)
-            }
-            if busy < max(1, limit) {
-                busy += 1
-                return .open
-            }
-            guard waiters.count < mostWaiters else { return .refuse }
-            waiters.append(Waiter(id: waiter, limit: limit))
-            return .wait
-        }
-
-        /// The waiter who gets the connection that is free now; if there is none, it is idle from now on.
-        mutating func takeBack(_ connection: ConnectionID, now: Double) -> WaiterID? {
-            if !waiters.isEmpty { return waiters.removeFirst().id }
-            busy -= 1
-            idle.append(Idle(connection: connection, since: now))
-            return nil
-        }
+        /// It died or was refused on another connection: an idle HTTP/1.1 connection may be as dead.
+        let isReplay: Bool
+        /// A connection that has just refused it.
+        let avoiding: ConnectionID?
     }
 
     private let config: Config
-    private var places: [PoolKey: Place] = [:]
+    private var places: [PoolKey: PoolPlace] = [:]
+    private var plain = OriginMemory()
     package private(set) var counts = Counts()
 
     package init(_ config: Config = Config()) { self.config = config }
@@ -118,9 +70,20 @@ package struct PoolMachine: ~Copyable {
         case refuse
     }
 
-    /// An attempt wants a connection. At most `limit` connections of the key may exist for it to open one.
-    package mutating func ask(_ waiter: WaiterID, for key: PoolKey, limit: Int) -> Ask {
-        let answer = places[key, default: Place()].ask(waiter, limit: limit, mostWaiters: config.waitersPerKey)
+    /// What a waiter gets.
+    package enum Next: Equatable {
+        case lend(WaiterID, ConnectionID)
+        case open(WaiterID)
+    }
+
+    package mutating func ask(
+        _ waiter: WaiterID, for key: PoolKey, limit: Int, isReplay: Bool = false, avoiding: ConnectionID? = nil,
+        now: @autoclosure () -> Double = 0
+    ) -> Ask {
+        let request = Request(waiter: waiter, limit: limit, isReplay: isReplay, avoiding: avoiding)
+        guard !key.mayBeShared else { return askShared(request, for: key, now: now()) }
+        let answer = places[key, default: PoolPlace(mayBeShared: false)].ask(
+            request, mostWaiters: config.waitersPerKey, isPlain: true)
         switch answer {
         case .lend:
             counts.idle -= 1
@@ -132,6 +95,51 @@ package struct PoolMachine: ~Copyable {
         return answer
     }
 
+    private mutating func askShared(_ request: Request, for key: PoolKey, now: Double) -> Ask {
+        let isPlain = plain.contains(key, now: now)
+        let most = config.waitersPerKey
+        return change(key) { $0.ask(request, mostWaiters: most, isPlain: isPlain) }
+    }
+
+    /// Changes the place of a key, and the counts with it.
+    @discardableResult
+    private mutating func change<Result>(_ key: PoolKey, _ body: (inout PoolPlace) -> Result) -> Result {
+        var place = places[key] ?? PoolPlace(mayBeShared: key.mayBeShared)
+        let before = place.counts
+        let result = body(&place)
+        let after = place.counts
+        counts.busy += after.busy - before.busy
+        counts.idle += after.idle - before.idle
+        counts.waiting += after.waiting - before.waiting
+        counts.http2 += after.http2 - before.http2
+        counts.streams += after.streams - before.streams
+        places[key] = place.isEmpty ? nil : place
+        return result
+    }
+
+    /// A connection was opened for an attempt, which it carries.
+    ///
+    /// - Parameter capacity: attempts that it can carry at once; nil for a connection that carries one after the other.
+    package mutating func opened(
+        _ connection: ConnectionID, of key: PoolKey, capacity: Int?, now: Double
+    ) -> [Next] {
+        guard key.mayBeShared else { return [] }
+        if capacity == nil { plain.insert(key, now: now) } else { plain.remove(key) }
+        return change(key) {
+            $0.opened(connection, capacity: capacity, now: now)
+            return $0.next(isPlain: capacity == nil)
+        }
+    }
+
+    /// A connection that was being opened is no more.
+    package mutating func openingEnded(of key: PoolKey, failed: Bool) -> [Next] {
+        guard key.mayBeShared else { return ended(of: key).map { [.open($0)] } ?? [] }
+        return change(key) {
+            $0.openingEnded(failed: failed)
+            return $0.next(isPlain: false)
+        }
+    }
+
     package enum TakeBack: Equatable {
         case lend(WaiterID)
         case keep
@@ -139,7 +147,7 @@ package struct PoolMachine: ~Copyable {
         case evict(ConnectionID)
     }
 
-    /// A connection has done its work and can carry another attempt.
+    /// A connection for one attempt has done its work and can carry another.
     package mutating func takeBack(_ connection: ConnectionID, of key: PoolKey, now: Double) -> TakeBack {
         guard let index = places.index(forKey: key) else { return .evict(connection) }
         if let waiter = places.values[index].takeBack(connection, now: now) {
@@ -148,100 +156,105 @@ package struct PoolMachine: ~Copyable {
         }
         counts.busy -= 1
         counts.idle += 1
+        return evicted()
+    }
+
+    private mutating func evicted() -> TakeBack {
         guard counts.idle > config.idleInAll, let oldest = removeOldest() else { return .keep }
         return .evict(oldest)
     }
 
-    /// A connection that was opening or carrying an attempt is no more. Returns the waiter for whom another is to be opened.
+    /// A connection for one attempt that carried one is no more. Returns the waiter for which another is to be opened.
     package mutating func ended(of key: PoolKey) -> WaiterID? {
-        guard var place = places[key] else { return nil }
-        place.busy -= 1
-        counts.busy -= 1
-        var next: WaiterID?
-        if let first = place.waiters.first, place.busy < max(1, first.limit) {
+        guard places[key] != nil else { return nil }
+        return change(key) { place -> WaiterID? in
+            place.busy -= 1
+            // one end makes room for one
+            guard let first = place.waiters.first, place.busy + place.shared.count < max(1, first.limit) else {
+                return nil
+            }
             place.waiters.removeFirst()
-            place.busy += 1
-            counts.waiting -= 1
-            counts.busy += 1
-            next = first.id
+            place.open()
+            return first.id
         }
-        places[key] = place.isEmpty ? nil : place
-        return next
     }
+
+    // MARK: connections with slots
+
+    package enum Release: Equatable {
+        case next([Next])
+        /// The connection is idle, and it, or an older one, is to be closed.
+        case idle(TakeBack)
+    }
+
+    /// An attempt on a shared connection has ended.
+    package mutating func release(_ connection: ConnectionID, of key: PoolKey, now: Double) -> Release {
+        guard places[key]?.shared.contains(where: { $0.connection == connection }) == true else { return .next([]) }
+        let isIdle = change(key) { $0.release(connection, now: now) }
+        if isIdle { return .idle(evicted()) }
+        return .next(change(key) { $0.next(isPlain: false) })
+    }
+
+    /// The server allows more attempts at once, or fewer.
+    package mutating func setCapacity(_ capacity: Int, of connection: ConnectionID, _ key: PoolKey) -> [Next] {
+        guard places[key] != nil else { return [] }
+        return change(key) {
+            $0.setCapacity(capacity, of: connection)
+            return $0.next(isPlain: false)
+        }
+    }
+
+    /// A shared connection takes no new attempts, or is gone. Harmless when repeated.
+    package mutating func withdraw(_ connection: ConnectionID, of key: PoolKey) -> [Next] {
+        guard places[key] != nil else { return [] }
+        return change(key) {
+            $0.removeShared(connection)
+            return $0.next(isPlain: false)
+        }
+    }
+
+    // MARK: what is idle or waits
 
     /// A connection ended while it was idle; it must not be lent any more. False if it was not idle.
     package mutating func idleEnded(_ connection: ConnectionID, of key: PoolKey) -> Bool {
-        guard var place = places[key], let index = place.idle.firstIndex(where: { $0.connection == connection }) else {
-            return false
-        }
-        place.idle.remove(at: index)
-        counts.idle -= 1
-        places[key] = place.isEmpty ? nil : place
-        return true
+        guard places[key] != nil else { return false }
+        return change(key) { $0.removeIdle(connection) }
     }
 
     /// A waiter does not want a connection any more. False if it was not waiting.
     package mutating func cancel(_ waiter: WaiterID, of key: PoolKey) -> Bool {
-        guard var place = places[key], let index = place.waiters.firstIndex(where: { $0.id == waiter }) else {
-            return false
-        }
-        place.waiters.remove(at: index)
-        counts.waiting -= 1
-        places[key] = place.isEmpty ? nil : place
+        guard let index = places[key]?.waiters.firstIndex(where: { $0.id == waiter }) else { return false }
+        change(key) { _ = $0.waiters.remove(at: index) }
         return true
     }
 
     /// The connections to close because they have been idle too long.
     package mutating func expire(now: Double) -> [ConnectionID] {
         var expired: [ConnectionID] = []
-        for (key, var place) in places {
-            let old = place.idle.prefix { now - $0.since >= config.idleSeconds }
-            guard !old.isEmpty else { continue }
-            expired += old.map(\.connection)
-            counts.idle -= old.count
-            place.idle.removeFirst(old.count)
-            places[key] = place.isEmpty ? nil : place
+        for key in Array(places.keys) {
+            while let oldest = places[key]?.oldest, now - oldest.since >= config.idleSeconds,
+                change(key, { $0.removeIdle(oldest.connection) })
+            {
+                expired.append(oldest.connection)
+            }
         }
         return expired
     }
 
     /// When `expire` will next have something to say; nil while nothing is idle.
     package var nextExpiry: Double? {
-        let oldest = places.values.compactMap { $0.idle.first?.since }.min()
+        let oldest = places.values.compactMap { $0.oldest?.since }.min()
         return oldest.map { $0 + config.idleSeconds }
     }
 
     private mutating func removeOldest() -> ConnectionID? {
-        var found: (key: PoolKey, since: Double)?
+        var found: (key: PoolKey, connection: ConnectionID, since: Double)?
         for (key, place) in places {
-            guard let since = place.idle.first?.since, since < found?.since ?? .infinity else { continue }
-            found = (key, since)
+            guard let oldest = place.oldest, oldest.since < found?.since ?? .infinity else { continue }
+            found = (key, oldest.connection, oldest.since)
         }
-        guard let key = found?.key, var place = places[key] else { return nil }
-        let oldest = place.idle.removeFirst()
-        counts.idle -= 1
-        places[key] = place.isEmpty ? nil : place
-        return oldest.connection
-    }
-}
-
-/// Whether an attempt whose connection died may be sent again, once, on a fresh connection (RFC 9110 section 9.2.2,
-/// RFC 9112 section 9.3.1).
-///
-/// A server may close an idle connection at any time, so the first byte of a request can meet its end. Where nothing has
-/// been answered, a method that may be repeated is; POST and PATCH never are, since the server could have acted.
-package enum Replay {
-    package static func isAllowed(
-        method: String, wasReused: Bool, answerBegan: Bool, fileBodyBegan: Bool, replayedBefore: Bool
-    ) -> Bool {
-        wasReused && !answerBegan && !fileBodyBegan && !replayedBefore && isIdempotent(method)
-    }
-
-    /// RFC 9110 section 9.2.2; unknown methods are not.
-    package static func isIdempotent(_ method: String) -> Bool {
-        switch method {
-        case "GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE": true
-        default: false
-        }
+        guard let found else { return nil }
+        change(found.key) { $0.removeIdle(found.connection) }
+        return found.connection
     }
 }

@@ -140,10 +140,10 @@ struct AttemptClock {
     }
 
     /// The connection carries the attempt.
-    mutating func note(_ connection: HTTP1Connection) {
-        timeline.reused = connection.isReused
-        timeline.remote = connection.remote
-        timeline.tlsVersion = connection.tlsVersion
+    mutating func note(_ begun: BegunStream, _ facts: ConnectionFacts) {
+        timeline.reused = begun.isReused
+        timeline.remote = facts.remote
+        timeline.tlsVersion = facts.tlsVersion
     }
 
     mutating func sent(_ bytes: Int) {

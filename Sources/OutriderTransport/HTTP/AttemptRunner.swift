@@ -13,28 +13,29 @@ import Synchronization
 /// Every end goes through `end`, which tells whoever waits, once.
 // proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
 final class AttemptRunner: LoopAttempt, @unchecked Sendable {
-    private enum Stage { case created, queued, opening, sending, answering, done }
+    enum Stage { case created, queued, opening, sending, answering, done }
 
     let attempt: Attempt
-    let key: PoolKey
+    private(set) var key: PoolKey
     let pool: ConnectionPool
     private let observer: any AttemptObserver
     private let wiring: Wiring
-    private(set) var clock: AttemptClock
-    private var stage = Stage.created
+    var clock: AttemptClock
+    private(set) var stage = Stage.created
     private var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
     private var ticket: PoolMachine.WaiterID?
     private var opening: ConnectionOpening?
-    private var connection: HTTP1Connection?
-    private var writer: BodyWriter?
-    private var replayedBefore = false
+    /// The connection that has a slot for the attempt, until the stream on it is over.
+    private var connection: (any AttemptConnection)?
+    private var stream: (any AttemptStream)?
+    private(set) var writer: BodyWriter?
+    private var replays = AttemptReplays()
     private var expectation: Expectation
     private var sent = HTTPFailure.Sent.notSent
     private(set) var body: BodyQueue
-    private var isReadPaused = false
-    private var isHeld = false
-    /// A connection that is here, and is not written to before the end of a hold.
-    private var heldConnection: HTTP1Connection?
+    var isHeld = false
+    /// There is a connection, and nothing is written to it before the end of a hold.
+    var isBeginHeld = false
     let published = Mutex(AttemptReadings())
     var deadlineIndex = 0
 
@@ -71,7 +72,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         stage = .queued
         pool.deadlines.watch(self)
         pool.closeOutdated(key, wiring.tls)
-        ticket = pool.ask(self)
+        ask()
         if ticket != nil { observer.queued() }
     }
 
@@ -86,7 +87,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         switch body.next() {
         case .piece(let piece):
             clock.decoded(piece.readableBytes)
-            if isReadPaused, !isHeld, body.hasRoom { readMore() }
+            readMore()
             return .success(piece)
         case .end:
             publish()
@@ -119,17 +120,16 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         pool.deadlines.movedUp(self)
     }
 
-    private func readMore() {
-        isReadPaused = isHeld
-        if isHeld { return }
-        connection?.readMore()
+    /// Lets more of the body come, unless enough of it waits for the reader.
+    func readMore() {
+        guard !isHeld, body.hasRoom else { return }
+        stream?.consumed(body.takeConsumed())
     }
 
     // MARK: ends
 
-    private func end(_ failure: HTTPFailure) {
+    private func end(_ failure: HTTPFailure, openingFailed: Bool = false) {
         guard stage != .done else { return }
-        let last = stage
         stage = .done
         var failure = failure
         if failure.sent == .notSent { failure.sent = sent }
@@ -139,21 +139,25 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         pool.deadlines.forget(self)
         if let ticket { pool.cancel(ticket, of: key) }
         ticket = nil
-        let holdsPlace = opening != nil || connection != nil
-        opening?.cancel()
+        if let opening {
+            opening.cancel()
+            pool.openingEnded(of: key, failed: openingFailed)
+        }
         opening = nil
-        letGo(close: true)
+        letGo()
         let hand = body.fail(failure)
-        if last != .created, holdsPlace { pool.ended(of: key) }
         resume(.failure(failure))
         hand?(.failure(failure))
     }
 
-    private func letGo(close: Bool) {
+    /// Gives its stream up, or the slot for one.
+    private func letGo() {
         stopSending()
-        if close { connection?.close() }
-        connection = nil
-        heldConnection = nil
+        let (stream, connection) = (stream, connection)
+        self.stream = nil
+        self.connection = nil
+        isBeginHeld = false
+        if let stream { stream.cancel() } else { connection?.decline() }
     }
 
     private func stopSending() {
@@ -177,7 +181,7 @@ extension AttemptRunner: PoolWaiter {
     func openConnection() {
         ticket = nil
         // the place was given to us although we had ended: give it on
-        guard stage == .queued || stage == .sending else { return pool.ended(of: key) }
+        guard stage == .queued else { return pool.openingEnded(of: key, failed: false) }
         stage = .opening
         let opening = ConnectionOpening(attempt, key: key, pool: pool, wiring: wiring)
         self.opening = opening
@@ -193,45 +197,50 @@ extension AttemptRunner: PoolWaiter {
             case .opened(let connection):
                 self.opening = nil
                 self.carry(on: connection)
-            case .failed(let failure): self.end(failure)
+            case .failed(let failure): self.end(failure, openingFailed: true)
             }
         }
     }
 
-    func carry(on connection: HTTP1Connection) {
+    func carry(on connection: any AttemptConnection) {
         ticket = nil
-        guard stage == .queued || stage == .opening else { return pool.takeBack(connection) }
+        guard stage == .queued || stage == .opening else { return connection.decline() }
         stage = .sending
         self.connection = connection
         clock.enter(.request)
         observer.sending(self)
-        if isHeld { heldConnection = connection } else { write(to: connection) }
+        if isHeld { isBeginHeld = true } else { begin() }
     }
 
-    private func write(to connection: HTTP1Connection) {
+    /// Begins the request on the connection that has a slot for it.
+    func begin() {
+        guard let connection else { return }
         do throws(HTTPFailure) {
-            let bytes = try RequestWriter.head(attempt, expects: expectation.isDeclared)
-            sent = .maybeSent
-            // it died just now: as if it had been lent and then died
-            guard connection.begin(self, method: attempt.method, bytes: bytes) else {
-                return broke(.beforeAnswer(replayable: true), nil)
+            // it died just now: nothing was sent
+            guard let begun = try connection.begin(attempt, expects: expectation.isDeclared, for: self) else {
+                self.connection = nil
+                return replays.mayAskAgain() ? sendAgain() : ended(.beforeResponse(replayable: false), nil)
             }
-            clock.note(connection)
+            stream = begun.stream
+            sent = .maybeSent
+            clock.note(begun, connection.facts)
             observer.connected(clock.timeline)
-            clock.sent(bytes.readableBytes)
+            clock.sent(begun.bytes)
         } catch {
             return end(error)
         }
         pool.deadlines.movedUp(self)
-        guard expectation.isDeclared else { return sendBody(on: connection) }
+        guard expectation.isDeclared else { return sendBody() }
         expectation.wait(on: pool.loop) { self.goOn() }
     }
 
     func refused(_ failure: HTTPFailure) { end(failure) }
 
-    private func sendBody(on connection: HTTP1Connection) {
+    private func sendBody() {
         if case .none = attempt.body { return requestSent() }
-        guard let writer = BodyWriter(attempt.body, all: expectation.isDeclared, to: connection, for: attempt.client)
+        guard let stream,
+            let writer = BodyWriter(
+                attempt.body, all: expectation.isDeclared, to: stream, on: pool.loop, for: attempt.client)
         else {
             if case .bytes(let bytes) = attempt.body { observer.bodySent(Int64(bytes.count), onWire: nil) }
             return requestSent()
@@ -256,19 +265,26 @@ extension AttemptRunner: PoolWaiter {
 
     /// Sends the body that was held back.
     private func goOn() {
-        guard stage == .sending, let connection, expectation.end() else { return }
-        sendBody(on: connection)
+        guard stage == .sending, stream != nil, expectation.end() else { return }
+        sendBody()
     }
 
-    private func sendAgain() {
-        letGo(close: true)
+    private func ask(isReplay: Bool = false, avoiding: PoolMachine.ConnectionID? = nil) {
+        // without an id it was told already
+        if let id = pool.ask(self, isReplay: isReplay, avoiding: avoiding) { ticket = id }
+    }
+
+    private func sendAgain(avoiding: PoolMachine.ConnectionID? = nil) {
+        letGo()
         sent = .notSent
         clock.startAgain()
-        openConnection()
+        stage = .queued
+        ask(isReplay: true, avoiding: avoiding)
+        pool.deadlines.movedUp(self)
     }
 
     private func requestSent() {
-        connection?.requestSent()
+        stream?.requestSent()
         guard stage == .sending, clock.phase == .request else { return }
         clock.enter(.firstByte)
         pool.deadlines.movedUp(self)
@@ -278,10 +294,7 @@ extension AttemptRunner: PoolWaiter {
 // MARK: what the connection says
 
 extension AttemptRunner: ConnectionUser {
-    func wantsMore() -> Bool {
-        isReadPaused = isHeld || (stage != .sending && !body.hasRoom)
-        return !isReadPaused
-    }
+    func wantsMore() -> Bool { !isHeld && (stage == .sending || body.hasRoom) }
 
     func heard(_ bytes: Int) {
         sent = .sent
@@ -302,7 +315,7 @@ extension AttemptRunner: ConnectionUser {
         if head.status == 100 { goOn() }
     }
 
-    func answered(_ head: ResponseHead, _ framing: BodyFraming, stopSending: Bool) {
+    func responded(_ head: ResponseHead, _ framing: BodyFraming, stopSending: Bool) {
         guard stage == .sending else { return }
         if head.status == 417, expectation.isDeclared, writer?.hasBegun != true {
             expectation.refuse()
@@ -328,12 +341,14 @@ extension AttemptRunner: ConnectionUser {
         deliver()
     }
 
-    func ended(trailers: HTTPFields) {
+    func completed(trailers: HTTPFields) {
         guard stage == .answering else { return }
         stage = .done
         clock.end()
         pool.deadlines.forget(self)
-        letGo(close: false)
+        stream = nil
+        connection = nil
+        letGo()
         body.end(trailers)
         publish()
         deliver()
@@ -350,19 +365,20 @@ extension AttemptRunner: ConnectionUser {
         hand(ready)
     }
 
-    func broke(_ close: HTTP1Machine.Close, _ error: (any Error)?) {
+    func ended(_ end: ConnectionEnd, _ error: (any Error)?) {
         guard stage != .done else { return }
-        if case .beforeAnswer(true) = close, mayReplay {
-            replayedBefore = true
-            return sendAgain()
+        let last = connection?.id
+        stream = nil
+        connection = nil
+        switch replays.decide(end, attempt, key, responseBegan: stage != .sending, writer: writer) {
+        case .no: self.end(Breakage(end, error, host: host, phase: clock.phase, body: body.progress).failure)
+        case .again: sendAgain()
+        case .elsewhere: sendAgain(avoiding: last)
+        case .overHTTP11:
+            pool.needsHTTP11(key)
+            key.version = .http11
+            sendAgain()
         }
-        end(Breakage(close, error, host: host, phase: clock.phase, body: body.progress).failure)
-    }
-
-    private var mayReplay: Bool {
-        Replay.isAllowed(
-            method: attempt.method, wasReused: true, answerBegan: stage != .sending,
-            fileBodyBegan: writer?.hasBegun ?? false, replayedBefore: replayedBefore)
     }
 }
 
@@ -371,30 +387,5 @@ extension AttemptRunner: Timed {
 
     func deadlinePassed(_ now: NIODeadline) {
         end(clock.failure(now, host: place, limit: attempt.connectionsPerHost))
-    }
-}
-
-extension AttemptRunner: AttemptControl {
-    func hold() {
-        guard pool.loop.inEventLoop else { return pool.loop.execute { self.hold() } }
-        guard stage != .done, !isHeld else { return }
-        isHeld = true
-        clock.freeze()
-        writer?.hold()
-    }
-
-    func release() {
-        guard pool.loop.inEventLoop else { return pool.loop.execute { self.release() } }
-        guard isHeld else { return }
-        isHeld = false
-        clock.thaw()
-        guard stage != .done else { return }
-        pool.deadlines.movedUp(self)
-        if let connection = heldConnection {
-            heldConnection = nil
-            return write(to: connection)
-        }
-        writer?.release()
-        if isReadPaused, stage == .sending || body.hasRoom { readMore() }
     }
 }

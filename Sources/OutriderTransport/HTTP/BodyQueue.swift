@@ -32,6 +32,8 @@ struct BodyQueue {
     private var pieces: [ByteBuffer] = []
     private var first = 0
     private var queuedBytes = 0
+    /// Bytes that left the queue since `takeConsumed`.
+    private var consumedBytes = 0
     private var tail = Tail.open
     private var decoder: ContentDecoder?
     private var waiting: Hand?
@@ -131,6 +133,12 @@ struct BodyQueue {
         return waiting
     }
 
+    /// How many bytes of the wire the reader has taken since this was last called.
+    mutating func takeConsumed() -> Int {
+        defer { consumedBytes = 0 }
+        return consumedBytes
+    }
+
     private mutating func takeFirst() -> ByteBuffer? {
         guard first < pieces.count else { return nil }
         let piece = pieces[first]
@@ -141,6 +149,7 @@ struct BodyQueue {
             first = 0
         }
         queuedBytes -= piece.readableBytes
+        consumedBytes &+= piece.readableBytes
         return piece
     }
 

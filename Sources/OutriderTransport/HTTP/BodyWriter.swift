@@ -8,7 +8,7 @@ import OutriderHTTP
 /// Writes the body of a request that did not go out with its head: in pieces, a bounded number of bytes ahead of the
 /// kernel, so that neither memory nor the event loop ever holds the whole. While one piece is written the next is read.
 ///
-/// A body whose length is not known goes out in chunks (RFC 9112 section 7.1).
+/// The stream puts the pieces into the form of its protocol.
 // proof: every method runs on the connection's loop; other threads only carry the reference.
 final class BodyWriter: @unchecked Sendable {
     /// A way to another thread and back costs as much as copying 100 KiB.
@@ -24,8 +24,9 @@ final class BodyWriter: @unchecked Sendable {
         case failed(HTTPFailure)
     }
 
-    private let connection: HTTP1Connection
-    /// Nil if it goes out in chunks.
+    private let stream: any AttemptStream
+    private let loop: any EventLoop
+    /// Nil if it is not known beforehand.
     private let size: Int64?
     private let isMemory: Bool
     private let isCoded: Bool
@@ -49,7 +50,9 @@ final class BodyWriter: @unchecked Sendable {
     /// Nil if nothing of the body is left to be written.
     ///
     /// - Parameter all: whether even a short body did not go out with the head.
-    init?(_ body: AttemptBody, all: Bool, to connection: HTTP1Connection, for client: ClientKey) {
+    init?(
+        _ body: AttemptBody, all: Bool, to stream: any AttemptStream, on loop: any EventLoop, for client: ClientKey
+    ) {
         var composed: ComposedBody?
         switch body {
         case .none: return nil
@@ -66,12 +69,12 @@ final class BodyWriter: @unchecked Sendable {
         size = body.size
         isMemory = composed == nil
         isCoded = composed?.coding != nil
-        self.connection = connection
+        self.stream = stream
+        self.loop = loop
         if let composed { source = self.source(composed, client) }
     }
 
     private func source(_ body: ComposedBody, _ client: ClientKey) -> any BodySource {
-        let loop = connection.channel.eventLoop
         var sources: [any BodySource] = []
         var read: [ComposedBody.Piece] = []
         func flush() {
@@ -131,7 +134,7 @@ final class BodyWriter: @unchecked Sendable {
         while tell != nil, !isReading, !isHeld, !isAtEnd,
             taken - acknowledged <= Int64(Self.aheadBytes - Self.pieceBytes)
         {
-            guard turn > 0 else { return connection.channel.eventLoop.assumeIsolated().execute { self.fill() } }
+            guard turn > 0 else { return loop.assumeIsolated().execute { self.fill() } }
             turn -= 1
             isReading = true
             source.next { self.took($0) }
@@ -155,7 +158,7 @@ final class BodyWriter: @unchecked Sendable {
         case .success(nil):
             isAtEnd = true
             guard size == nil else { return fail(Self.tooShort) }
-            // the last chunk
+            // says that the body is complete
             waiting.append(BodyPiece(ByteBuffer()))
             write()
         case .failure(let failure): fail(failure)
@@ -184,15 +187,14 @@ final class BodyWriter: @unchecked Sendable {
 
     private func send(_ piece: BodyPiece) {
         let count = piece.bytes.readableBytes
-        let bytes = size == nil ? Self.chunk(piece.bytes) : piece.bytes
         unfinished += 1
-        connection.send(bytes).assumeIsolated().whenComplete { result in
+        stream.send(piece.bytes, isLast: isAtEnd && waiting.isEmpty).assumeIsolated().whenComplete { result in
             self.unfinished -= 1
             guard self.tell != nil else { return }
             // if the write failed, the connection says why
-            guard case .success = result else { return self.stop() }
+            guard case .success(let bytes) = result else { return self.stop() }
             self.shelf.put(piece.bytes)
-            self.completed(count, onWire: bytes.readableBytes, plain: piece.plain)
+            self.completed(count, onWire: bytes, plain: piece.plain)
             self.advance()
         }
     }
@@ -201,17 +203,6 @@ final class BodyWriter: @unchecked Sendable {
         acknowledged &+= Int64(count)  // safe: an Int is an Int64
         self.plain &+= Int64(plain)  // safe: an Int is an Int64
         tell?(.sent(onWire, inAll: self.plain, onWire: isCoded ? acknowledged : nil))
-    }
-
-    /// One chunk; that of no bytes is the last.
-    private static func chunk(_ piece: ByteBuffer) -> ByteBuffer {
-        var chunk = ByteBuffer()
-        chunk.reserveCapacity(piece.readableBytes + 16)
-        chunk.writeString(String(piece.readableBytes, radix: 16))
-        chunk.writeStaticString("\r\n")
-        chunk.writeImmutableBuffer(piece)
-        chunk.writeStaticString("\r\n")
-        return chunk
     }
 
     private func finishIfDone() {

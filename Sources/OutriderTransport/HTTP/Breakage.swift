@@ -8,7 +8,7 @@ struct Breakage {
     let failure: HTTPFailure
 
     init(
-        _ close: HTTP1Machine.Close, _ error: (any Error)?, host: String, phase: HTTPFailure.Phase,
+        _ end: ConnectionEnd, _ error: (any Error)?, host: String, phase: HTTPFailure.Phase,
         body: (got: Int64, of: Int64?)
     ) {
         if var failure = error as? HTTPFailure {
@@ -23,10 +23,12 @@ struct Breakage {
         let underlying = error.map(FailureBridge.underlying)
         let cause = underlying.map { ": \($0.message)" } ?? ""
         let text =
-            switch close {
-            case .beforeAnswer: "\(host) closed the connection without an answer\(cause)"
+            switch end {
+            case .beforeResponse: "\(host) closed the connection without an answer\(cause)"
             case .inHead: "\(host) closed the connection in the middle of the answer's head\(cause)"
             case .inBody, .endsBody: "the connection to \(host) was lost in the body: got \(Self.count(body))\(cause)"
+            case .unprocessed: "\(host) closed the connection, and refused the request without looking at it\(cause)"
+            case .needsHTTP11: "\(host) wants this request over HTTP/1.1\(cause)"
             case .quiet: "the connection to \(host) was lost\(cause)"
             }
         failure = HTTPFailure(.connectionLost, text, phase: phase, underlying: underlying)

@@ -16,7 +16,7 @@ final class ConnectionOpening: @unchecked Sendable {
         case waits
         /// The phase that is beginning: resolve, connect, proxy or tls.
         case began(HTTPFailure.Phase)
-        case opened(HTTP1Connection)
+        case opened(any AttemptConnection)
         case failed(HTTPFailure)
     }
 
@@ -217,8 +217,9 @@ final class ConnectionOpening: @unchecked Sendable {
     private func finish(_ channel: any Channel, tlsVersion: String?) {
         guard let tell, let place else { return channel.close(promise: nil) }
         let connection = HTTP1Connection(
-            id: pool.makeID(), key: key, channel: channel, remote: channel.remoteAddress?.plain ?? key.socketPath,
-            tlsVersion: tlsVersion, generation: generation, place: place, pool: pool)
+            id: pool.makeID(), key: key, channel: channel,
+            facts: ConnectionFacts(remote: channel.remoteAddress?.plain ?? key.socketPath, tlsVersion: tlsVersion),
+            generation: generation, place: place, pool: pool)
         do {
             try connection.install()
         } catch {
@@ -227,6 +228,7 @@ final class ConnectionOpening: @unchecked Sendable {
         self.tell = nil
         self.channel = nil
         self.place = nil
+        pool.opened(connection, capacity: nil)
         tell(.opened(connection))
     }
 

@@ -8,8 +8,8 @@ import OutriderHTTP
 protocol PoolWaiter: AnyObject {
     var key: PoolKey { get }
     var connectionsPerHost: Int { get }
-    /// Here it is.
-    func carry(on connection: HTTP1Connection)
+    /// Here it is, with a slot.
+    func carry(on connection: any AttemptConnection)
     /// There is none to lend, but a place for one: open it.
     func openConnection()
     func refused(_ failure: HTTPFailure)
@@ -22,7 +22,12 @@ final class ConnectionPool: @unchecked Sendable {
     let deadlines: Deadlines
     let spares: ProxySpares
     private var machine: PoolMachine
-    private var idle: [PoolMachine.ConnectionID: HTTP1Connection] = [:]
+    private var idle: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
+    /// Connections with slots for several attempts, idle ones included; not those that take no new attempts.
+    private var shared: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
+    /// Shared connections that take no new attempts and have not ended.
+    private(set) var draining: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
+    private var plainOrigins = OriginMemory()
     private var waiters: [PoolMachine.WaiterID: any PoolWaiter] = [:]
     private var lastID: UInt64 = 0
     private var expiry: Scheduled<Void>?
@@ -61,14 +66,18 @@ final class ConnectionPool: @unchecked Sendable {
     }
 
     /// Answers at once or later through one of the methods of `PoolWaiter`. Returns the id for `cancel` if it has to wait.
-    func ask(_ waiter: any PoolWaiter) -> PoolMachine.WaiterID? {
+    func ask(
+        _ waiter: any PoolWaiter, isReplay: Bool = false, avoiding: PoolMachine.ConnectionID? = nil
+    ) -> PoolMachine.WaiterID? {
         loop.assertInEventLoop()
         guard !isClosed else {
             waiter.refused(HTTPFailure(.sessionInvalidated, "the service is stopping", phase: .queue))
             return nil
         }
         let id = makeID()
-        switch machine.ask(id, for: waiter.key, limit: waiter.connectionsPerHost) {
+        switch machine.ask(
+            id, for: waiter.key, limit: waiter.connectionsPerHost, isReplay: isReplay, avoiding: avoiding, now: now)
+        {
         case .lend(let connection):
             lend(connection, to: waiter)
         case .open:
@@ -128,10 +137,15 @@ final class ConnectionPool: @unchecked Sendable {
         if let oldest = candidates.min(by: { $0.id < $1.id }) { dropIdle(oldest) }
     }
 
-    private func dropIdle(_ connection: HTTP1Connection) {
+    private func dropIdle(_ connection: any AttemptConnection) {
+        forgetIdle(connection)
+        connection.close()
+    }
+
+    private func forgetIdle(_ connection: any AttemptConnection) {
         _ = machine.idleEnded(connection.id, of: connection.key)
         idle[connection.id] = nil
-        connection.close()
+        shared[connection.id] = nil
     }
 
     // MARK: connections that end
@@ -167,19 +181,20 @@ final class ConnectionPool: @unchecked Sendable {
         guard isChanged else { return }
         spares.close()
         for connection in idle.values where connection.key.trust == key.trust && connection.key.usesTLS {
-            _ = machine.idleEnded(connection.id, of: connection.key)
-            idle[connection.id] = nil
-            connection.close()
+            dropIdle(connection)
+        }
+        for connection in shared.values where connection.key.trust == key.trust && connection.key.usesTLS {
+            connection.drain()
         }
     }
 
     /// Whether the roots under which the connection was made have changed since.
-    private func isOutdated(_ connection: HTTP1Connection) -> Bool {
+    private func isOutdated(_ connection: any AttemptConnection) -> Bool {
         connection.key.usesTLS && connection.generation != generation(of: connection.key.trust)
     }
 
     /// The connection has done its work.
-    func takeBack(_ connection: HTTP1Connection) {
+    func takeBack(_ connection: any AttemptConnection) {
         loop.assertInEventLoop()
         if isOutdated(connection) {
             connection.close()
@@ -188,29 +203,112 @@ final class ConnectionPool: @unchecked Sendable {
         switch machine.takeBack(connection.id, of: connection.key, now: now) {
         case .lend(let waiter):
             guard let waiter = waiters.removeValue(forKey: waiter) else { return }
+            connection.reserve()
             waiter.carry(on: connection)
-        case .keep:
-            idle[connection.id] = connection
-            if unplaced.isEmpty { expireLater() } else { dropIdle(connection) }
-        case .evict(let oldest):
-            idle[connection.id] = connection
-            idle.removeValue(forKey: oldest)?.close()
+        case .keep: keep(connection, evicting: nil)
+        case .evict(let oldest): keep(connection, evicting: oldest)
         }
         if isClosed { closeIdle() }
+    }
+
+    private func keep(_ connection: any AttemptConnection, evicting oldest: PoolMachine.ConnectionID?) {
+        idle[connection.id] = connection
+        if let oldest {
+            shared[oldest] = nil
+            idle.removeValue(forKey: oldest)?.close()
+        } else if unplaced.isEmpty {
+            expireLater()
+        } else {
+            dropIdle(connection)
+        }
     }
 
     /// A connection, or the attempt to open one, has come to its end.
     func ended(of key: PoolKey) {
         loop.assertInEventLoop()
-        guard let next = machine.ended(of: key), let waiter = waiters.removeValue(forKey: next) else { return }
-        // not from here: if that fails at once, the next one follows, and so on through a long queue
-        loop.assumeIsolated().execute { waiter.openConnection() }
+        if let next = machine.ended(of: key) { serve([.open(next)]) }
     }
 
-    func idleEnded(_ connection: HTTP1Connection) {
+    /// An attempt to open a connection has come to its end.
+    func openingEnded(of key: PoolKey, failed: Bool) {
         loop.assertInEventLoop()
-        _ = machine.idleEnded(connection.id, of: connection.key)
+        serve(machine.openingEnded(of: key, failed: failed))
+    }
+
+    private func serve(_ next: [PoolMachine.Next]) {
+        for step in next {
+            // not from here: if that fails at once, the next one follows, and so on through a long queue
+            switch step {
+            case .open(let id):
+                guard let waiter = waiters.removeValue(forKey: id) else { continue }
+                loop.assumeIsolated().execute { waiter.openConnection() }
+            case .lend(let id, let connection):
+                guard let waiter = waiters.removeValue(forKey: id) else { continue }
+                let connection = idle.removeValue(forKey: connection) ?? shared[connection]
+                connection?.reserve()
+                loop.assumeIsolated().execute {
+                    if let connection { waiter.carry(on: connection) } else { waiter.openConnection() }
+                }
+            }
+        }
+    }
+
+    // MARK: shared connections
+
+    /// A connection was opened, and carries the attempt for which it was.
+    ///
+    /// - Parameter capacity: attempts that it can carry at once; nil for one after the other.
+    func opened(_ connection: any AttemptConnection, capacity: Int?) {
+        loop.assertInEventLoop()
+        guard connection.key.mayBeShared else { return }
+        if capacity != nil { shared[connection.id] = connection }
+        serve(machine.opened(connection.id, of: connection.key, capacity: capacity, now: now))
+    }
+
+    /// An attempt on a shared connection has ended, or has not begun.
+    func release(_ connection: any AttemptConnection) {
+        loop.assertInEventLoop()
+        if isOutdated(connection) { connection.drain() }
+        guard shared[connection.id] != nil else { return }
+        switch machine.release(connection.id, of: connection.key, now: now) {
+        case .next(let next): serve(next)
+        case .idle(.evict(let oldest)): keep(connection, evicting: oldest)
+        case .idle: keep(connection, evicting: nil)
+        }
+        if isClosed { closeIdle() }
+    }
+
+    func setCapacity(_ capacity: Int, of connection: any AttemptConnection) {
+        loop.assertInEventLoop()
+        guard shared[connection.id] != nil else { return }
+        serve(machine.setCapacity(capacity, of: connection.id, connection.key))
+    }
+
+    /// A shared connection takes no new attempts. `sharedEnded` follows.
+    func drains(_ connection: any AttemptConnection) {
+        loop.assertInEventLoop()
+        guard shared.removeValue(forKey: connection.id) != nil else { return }
         idle[connection.id] = nil
+        draining[connection.id] = connection
+        serve(machine.withdraw(connection.id, of: connection.key))
+    }
+
+    func sharedEnded(_ connection: any AttemptConnection) {
+        loop.assertInEventLoop()
+        draining[connection.id] = nil
+        guard shared.removeValue(forKey: connection.id) != nil else { return }
+        idle[connection.id] = nil
+        serve(machine.withdraw(connection.id, of: connection.key))
+    }
+
+    /// The origin wants HTTP/1.1 for a request: it is remembered for a while.
+    func needsHTTP11(_ key: PoolKey) { plainOrigins.insert(key, now: now) }
+
+    func isKnownToNeedHTTP11(_ key: PoolKey) -> Bool { plainOrigins.contains(key, now: now) }
+
+    func idleEnded(_ connection: any AttemptConnection) {
+        loop.assertInEventLoop()
+        forgetIdle(connection)
     }
 
     /// Closes what is idle now.
@@ -231,14 +329,13 @@ final class ConnectionPool: @unchecked Sendable {
         expiry?.cancel()
         expiry = nil
         for connection in idle.values {
-            _ = machine.idleEnded(connection.id, of: connection.key)
-            connection.close()
+            dropIdle(connection)
         }
-        idle = [:]
     }
 
     private func lend(_ id: PoolMachine.ConnectionID, to waiter: any PoolWaiter) {
-        guard let connection = idle.removeValue(forKey: id) else { return waiter.openConnection() }
+        guard let connection = idle.removeValue(forKey: id) ?? shared[id] else { return waiter.openConnection() }
+        connection.reserve()
         waiter.carry(on: connection)
     }
 
@@ -250,7 +347,11 @@ final class ConnectionPool: @unchecked Sendable {
         let wait = TimeAmount.seconds(max(0, next - now))
         expiry = loop.assumeIsolated().scheduleTask(in: wait) {
             self.expiry = nil
-            for id in self.machine.expire(now: self.now) { self.idle.removeValue(forKey: id)?.close() }
+            for id in self.machine.expire(now: self.now) {
+                let connection = self.idle.removeValue(forKey: id) ?? self.shared[id]
+                self.shared[id] = nil
+                connection?.close()
+            }
             self.expireLater()
         }
     }

@@ -6,22 +6,6 @@ import NIOHTTP1
 import NIOSSL
 import OutriderHTTP
 
-/// What a connection tells the attempt that it carries. Everything happens on the loop.
-protocol ConnectionUser: AnyObject {
-    /// Bytes of an answer came, so many.
-    func heard(_ bytes: Int)
-    func informational(_ head: ResponseHead)
-    /// `stopSending`: what is left of the request body must not be sent.
-    func answered(_ head: ResponseHead, _ framing: BodyFraming, stopSending: Bool)
-    func bodyCame(_ bytes: ByteBuffer)
-    /// The answer is complete; the connection is the pool's again.
-    func ended(trailers: HTTPFields)
-    /// The connection is gone, and what was expected of it will not come.
-    func broke(_ close: HTTP1Machine.Close, _ error: (any Error)?)
-    /// Whether more should be read from the network now. If not, it calls `readMore` when it should.
-    func wantsMore() -> Bool
-}
-
 /// Runs `HTTP1Machine` over a channel: one request at a time, whose answer it reads no faster than it is wanted.
 ///
 /// While it is idle one read stays asked for, so that a server's end, or its bytes, are noticed at once.
@@ -29,7 +13,7 @@ protocol ConnectionUser: AnyObject {
 /// It stands next to the wire. Answers of the plain form it reads itself, for that costs a fifth; all others, from their
 /// first byte to their last, go to a parser behind it, and come back from there as parts.
 // proof: every method runs on the channel's event loop and asserts it; other threads only carry the reference.
-final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
+final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStream, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = HTTPClientRequestPart
@@ -46,8 +30,7 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
 
     let id: PoolMachine.ConnectionID
     let key: PoolKey
-    let remote: String?
-    let tlsVersion: String?
+    let facts: ConnectionFacts
     let channel: any Channel
     /// Given back when the connection ends.
     let place: ConnectionPlace
@@ -70,19 +53,24 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
     private var ending: HTTP1Machine.End?
     private var room = ReadRoom()
     private var isClosed = false
+    /// Whether an attempt has it, or is about to; otherwise the pool has it.
+    private var isLent = true
+    /// Whether the body of the running request goes out in chunks (RFC 9112 section 7.1).
+    private var isChunked = false
+    /// The user of the running request did not want the last read to be followed by another.
+    private var isPaused = false
     /// The state of the trusted roots under which it was made.
     let generation: Int
 
     init(
-        id: PoolMachine.ConnectionID, key: PoolKey, channel: any Channel, remote: String?, tlsVersion: String?,
-        generation: Int, place: ConnectionPlace, pool: ConnectionPool
+        id: PoolMachine.ConnectionID, key: PoolKey, channel: any Channel, facts: ConnectionFacts, generation: Int,
+        place: ConnectionPlace, pool: ConnectionPool
     ) {
         self.generation = generation
         self.id = id
         self.key = key
         self.channel = channel
-        self.remote = remote
-        self.tlsVersion = tlsVersion
+        self.facts = facts
         self.place = place
         self.pool = pool
     }
@@ -92,48 +80,84 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
 
     var isReused: Bool { machine.isReused }
 
-    // MARK: what the attempt wants
+    // MARK: what the pool wants
 
-    /// Takes the connection, which must be idle, for a request and writes its first bytes.
-    func begin(_ user: any ConnectionUser, method: String, bytes: ByteBuffer) -> Bool {
-        channel.eventLoop.assertInEventLoop()
-        guard !isClosed, let context, machine.begin(method: method) else { return false }
-        self.user = user
-        self.method = method
-        reader = .unknown
-        framing = nil
-        ending = nil
-        informationalHeads = 0
-        context.writeAndFlush(Self.wrapOutboundOut(bytes), promise: nil)
-        return true
-    }
+    func reserve() { isLent = true }
 
-    /// More of the body; the future ends when the kernel has it.
-    func send(_ piece: ByteBuffer) -> EventLoopFuture<Void> {
-        let promise = channel.eventLoop.makePromise(of: Void.self)
-        guard !isClosed, let context else {
-            promise.fail(ChannelError.ioOnClosedChannel)
-            return promise.futureResult
-        }
-        context.writeAndFlush(Self.wrapOutboundOut(piece), promise: promise)
-        return promise.futureResult
-    }
-
-    func requestSent() { machine.requestSent() }
-
-    func readMore() {
-        guard !isClosed else { return }
-        context?.read()
-    }
-
-    /// Ends the connection, whatever it does; its user hears no more of it.
     func close() {
         channel.eventLoop.assertInEventLoop()
         user = nil
+        isLent = false
         guard !isClosed else { return }
         isClosed = true
         channel.close(promise: nil)
         place.giveBack()
+    }
+
+    func drain() {}
+
+    // MARK: what the attempt wants
+
+    func begin(
+        _ attempt: Attempt, expects: Bool, for user: any ConnectionUser
+    ) throws(HTTPFailure) -> BegunStream? {
+        channel.eventLoop.assertInEventLoop()
+        let bytes = try RequestWriter.head(attempt, expects: expects)
+        guard !isClosed, let context, machine.begin(method: attempt.method) else { return nil }
+        self.user = user
+        method = attempt.method
+        isChunked = attempt.body.size == nil
+        reader = .unknown
+        framing = nil
+        ending = nil
+        isPaused = false
+        informationalHeads = 0
+        context.writeAndFlush(Self.wrapOutboundOut(bytes), promise: nil)
+        return BegunStream(stream: self, bytes: bytes.readableBytes, number: nil, isReused: machine.isReused)
+    }
+
+    func decline() {
+        guard isLent, user == nil else { return }
+        isLent = false
+        if isClosed { pool.ended(of: key) } else { pool.takeBack(self) }
+    }
+
+    /// Ends the connection: what it was to bring cannot be told from what follows.
+    func cancel() {
+        let wasLent = isLent
+        close()
+        if wasLent { pool.ended(of: key) }
+    }
+
+    func send(_ piece: ByteBuffer, isLast: Bool) -> EventLoopFuture<Int> {
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        let bytes = isChunked ? Self.chunk(piece) : piece
+        let count = bytes.readableBytes
+        guard !isClosed, let context else {
+            promise.fail(ChannelError.ioOnClosedChannel)
+            return promise.futureResult.map { 0 }
+        }
+        context.writeAndFlush(Self.wrapOutboundOut(bytes), promise: promise)
+        return promise.futureResult.map { count }
+    }
+
+    /// One chunk (RFC 9112 section 7.1); that of no bytes is the last.
+    private static func chunk(_ piece: ByteBuffer) -> ByteBuffer {
+        var chunk = ByteBuffer()
+        chunk.reserveCapacity(piece.readableBytes + 16)
+        chunk.writeString(String(piece.readableBytes, radix: 16))
+        chunk.writeStaticString("\r\n")
+        chunk.writeImmutableBuffer(piece)
+        chunk.writeStaticString("\r\n")
+        return chunk
+    }
+
+    func requestSent() { machine.requestSent() }
+
+    func consumed(_ bytes: Int) {
+        guard isPaused, !isClosed else { return }
+        isPaused = false
+        context?.read()
     }
 
     // MARK: what the channel says
@@ -221,7 +245,7 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
         ending = machine.bodyEnded() == .reuse && isClean ? .reuse : .close
         let user = user
         self.user = nil
-        user?.ended(trailers: trailers)
+        user?.completed(trailers: trailers)
     }
 
     /// Whether nothing came behind the end of the answer, not even half a line.
@@ -238,11 +262,15 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
         defer { if parts != nil { context.fireChannelReadComplete() } }
         guard !isClosed else { return }
         switch ending {
-        case nil: if user?.wantsMore() ?? false { context.read() }
+        case nil:
+            guard let user else { break }
+            isPaused = !user.wantsMore()
+            if !isPaused { context.read() }
         case .reuse:
             ending = nil
             room.reset(channel)
             context.read()
+            isLent = false
             pool.takeBack(self)
         case .close: finish()
         }
@@ -257,7 +285,7 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
                 user?.informational(head)
             case .answer(let framing, let stopSending):
                 self.framing = framing
-                user?.answered(head, framing, stopSending: stopSending)
+                user?.responded(head, framing, stopSending: stopSending)
             }
         } catch {
             broke(.inHead, error)
@@ -286,17 +314,13 @@ final class HTTP1Connection: ChannelDuplexHandler, @unchecked Sendable {
         if !isClosed { broke(machine.closed(), nil) }
     }
 
-    private func broke(_ close: HTTP1Machine.Close, _ error: (any Error)?) {
+    private func broke(_ end: ConnectionEnd, _ error: (any Error)?) {
         let user = user
-        let wasBusy = user != nil || ending != nil
-        self.close()
-        if let user {
-            user.broke(close, error)
-        } else if wasBusy {
-            pool.ended(of: key)
-        } else {
-            pool.idleEnded(self)
-        }
+        let wasLent = isLent
+        close()
+        // first, since the place of a connection that died belongs to the request that is sent again
+        user?.ended(end, error)
+        if wasLent { pool.ended(of: key) } else { pool.idleEnded(self) }
     }
 
     private func finish() {

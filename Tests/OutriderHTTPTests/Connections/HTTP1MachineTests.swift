@@ -97,7 +97,7 @@ import Testing
         var silent = HTTP1Machine()
         #expect(silent.begin(method: "GET") == true)
         silent.requestSent()
-        #expect(silent.closed() == .beforeAnswer(replayable: false))
+        #expect(silent.closed() == .beforeResponse(replayable: false))
 
         var begun = HTTP1Machine()
         #expect(begun.begin(method: "GET") == true)
@@ -133,7 +133,7 @@ import Testing
         _ = try machine.headReceived(Self.head(204))
         #expect(machine.bodyEnded() == .reuse)
         #expect(machine.begin(method: "GET") == true)
-        #expect(machine.closed() == .beforeAnswer(replayable: true))
+        #expect(machine.closed() == .beforeResponse(replayable: true))
     }
 
     @Test func `bytes that nobody asked for end the connection`() throws {
@@ -159,7 +159,7 @@ import Testing
         #expect(machine.begin(method: "GET") == true)
         #expect(machine.bytesReceived(beginsAnswer: false) == (mayLeave ? .leftOver : .wanted))
         // the request may be sent again, as if the connection had ended in silence
-        if mayLeave { #expect(machine.closed() == .beforeAnswer(replayable: true)) }
+        if mayLeave { #expect(machine.closed() == .beforeResponse(replayable: true)) }
     }
 
     @Test func `bytes that cannot begin an answer are looked at only where one begins`() throws {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What two attempts must share to share a connection. Whatever is not in here must not influence a connection.
+package struct PoolKey: Sendable, Hashable {
+    package var isSecure: Bool
+    package var host: String
+    package var port: Int
+    package var socketPath: String?
+    package var trust: Trust
+    /// Nil for the direct way.
+    package var proxy: ProxyRoute?
+    package var addresses: AddressPolicy
+    /// Connections of requests that insist on a version are not shared with the others.
+    package var version: HTTPVersionChoice
+
+    package init(
+        _ url: HTTPURL, trust: Trust, proxy: ProxyRoute? = nil, addresses: AddressPolicy = .any,
+        version: HTTPVersionChoice = .http11
+    ) {
+        isSecure = url.isSecure
+        host = url.host
+        port = url.port
+        socketPath = url.socketPath
+        self.trust = trust
+        self.proxy = proxy
+        self.addresses = addresses
+        // plain http speaks HTTP/1.1 unless HTTP/2 is asked for, so there is no need for connections of its own
+        self.version = version == .auto && !url.isSecure ? .http11 : version
+    }
+
+    /// Whether a connection of this key may turn out to carry several attempts at once.
+    package var mayBeShared: Bool { version != .http11 }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The connections and waiters of one key, for `PoolMachine`.
+struct PoolPlace {
+    typealias ConnectionID = PoolMachine.ConnectionID
+    typealias WaiterID = PoolMachine.WaiterID
+
+    struct Idle {
+        let connection: ConnectionID
+        let since: Double
+    }
+
+    struct Waiter {
+        let id: WaiterID
+        let limit: Int
+    }
+
+    /// A connection with slots for several attempts.
+    struct Shared {
+        let connection: ConnectionID
+        /// May fall below `used`, and be 0.
+        var capacity: Int
+        var used: Int
+        /// When the last slot came back.
+        var since: Double
+
+        var hasSlot: Bool { used < capacity }
+    }
+
+    /// Whether a connection may turn out to be shared.
+    let mayBeShared: Bool
+    /// Connections that carry one attempt each, and all that are being opened.
+    var busy = 0
+    /// Those that are being opened; counted only where a connection may be shared.
+    private var opening = 0
+    /// The last attempt to open one failed, so waiters are not made to wait for a single one.
+    private var hasFailed = false
+    /// Connections for one attempt. The youngest is last.
+    var idle: [Idle] = []
+    /// In the order of their opening.
+    var shared: [Shared] = []
+    /// The first to come is first.
+    var waiters: [Waiter] = []
+
+    init(mayBeShared: Bool) { self.mayBeShared = mayBeShared }
+
+    var isEmpty: Bool { busy == 0 && idle.isEmpty && waiters.isEmpty && shared.isEmpty }
+
+    var counts: PoolMachine.Counts {
+        var counts = PoolMachine.Counts(busy: busy, idle: idle.count, waiting: waiters.count)
+        for connection in shared {
+            if connection.used > 0 { counts.busy += 1 } else { counts.idle += 1 }
+            counts.streams += connection.used
+        }
+        counts.http2 = shared.count
+        return counts
+    }
+
+    private func mayOpen(limit: Int, isPlain: Bool) -> Bool {
+        busy + shared.count < max(1, limit) && (opening == 0 || isPlain || hasFailed)
+    }
+
+    mutating func open() {
+        busy += 1
+        if mayBeShared { opening += 1 }
+    }
+
+    mutating func ask(_ ask: PoolMachine.Request, mostWaiters: Int, isPlain: Bool) -> PoolMachine.Ask {
+        if !ask.isReplay, let youngest = idle.popLast() {
+            busy += 1
+            return .lend(youngest.connection)
+        }
+        if let slot = takeSlot(avoiding: ask.avoiding) { return .lend(slot) }
+        if mayOpen(limit: ask.limit, isPlain: isPlain) {
+            open()
+            return .open
+        }
+        // no slot of the avoided connection will come back if none is used
+        if let slot = shared.firstIndex(where: { $0.connection == ask.avoiding && $0.hasSlot && $0.used == 0 }) {
+            shared[slot].used = 1
+            return .lend(shared[slot].connection)
+        }
+        guard waiters.count < mostWaiters else { return .refuse }
+        let waiter = Waiter(id: ask.waiter, limit: ask.limit)
+        // a replay has waited before
+        if ask.isReplay { waiters.insert(waiter, at: 0) } else { waiters.append(waiter) }
+        return .wait
+    }
+
+    /// A slot of the fullest connection that has one, so that the others can become idle.
+    private mutating func takeSlot(avoiding avoided: ConnectionID?) -> ConnectionID? {
+        var best: Int?
+        for (index, connection) in shared.enumerated() where connection.hasSlot && connection.connection != avoided {
+            if let best, shared[best].used > connection.used { continue }
+            best = index
+        }
+        guard let best else { return nil }
+        shared[best].used += 1
+        return shared[best].connection
+    }
+
+    /// The waiter that gets the connection that is free now; if there is none, it is idle from now on.
+    mutating func takeBack(_ connection: ConnectionID, now: Double) -> WaiterID? {
+        if !waiters.isEmpty { return waiters.removeFirst().id }
+        busy -= 1
+        idle.append(Idle(connection: connection, since: now))
+        return nil
+    }
+
+    /// - Parameter capacity: nil for a connection that carries one attempt at a time.
+    mutating func opened(_ connection: ConnectionID, capacity: Int?, now: Double) {
+        opening = max(0, opening - 1)
+        hasFailed = false
+        guard let capacity else { return }
+        busy -= 1
+        shared.append(Shared(connection: connection, capacity: capacity, used: 1, since: now))
+    }
+
+    mutating func openingEnded(failed: Bool) {
+        opening = max(0, opening - 1)
+        busy -= 1
+        if failed { hasFailed = true }
+    }
+
+    /// A slot is free. True if the connection is idle now.
+    mutating func release(_ connection: ConnectionID, now: Double) -> Bool {
+        guard let index = shared.firstIndex(where: { $0.connection == connection }) else { return false }
+        shared[index].used = max(0, shared[index].used - 1)
+        shared[index].since = now
+        return shared[index].used == 0 && waiters.isEmpty
+    }
+
+    mutating func setCapacity(_ capacity: Int, of connection: ConnectionID) {
+        guard let index = shared.firstIndex(where: { $0.connection == connection }) else { return }
+        shared[index].capacity = capacity
+    }
+
+    mutating func removeShared(_ connection: ConnectionID) {
+        shared.removeAll { $0.connection == connection }
+    }
+
+    /// Removes an idle connection of either kind. False if it was not idle.
+    mutating func removeIdle(_ connection: ConnectionID) -> Bool {
+        if let index = idle.firstIndex(where: { $0.connection == connection }) {
+            idle.remove(at: index)
+            return true
+        }
+        guard let index = shared.firstIndex(where: { $0.connection == connection && $0.used == 0 }) else {
+            return false
+        }
+        shared.remove(at: index)
+        return true
+    }
+
+    /// When the oldest idle connection became idle.
+    var oldest: (connection: ConnectionID, since: Double)? {
+        var oldest = idle.first.map { ($0.connection, $0.since) }
+        for connection in shared where connection.used == 0 && connection.since < oldest?.1 ?? .infinity {
+            oldest = (connection.connection, connection.since)
+        }
+        return oldest
+    }
+
+    /// What waiters get now: free slots, then places to open another connection.
+    mutating func next(isPlain: Bool) -> [PoolMachine.Next] {
+        var next: [PoolMachine.Next] = []
+        while let first = waiters.first {
+            if let slot = takeSlot(avoiding: nil) {
+                next.append(.lend(first.id, slot))
+            } else if mayOpen(limit: first.limit, isPlain: isPlain) {
+                open()
+                next.append(.open(first.id))
+            } else {
+                break
+            }
+            waiters.removeFirst()
+        }
+        return next
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Whether an attempt whose connection died may be sent again, once, on a fresh connection (RFC 9110 section 9.2.2,
+/// RFC 9112 section 9.3.1).
+///
+/// A server may close an idle connection at any time, so the first byte of a request can meet its end. Where nothing has
+/// been answered, a method that may be repeated is; POST and PATCH never are, since the server could have acted.
+package enum Replay {
+    /// How often an attempt is sent again that the server did not look at (RFC 9113 section 8.7).
+    package static let mostUnprocessed = 3
+
+    package static func isAllowed(
+        method: String, wasReused: Bool, answerBegan: Bool, fileBodyBegan: Bool, replayedBefore: Bool
+    ) -> Bool {
+        wasReused && !answerBegan && !fileBodyBegan && !replayedBefore && isIdempotent(method)
+    }
+
+    /// RFC 9110 section 9.2.2; unknown methods are not.
+    package static func isIdempotent(_ method: String) -> Bool {
+        switch method {
+        case "GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE": true
+        default: false
+        }
+    }
+}

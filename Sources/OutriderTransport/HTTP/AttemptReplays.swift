@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+
+/// Decides whether an attempt is sent again, unseen by its exchange, when its connection or stream has ended.
+struct AttemptReplays {
+    enum Verdict {
+        case no
+        case again
+        /// On another connection, if there can be one.
+        case elsewhere
+        case overHTTP11
+    }
+
+    private var hasReplayed = false
+    private var unprocessed = 0
+    private var losses = 0
+
+    /// For a connection that ended before anything was written to it.
+    mutating func mayAskAgain() -> Bool {
+        losses += 1
+        return losses <= 10
+    }
+
+    mutating func decide(
+        _ end: ConnectionEnd, _ attempt: Attempt, _ key: PoolKey, responseBegan: Bool, writer: BodyWriter?
+    ) -> Verdict {
+        switch end {
+        case .beforeResponse(replayable: true):
+            guard
+                Replay.isAllowed(
+                    method: attempt.method, wasReused: true, answerBegan: responseBegan,
+                    fileBodyBegan: writer?.hasBegun ?? false, replayedBefore: hasReplayed)
+            else { return .no }
+            hasReplayed = true
+            return .again
+        case .unprocessed:
+            guard !responseBegan, attempt.body.isReplayable, unprocessed < Replay.mostUnprocessed else { return .no }
+            unprocessed += 1
+            return .elsewhere
+        case .needsHTTP11:
+            guard !responseBegan, attempt.body.isReplayable, key.version == .auto else { return .no }
+            return .overHTTP11
+        default: return .no
+        }
+    }
+}
