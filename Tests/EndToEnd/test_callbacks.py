@@ -198,6 +198,7 @@ def test_a_validator_says_whether_a_response_is_acceptable(wire, origin, how):
     assert asked[0][1]["body"]["text"] == '{"id":1,"x":0.1}'
     response, _ = ask(wire, how, spec, {"validate": lambda _: {"valid": False, "reason": "no id"}})
     assert response["error"]["code"] == 1605 and "no id" in response["error"]["message"]
+    assert response["error"]["data"]["error"] == {"valid": False, "reason": "no id"}
     assert response["body"]["size"] == 16, "what came is kept"
 
 

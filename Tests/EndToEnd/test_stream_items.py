@@ -52,6 +52,7 @@ def test_a_charset_that_nobody_knows_ends_the_request(wire, feeder):
     feeder.give("/hand/a", b"abc")
     piece = read(wire, made["stream"])
     assert (piece["end"], piece["error"]["code"]) == (True, 1703)
+    assert piece["error"]["data"] == {"encoding": "klingon"}
     assert response(wire, made["request"])["error"]["code"] == 1703
     feeder.wait_gone("/hand/a")
 

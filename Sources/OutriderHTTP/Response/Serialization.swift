@@ -58,10 +58,10 @@ package enum Serialization {
         case .text:
             guard let text = text(bytes, spec, type) else {
                 let note = undecodable(bytes, spec, type)
-                let details = charset(spec, type).map { [FailureDetail.encoding($0)] } ?? []
+                let encoding = FailureDetail.encoding(charset(spec, type) ?? Charset.utf8.name)
                 return SerializedBody(
                     .base64, note: note,
-                    failure: HTTPFailure(.stringSerializationFailed, note, sent: .sent, details: details))
+                    failure: HTTPFailure(.stringSerializationFailed, note, sent: .sent, details: [encoding]))
             }
             return SerializedBody(text)
         case .json:

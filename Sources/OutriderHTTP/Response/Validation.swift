@@ -74,12 +74,14 @@ package struct ValidationRule: Sendable {
         }
     }
 
-    /// What the client's own code objects to.
-    package static func objection(_ reason: String?, _ error: JSONValue? = nil, _ facts: ResponseFacts) -> HTTPFailure {
-        let reason = reason.map { ": \($0)" } ?? ""
+    /// The failure for a refusal by the client's own code. The `error` detail repeats the decision.
+    package static func objection(_ reason: String?, _ facts: ResponseFacts) -> HTTPFailure {
+        var decision: JSONObject = ["valid": .bool(false)]
+        if let reason { decision["reason"] = .string(reason) }
+        let text = reason.map { ": \($0)" } ?? ""
         return HTTPFailure(
-            .customValidationFailed, "Response was unacceptable to the client\(reason) (\(facts.shown))", sent: .sent,
-            details: error.map { [.error($0)] } ?? [])
+            .customValidationFailed, "Response was unacceptable to the client\(text) (\(facts.shown))", sent: .sent,
+            details: [.error(.object(decision))])
     }
 
     package static func unacceptable(_ status: Int, _ facts: ResponseFacts) -> HTTPFailure {

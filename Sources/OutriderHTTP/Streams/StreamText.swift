@@ -37,7 +37,8 @@ struct StreamText: Sendable {
         if let label = wanted ?? (mark == nil ? declared : nil) {
             guard let known = Charset(label: label) else {
                 throw HTTPFailure(
-                    .stringSerializationFailed, "the charset \(FieldRules.shown(label)) is not known", sent: .sent)
+                    .stringSerializationFailed, "the charset \(FieldRules.shown(label)) is not known", sent: .sent,
+                    details: [.encoding(label)])
             }
             chosen = known
         } else {
@@ -79,7 +80,10 @@ struct StreamText: Sendable {
     func content(_ bytes: ArraySlice<UInt8>) -> StreamItem.Content {
         guard let text = text(bytes) else {
             let name = charset?.name ?? "utf-8"
-            return .failed(HTTPFailure(.stringSerializationFailed, "\(bytes.count) bytes are not \(name)", sent: .sent))
+            return .failed(
+                HTTPFailure(
+                    .stringSerializationFailed, "\(bytes.count) bytes are not \(name)", sent: .sent,
+                    details: [.encoding(name)]))
         }
         // half of the clients' parsers lose or cut such a string
         if text.utf8.contains(0) { return .data(Array(bytes)) }

@@ -28,7 +28,7 @@ final class AnswerAsker: AnswerAsking {
     ) async throws(HTTPFailure) {
         let shown = body.map { CallbackBody($0, contentType: facts.contentType, limit: limit) }
         let answer: ValidateAnswer = try await ask(.validate, spec, .validate(facts, shown))
-        if !answer.isValid { throw ValidationRule.objection(answer.reason, nil, facts) }
+        if !answer.isValid { throw ValidationRule.objection(answer.reason, facts) }
     }
 
     func serialize(

@@ -71,7 +71,9 @@ import Testing
         let text = Self.give("a\u{0}b", .auto, "text/plain")
         #expect(text.shape == "base64")
         #expect(text.note == "the body is text that holds U+0000")
-        #expect(Self.give("a\u{0}b", .text, nil).failure?.kind == .stringSerializationFailed)
+        let failure = Self.give("a\u{0}b", .text, nil).failure
+        #expect(failure?.kind == .stringSerializationFailed)
+        #expect(failure?.details == [.encoding("utf-8")])
     }
 
     @Test func `text that was asked for fails where there is none`() {
