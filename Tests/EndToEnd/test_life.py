@@ -25,7 +25,7 @@ def test_a_redirect_is_followed_told_and_listed(wire, home):
     events, reply = until(wire, number)
     answer = result(reply)
     assert answer["ok"] and answer["url"] == home.url("/echo?a=1") and answer["attempts"] == 1
-    assert answer["redirects"] == [{"status": 302, "url": home.url("/echo?a=1")}]
+    assert answer["redirects"] == [{"status": 302, "from": to(home, "/echo?a=1"), "url": home.url("/echo?a=1")}]
     redirect = next(one["params"] for one in events if one["method"] == "event.redirect")
     assert (redirect["status"], redirect["to"]) == (302, home.url("/echo?a=1"))
     states = [one["params"]["state"] for one in events if one["method"] == "event.state"]

@@ -28,7 +28,7 @@ RULES = [
         (r"\bawait ", ""),
         (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),
         (r"\bStopAsyncIteration\b", "StopIteration"),
-        (r"\bAwaitable\[([\w.]+)\]", r"\1"),
+        (r"\bAwaitable\[((?:[^][]|\[[^][]*\])+)\]", r"\1"),
         (r"\bAsync(?=[A-Z])", ""),
         (r"\b_connection\.awaiting\b", "_connection.blocking"),
         (r"\bawaiting client\b", "blocking client"),

@@ -13,6 +13,7 @@ struct RedirectShape: JSONEncodable {
     func encode(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("status", hop.status)
+            writer.member("from", hop.from)
             writer.member("url", hop.to)
             if !hop.dropped.isEmpty { writer.member("dropped", hop.dropped) }
         }

@@ -150,7 +150,7 @@ def test_events_and_callbacks(run: Callable[[Work], None], origin: str) -> None:
         async with client.events(timeout=10) as events:
             request = await client.start("GET", f"{origin}/json", events=["finish"])
             async for event in events:
-                assert event.name == "event.finish" and event.request == request
+                assert event.name == "event.finish" and event.request == request.handle
                 break
         seen: list[int] = []
 

@@ -229,7 +229,7 @@ def test_params_as_text_go_before_the_fragment() -> None:
     ("options", "problem", "says"),
     [
         ({"parms": {}}, TypeError, "did you mean params"),
-        ({"zzz": 1}, TypeError, "there are params, headers"),
+        ({"zzz": 1}, TypeError, "there are base_url, params"),
         ({"params": 7}, TypeError, "params must be a mapping or pairs"),
         ({"params": [1]}, TypeError, "params must consist of pairs"),
         ({"headers": "X: y"}, TypeError, "headers must be a mapping or pairs"),

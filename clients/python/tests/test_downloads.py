@@ -138,7 +138,7 @@ def test_a_function_that_fails_ends_the_download_and_keeps_what_came(
 
 def test_a_started_download_can_be_cancelled_and_resumed(client: Client, files: Files, tmp_path: Path) -> None:
     request = client.download.start(files.url, tmp_path / "file", rate_limit=1000)
-    while not client.call("request.get", request=request)["progress"]["received"]:
+    while not request.progress().completed:
         pass
     data = client.download.cancel(request)
     assert data is not None and client.download.resume(data).ok
@@ -159,7 +159,7 @@ def test_the_awaiting_client_does_the_same(service: str, tmp_path: Path) -> None
             assert r.status == 206 and (tmp_path / "one").read_bytes() == BODY
             assert seen[0] > 50_000 and seen[-1] == len(BODY)
             request = await client.download.start(files.url, tmp_path / "two", rate_limit=1000)
-            while not (await client.call("request.get", request=request))["progress"]["received"]:
+            while not (await request.progress()).completed:
                 pass
             assert (await client.download.resume(await client.download.cancel(request) or "")).ok
             assert (await client.download(files.url, directory=tmp_path, filename="three")).ok

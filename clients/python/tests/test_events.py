@@ -25,7 +25,7 @@ def test_events_are_iterated_over(client: Client, origin: str) -> None:
         request = client.start("GET", f"{origin}/json", events=True, tag="mine")
         seen = []
         for event in events:
-            assert (event.request, event.tag) == (request, "mine")
+            assert (event.request, event.tag) == (request.handle, "mine")
             seen.append(event.name)
             if event.name == "event.finish":
                 break

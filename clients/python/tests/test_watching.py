@@ -58,9 +58,9 @@ def test_a_subscription_of_one_session_and_of_one_request(client: Client, origin
         "request.*", request=request, timeout=0.2
     ) as of_request:
         client.get(f"{origin}/json")
-        client.call("request.resume", request=request)
-        client.wait(request)
-        assert {event.request for event in of_request} == {request} and list(of_session) == []
+        request.resume()
+        assert request.response().ok
+        assert {event.request for event in of_request} == {request.handle} and list(of_session) == []
 
 
 def test_two_subscriptions_do_not_mix(client: Client, origin: str) -> None:

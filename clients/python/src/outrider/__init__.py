@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ._async.responses import AsyncResponse as AsyncResponse
     from ._async.router import AsyncRouter as AsyncRouter
     from ._async.sessions import AsyncSession as AsyncSession
+    from ._async.started import AsyncRequest as AsyncRequest
     from ._async.streams import AsyncStream as AsyncStream
     from ._async.watching import AsyncWatch as AsyncWatch
     from ._protocol.exceptions import CallbackError as CallbackError
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from ._sync.responses import Response as Response
     from ._sync.router import Router as Router
     from ._sync.sessions import Session as Session
+    from ._sync.started import Request as Request
     from ._sync.streams import Stream as Stream
     from ._sync.watching import Watch as Watch
 
@@ -111,6 +113,7 @@ _WHERE = {
     "_async.responses": "AsyncResponse",
     "_async.router": "AsyncRouter",
     "_async.sessions": "AsyncSession",
+    "_async.started": "AsyncRequest",
     "_async.streams": "AsyncStream",
     "_async.watching": "AsyncWatch",
     "_protocol.models": "Event Headers",
@@ -126,6 +129,7 @@ _WHERE = {
     "_sync.responses": "Response",
     "_sync.router": "Router",
     "_sync.sessions": "Session",
+    "_sync.started": "Request",
     "_sync.streams": "Stream",
     "_sync.watching": "Watch",
     "_protocol.exceptions": "CallCancelled CallError CallbackError Cancelled ConnectError ConnectionLost ExchangeError"

@@ -22,8 +22,9 @@ import httpx
 from ._dropins.awaiting import AsyncBody, AsyncLink
 from ._dropins.blocking import Body, Link
 from ._dropins.bodies import Head
-from ._dropins.parameters import INLINE, PIECE, Settings, Unsupported, limits, within
+from ._dropins.parameters import INLINE, Settings, Unsupported, limits, within
 from ._protocol import exceptions as errors
+from ._resources.feeding import PIECE
 
 if TYPE_CHECKING:
     import os

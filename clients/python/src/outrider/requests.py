@@ -38,9 +38,10 @@ from urllib3.util import Timeout
 
 from ._dropins.bodies import Head
 from ._dropins.blocking import Body, Lease, Link
-from ._dropins.parameters import INLINE, PIECE, Settings, Unsupported, limits, within
+from ._dropins.parameters import INLINE, Settings, Unsupported, limits, within
 from ._dropins.raw import SERVICE, Raw
 from ._protocol import exceptions as errors
+from ._resources.feeding import PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .caller import AsyncCaller
+    from .started import AsyncRequest
 
 
 class AsyncDownloads:
@@ -47,23 +48,27 @@ class AsyncDownloads:
         built = build_download(url, path, await self._own(options), self._client._defaults)
         return await self._finished("download.send", built)
 
-    async def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> str:
-        """Starts a download and returns its handle at once; options as above. See
-        :meth:`outrider.AsyncClient.wait`."""
-        built = build_download(url, path, await self._own(options), self._client._defaults)
-        return result_of_start(await self._client._result("download.start", built.text(), FOREVER))
+    async def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> AsyncRequest:
+        """Starts a download and returns it at once; options as above. See :class:`outrider.AsyncRequest`."""
+        from .started import AsyncRequest
 
-    async def resume(self, source: str | os.PathLike[str], **options: Any) -> AsyncResponse:
-        """Resumes a download: by the result of :meth:`cancel`, by its handle, or by the path of its file.
+        built = build_download(url, path, await self._own(options), self._client._defaults)
+        handle = result_of_start(await self._client._result("download.start", built.text(), FOREVER))
+        return AsyncRequest(self._client, handle, built.check)
+
+    async def resume(self, source: str | os.PathLike[str] | AsyncRequest, **options: Any) -> AsyncResponse:
+        """Resumes a download: by the result of :meth:`cancel`, as it was started, or by the path of its file.
 
         ``url`` and ``headers`` may be others.
         """
+        source = getattr(source, "handle", source)
         built = build_resume(source, await self._own(options), self._client._defaults)
         return await self._finished("download.resume", built)
 
-    async def cancel(self, request: str) -> str | None:
+    async def cancel(self, request: str | AsyncRequest) -> str | None:
         """Ends a started download; the data for :meth:`resume`, or ``None`` if nothing was kept."""
-        result = await self._client.invoke("request.cancel", {"request": request, "resumeData": True})
+        handle = request if isinstance(request, str) else request.handle
+        result = await self._client.invoke("request.cancel", {"request": handle, "resumeData": True})
         data = result.get("resumeData")
         return None if data is None else str(data)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .._connection.inbox import Inbox
 from .._protocol.exceptions import OutriderError
 from .._protocol.frames import CALLBACK_FAILED, answer_frame, refusal_frame
-from .._resources.events import EventQueue, Listeners
+from .._resources.events import EventQueue, Listeners, Told, refused
 from .variant import settled
 
 if TYPE_CHECKING:
@@ -67,10 +67,11 @@ class AsyncClientInbox(Listeners, Inbox):
             given = await settled(answer(params if isinstance(params, dict) else {}))
             frame = answer_frame(number, {} if given is None else given)
         except BaseException as problem:
-            connection.write(refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}"))
+            connection.write(refusal_frame(number, CALLBACK_FAILED, refused(problem)))
             if not isinstance(problem, Exception):
                 raise
-            complain(f"the function for {name} failed", problem)
+            if not isinstance(problem, Told):
+                complain(f"the function for {name} failed", problem)
         else:
             connection.write(frame)
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from .._protocol.exceptions import keep_raised
+from .._resources.events import Told
 from .._resources.sessions import KINDS, Plan
 from .variant import SerialLock, settled
 from .verbs import AsyncVerbs
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from .downloads import AsyncDownloads
     from .event_source import AsyncEventSource
     from .responses import AsyncResponse
+    from .started import AsyncRequest
     from .streams import AsyncStream
 
 
@@ -43,11 +46,13 @@ class AsyncSession(AsyncVerbs):
 
     The settings are those of ``session.create``: ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``,
     ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately`` and ``credentials``, a list or a
-    mapping of URLs to user names and passwords.
+    mapping of URLs to user names and passwords; and every option of :meth:`AsyncClient.get`, which this client gives to
+    each request of the session: ``base_url``, ``params``, ``auth``, ``validate``, ``retry`` and so on.
 
     The functions run in a thread of the client, or in the event loop, where they may be coroutine functions.
-    An exception counts as a failed callback: the attempt of an adapter fails, a retrier wants no retry. ``timeout`` in
-    a decorator is how many seconds the service waits for the function.
+    An exception counts as a failed callback: the attempt of an adapter fails, a retrier wants no retry. The exception
+    of a serializer is raised by the request itself. ``timeout`` in a decorator is how many seconds the service waits
+    for the function.
     """
 
     def __init__(self, client: AsyncCaller, codes: Codes, settings: Mapping[str, Any]) -> None:
@@ -71,8 +76,19 @@ class AsyncSession(AsyncVerbs):
         return self._added("validate", function, timeout=timeout)
 
     def serializer(self, function: Any = None, *, timeout: float | None = None) -> Any:
-        """Calls the function with each body; ``response.json()`` is its result."""
+        """Calls the function with each body; ``response.json()`` is its result, ``response.content`` what came. An
+        exception of the function is raised by the request."""
         return self._added("serialize", function, timeout=timeout)
+
+    def destination(self, function: Any = None, *, timeout: float | None = None) -> Any:
+        """Calls the function with each complete download, an :class:`Arrived`; it returns the path for the file, or a
+        mapping with ``path``, ``replace`` and ``createDirectories``."""
+        return self._added("destination", function, timeout=timeout)
+
+    def encoder(self, function: Any = None, *, timeout: float | None = None) -> Any:
+        """Calls the function with the ``parameters`` of each request, in an :class:`Encoded`, of which it sets ``url``,
+        ``headers``, ``json`` or ``text``. A request with an ``encoding`` of its own is left alone."""
+        return self._added("encode", function, timeout=timeout)
 
     def redirector(self, function: Any = None, *, timeout: float | None = None) -> Any:
         """Calls the function with each :class:`Redirect`; it returns whether to follow, or the URL to follow to."""
@@ -90,7 +106,13 @@ class AsyncSession(AsyncVerbs):
 
         async def answer(params: dict[str, Any]) -> dict[str, Any]:
             asked = shape(params)
-            return say(asked, await settled(self._plan.codes.find(params)(asked)))
+            try:
+                return say(asked, await settled(self._plan.codes.find(params)(asked)))
+            except Exception as problem:
+                if kind != "serialize":
+                    raise
+                keep_raised(params["request"], problem)
+                raise Told(f"{type(problem).__name__}: {problem}") from None
 
         self._client._answer_for(f"callback.{kind}", self._plan.codes.functions, answer)
         return self._plan.add(kind, function, options)
@@ -127,8 +149,8 @@ class AsyncSession(AsyncVerbs):
         own = await self._own(options)
         return await self._client.many(requests, window=window, **own)
 
-    async def start(self, method: str, url: str, **options: Unpack[Options]) -> str:
-        """Starts a request of this session and returns its handle at once; see :meth:`AsyncClient.wait`."""
+    async def start(self, method: str, url: str, **options: Unpack[Options]) -> AsyncRequest:
+        """Starts a request of this session and returns it at once; see :class:`outrider.AsyncRequest`."""
         own = await self._own(options)
         return await self._client.start(method, url, **own)
 

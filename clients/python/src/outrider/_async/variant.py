@@ -8,7 +8,7 @@ import asyncio
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import AsyncIterator, Callable, Coroutine
     from typing import Any, TypeVar
 
     Handler = TypeVar("Handler", bound=Callable[..., object])
@@ -31,3 +31,13 @@ def detach(work: Coroutine[Any, Any, object]) -> None:
     # the event loop itself keeps only weak references to tasks
     _detached.add(task)
     task.add_done_callback(_detached.discard)
+
+
+async def steps(body: Any) -> AsyncIterator[Any]:
+    """The items of an iterable, awaited or not."""
+    if hasattr(body, "__aiter__"):
+        async for one in body:
+            yield one
+    else:
+        for one in body:
+            yield one

@@ -25,27 +25,32 @@ class AsyncVerbs:
         """Sends a GET request, and waits for its response.
 
         ``params``        names and values for the query
+        ``base_url``      what a URL without a scheme is put behind, with one slash between
         ``parameters``    values for the query or the body, as ``encoding`` says; bytes, dates and decimals, too
         ``encoding``      ``json``, ``propertyList``, or a mapping: see Encoding in the protocol; else a form
         ``headers``       fields, as a mapping or as pairs
         ``json``          a value to send as JSON
-        ``data``          text, bytes, or names and values to send as a form
+        ``data``          text, bytes, names and values to send as a form, an open file, or an iterator of pieces that
+                          are sent as they come
         ``file``          the path of a file to send; the service reads it
         ``content_type``  instead of the one that the kind of body implies
         ``auth``          a user name and a password, or a mapping: ``{"bearer": token}``, ``{"digest": ("u", "p")}``
-        ``timeout``       seconds for all of it, or a mapping of phases (``connect``, ``firstByte``…) to seconds;
-                          without it the service's limits hold, and ten minutes in all
+        ``timeout``       seconds for all of it, ``(connect, read)`` as in requests, or a mapping of phases
+                          (``connect``, ``firstByte``…) to seconds; without it the service's limits hold, and ten
+                          minutes in all
         ``proxy``         the URL of one, ``none``, ``environment`` (of this program, as curl reads it), or a mapping:
                           ``{"http": url, "https": url, "credential": ("u", "p"), "bypass": ["*.example.org"]}``
         ``serialize``     ``json``, ``text``, ``auto``, or a mapping such as ``{"schema": {...}}``: let the service
-                          check or decode the body
+                          check or decode the body; ``content`` is what came all the same
         ``validate``      ``True``, or rules such as ``{"status": ["200..299"]}``: what else raises ValidationError
         ``handlers``      mappings of ``id``, ``serialize``, ``validate``; see :attr:`Response.results`
         ``max_body``      how many bytes the body may have; more raises ResponseTooLarge
         ``body_to``       ``stored``, ``file`` or ``discard``: leave the body in the service
         ``max_inline``    up to how many bytes the body comes with the answer
-        ``redirect``      ``none``, or a mapping with ``max``, ``keepHeaders``, ``keepBody``
-        ``retry``         ``True``, ``connectionLost``, or a mapping such as ``{"limit": 5, "jitter": "full"}``
+        ``redirect``      ``none``, or a mapping with ``max``, ``keepHeaders``, ``keepBody``; ``allow_redirects=False``
+                          and ``follow_redirects=False`` say ``none``, too
+        ``retry``         how many times, ``True``, ``connectionLost``, or a mapping such as
+                          ``{"limit": 5, "jitter": "full"}``
         ``metrics``       ``True``: report how long each phase took
         ``tag``           a label that comes back in every event
         ``progress``      ``True``: a bar on a terminal; or a function that gets :class:`~outrider.Progress`

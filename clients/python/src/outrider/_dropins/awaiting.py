@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from .._async.client import AsyncClient
-from .._protocol.exceptions import CallError, HandleError
-from .bodies import WAIT, BodyState, Patience, arrived, headless, is_of_session
-from .parameters import LONGEST, PIECE, fed, pieces, written
+from .._async.feeding import feed
+from .._protocol.exceptions import CallError
+from .._resources.feeding import LONGEST, PIECE, Patience
+from .bodies import WAIT, BodyState, arrived, headless, is_of_session
+from .parameters import fed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable
@@ -98,7 +100,12 @@ class AsyncLink:
         started = None
         try:
             started = await self._call("data.start", params)
-            result = await _feed(client, started, stream, body, Patience(write))
+            request = started
+
+            async def head() -> dict[str, Any] | None:
+                return await _next_head(client, request, 0)
+
+            result = await feed(client.invoke, stream, body, Patience(write), head)
             while result is None:
                 result = await _next_head(client, started, WAIT)
             return self._headed(result)
@@ -122,27 +129,3 @@ class AsyncLink:
 async def _next_head(client: AsyncClient, started: dict[str, Any], wait: float) -> dict[str, Any] | None:
     params = {"request": started["request"], "wait": wait}
     return arrived(started, await client.invoke("events.next", params, timeout=LONGEST))
-
-
-async def _feed(
-    client: AsyncClient, started: dict[str, Any], stream: str, body: AsyncIterable[bytes], patience: Patience
-) -> dict[str, Any] | None:
-    """Writes the body, until it ends or the request does. Gives the head if that came before the end of the body."""
-    try:
-        async for given in body:
-            for piece in pieces(given):
-                patience.begin()
-                room = 0
-                while room == 0:
-                    taken = await client.invoke("stream.write", written(stream, piece, patience.wait), timeout=60)
-                    room, piece = taken["room"], b""
-                    if room == 0:
-                        head = await _next_head(client, started, 0)
-                        if head is not None:
-                            return head
-                    patience.note(room)
-        await client.invoke("stream.finish", {"stream": stream}, timeout=60)
-    except HandleError:
-        # the request takes no more of the body, and its head says why
-        pass
-    return None

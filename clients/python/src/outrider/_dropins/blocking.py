@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import CallError, HandleError, OutriderError
+from .._protocol.exceptions import CallError, OutriderError
 from .._sync.client import Client
-from .bodies import WAIT, BodyState, Patience, arrived, headless, is_of_session
-from .parameters import LONGEST, PIECE, fed, pieces, written
+from .._sync.feeding import feed
+from .._resources.feeding import LONGEST, PIECE, Patience
+from .bodies import WAIT, BodyState, arrived, headless, is_of_session
+from .parameters import fed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +127,8 @@ class Link:
         started = None
         try:
             started = self._call(lease, "data.start", params)
-            result = _feed(invoke, started, stream, body, Patience(write))
+            request = started
+            result = feed(invoke, stream, body, Patience(write), lambda: _next_head(invoke, request, 0))
             while result is None:
                 result = _next_head(invoke, started, WAIT)
             return self._headed(lease, result)
@@ -150,27 +153,3 @@ def _end(invoke: Callable[..., Any], method: str, params: dict[str, Any]) -> Non
 
 def _next_head(invoke: Callable[..., Any], started: dict[str, Any], wait: float) -> dict[str, Any] | None:
     return arrived(started, invoke("events.next", {"request": started["request"], "wait": wait}, timeout=LONGEST))
-
-
-def _feed(
-    invoke: Callable[..., Any], started: dict[str, Any], stream: str, body: Iterable[bytes], patience: Patience
-) -> dict[str, Any] | None:
-    """Writes the body, until it ends or the request does. Gives the head if that came before the end of the body."""
-    try:
-        for given in body:
-            for piece in pieces(given):
-                patience.begin()
-                room = 0
-                while room == 0:
-                    room = invoke("stream.write", written(stream, piece, patience.wait), timeout=60)["room"]
-                    piece = b""
-                    if room == 0:
-                        head = _next_head(invoke, started, 0)
-                        if head is not None:
-                            return head
-                    patience.note(room)
-        invoke("stream.finish", {"stream": stream}, timeout=60)
-    except HandleError:
-        # the request takes no more of the body, and its head says why
-        pass
-    return None

@@ -7,9 +7,9 @@ from __future__ import annotations
 from binascii import a2b_base64
 from time import monotonic
 
-from .._protocol.exceptions import CallError, ProtocolError, RequestTimeout, from_failure
+from .._protocol.exceptions import CallError, ProtocolError, from_failure
+from .._resources.feeding import seconds
 from .._resources.responses import ResponseData
-from .parameters import seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,35 +26,6 @@ WAIT = 600.0
 def is_of_session(problem: CallError) -> bool:
     """Whether the service does not know the session that a call named: it has been started anew since."""
     return problem.code == -32012 and problem.pointer == "/session"
-
-
-class Patience:
-    """How long a writer waits for a server that takes nothing of a body."""
-
-    def __init__(self, timeout: float | None) -> None:
-        self._limit = seconds(timeout)
-        self._since = monotonic()
-        self.wait = min(self._limit, 0.5)
-        """Seconds of one ``stream.write``: short, so that the end of the request is noticed."""
-
-    def begin(self) -> None:
-        """The time that the program takes for the next piece does not count."""
-        self._since = monotonic()
-
-    def note(self, room: int) -> None:
-        """Raises :class:`~outrider.RequestTimeout` when there has been no room for too long."""
-        now = monotonic()
-        if room > 0:
-            self._since = now
-        elif now - self._since >= self._limit:
-            raise RequestTimeout(
-                f"sending the body: the server took nothing for {self._limit:g} seconds (raise the write timeout)",
-                code=1405,
-                kind="sessionTaskFailed",
-                reason="timedOut",
-                data={"phase": "request"},
-                retryable=True,
-            )
 
 
 def arrived(started: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any] | None:

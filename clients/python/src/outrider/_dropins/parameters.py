@@ -11,16 +11,12 @@ from __future__ import annotations
 import os
 from binascii import b2a_base64
 
+from .._resources.feeding import LONGEST, seconds
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
-
-LONGEST = 86_400.0
-"""Seconds of the longest timeout that the service takes; stands for no timeout."""
-
-PIECE = 262_144
-"""How many bytes of a body are read or written with one call."""
 
 INLINE = 1 << 20
 """The most bytes of a request's body that are sent within the message; more are written to a stream."""
@@ -139,11 +135,6 @@ def limits(connect: float | None, read: float | None) -> dict[str, float]:
     }
 
 
-def seconds(timeout: float | None) -> float:
-    """A timeout within the range of the service."""
-    return LONGEST if timeout is None else min(max(timeout, 0.001), LONGEST)
-
-
 def within(content: bytes) -> dict[str, str]:
     """A body that is sent within the message."""
     return {"base64": b2a_base64(content, newline=False).decode("ascii")}
@@ -165,14 +156,3 @@ def fed(params: dict[str, Any], stream: str, length: int | None) -> None:
     params["events"] = {"kinds": ["response", "finish"], "pull": True}
     params["timeout"] = {**params["timeout"], "idle": LONGEST}
     flowing(params)
-
-
-def pieces(content: bytes) -> Iterator[bytes]:
-    """``content`` in the pieces in which a body is written."""
-    for start in range(0, len(content), PIECE):
-        yield content[start : start + PIECE]
-
-
-def written(stream: str, piece: bytes, wait: float) -> dict[str, Any]:
-    """The parameters of one ``stream.write``."""
-    return {"stream": stream, "base64": b2a_base64(piece, newline=False).decode("ascii"), "wait": wait}

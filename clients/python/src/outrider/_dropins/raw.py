@@ -12,7 +12,7 @@ from urllib3._collections import HTTPHeaderDict
 from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError, ResponseNotChunked
 
 from .._protocol import exceptions as errors
-from .parameters import PIECE
+from .._resources.feeding import PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

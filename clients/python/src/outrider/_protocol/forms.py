@@ -11,8 +11,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+class Fed:
+    """The body is what is written to a stream of the service."""
+
+    def __init__(self, stream: str) -> None:
+        self.stream = stream
+
+
 def body(value: Any) -> dict[str, Any]:
     """The body that ``data`` says, unless it is text: bytes, an open file, or the fields of a form."""
+    if isinstance(value, Fed):
+        return {"stream": value.stream}
     if hasattr(value, "read"):
         path = path_of(value)
         if path is not None:
@@ -27,7 +36,9 @@ def body(value: Any) -> dict[str, Any]:
     if hasattr(value, "__next__"):
         value = list(value)
         if any(not isinstance(one, (tuple, list)) for one in value):
-            raise TypeError("data cannot come piece by piece: join the pieces, or write them to a file and give file=")
+            raise TypeError(
+                "data comes piece by piece only in a request that is waited for: join the pieces, or give file="
+            )
     return {"form": named(value, "data")}
 
 

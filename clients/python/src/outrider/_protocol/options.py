@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import IO, Any, Literal, TypedDict, Union
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from typing import IO, Any, Literal, Optional, TypedDict, Union
 
 from .auth import Named
 from .models import Headers
@@ -19,7 +19,7 @@ HeadersIn = Union[
     Iterable[tuple[str, str]],
 ]  # fmt: skip
 Files = Union[Mapping[str, Any], Iterable[tuple[str, Any]]]
-Timeout = Union[float, Mapping[str, float]]
+Timeout = Union[float, tuple[Optional[float], Optional[float]], Mapping[str, float]]
 Auth = Union[tuple[str, str], Mapping[str, Any], Named]
 Proxy = Union[str, bool, Mapping[str, Any]]
 Item = Union[str, tuple[str, str], Mapping[str, Any]]
@@ -28,10 +28,14 @@ Item = Union[str, tuple[str, str], Mapping[str, Any]]
 class Options(TypedDict, total=False):
     """What every request can be given, besides its method and its URL."""
 
+    base_url: str | None
     params: Pairs | str | None
     headers: HeadersIn | None
     json: Any
-    data: str | bytes | bytearray | memoryview | IO[bytes] | IO[str] | Pairs | None
+    data: (
+        str | bytes | bytearray | memoryview | IO[bytes] | IO[str] | Pairs
+        | Iterable[bytes] | Iterable[str] | AsyncIterable[bytes] | AsyncIterable[str] | None
+    )  # fmt: skip
     file: str | os.PathLike[str] | None
     files: Files | None
     compress: Literal["deflate", "gzip"] | Mapping[str, Any] | None
@@ -49,7 +53,9 @@ class Options(TypedDict, total=False):
     body_to: Literal["inline", "stored", "file", "stream", "discard"] | None
     max_inline: int | None
     redirect: Literal["follow", "none"] | Mapping[str, Any] | None
-    retry: bool | Literal["connectionLost"] | Mapping[str, Any] | None
+    allow_redirects: bool | None
+    follow_redirects: bool | None
+    retry: bool | int | Literal["connectionLost"] | Mapping[str, Any] | None
     start_immediately: bool | None
     session: str | None
     interceptors: Sequence[str | Mapping[str, Any]] | None

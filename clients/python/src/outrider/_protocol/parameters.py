@@ -7,7 +7,7 @@ Both clients use these builders, so a request means the same in both. Nothing he
 
 from __future__ import annotations
 
-from .arguments import header_list, named, seconds_of, text_of
+from .arguments import header_list, named, pairs_of, seconds_of, text_of
 from .frames import encode, quote
 
 TYPE_CHECKING = False
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, Protocol
 
-    from .options import Auth, HeadersIn, Item, Timeout
+    from .options import Item, Timeout
 
     class SessionPlan(Protocol):
         """The part of a session that belongs to each of its requests."""
 
-        def options(self, given: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]: ...
+        asks: dict[str, dict[str, Any]]
 
+        def options(self, given: Mapping[str, Any], inherited: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
 GRACE = 2.0
@@ -35,6 +36,11 @@ FOREVER = 1e6
 
 EXACT = '"serialize":{"as":"base64"}'
 """What is asked for by default: the body's bytes as they are. Text and JSON are then made of them here."""
+
+CONTENT = "$content"
+"""The id of the handler that has the body's bytes, where ``serialize`` asks for another form."""
+
+BYTES = {"id": CONTENT, "serialize": {"as": "base64", "ignoreError": True}}
 
 
 def _put_params(spec: dict[str, Any], value: Any) -> None:
@@ -93,13 +99,17 @@ def _put_parameters(spec: dict[str, Any], value: Any) -> None:
 
 
 def _put_timeout(spec: dict[str, Any], value: Any) -> None:
-    if isinstance(value, (int, float)):
-        if seconds_of(value, "timeout") != float("inf"):
-            spec["timeout"] = value
-    elif hasattr(value, "items"):
-        spec["timeout"] = {str(phase): seconds_of(given, f"timeout[{phase!r}]") for phase, given in value.items()}
-    else:
-        raise TypeError("timeout must be a number of seconds, or a mapping of phases to seconds")
+    timeout = timeout_of(value)
+    if timeout is not None and timeout != float("inf"):
+        spec["timeout"] = timeout
+
+
+def _put_retry(spec: dict[str, Any], value: Any) -> None:
+    spec["retry"] = {"limit": value} if type(value) is int else value
+
+
+def _put_following(spec: dict[str, Any], value: Any) -> None:
+    spec["redirect"] = "follow" if value else "none"
 
 
 def _put_serialize(spec: dict[str, Any], value: Any) -> None:
@@ -146,7 +156,9 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "body_to": _plain("bodyTo"),
     "max_inline": _plain("maxInline"),
     "redirect": _plain("redirect"),
-    "retry": _plain("retry"),
+    "allow_redirects": _put_following,
+    "follow_redirects": _put_following,
+    "retry": _put_retry,
     "session": _plain("session"),
     "interceptors": _plain("interceptors"),
     "disposition": _plain("disposition"),
@@ -165,7 +177,7 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "check": _plain("check"),
 }
 
-OPTIONS: tuple[str, ...] = tuple(_WRITERS)
+OPTIONS: tuple[str, ...] = ("base_url", *_WRITERS)
 """The names of all options of a request."""
 
 
@@ -177,14 +189,31 @@ def _unknown(name: str) -> TypeError:
     return TypeError(f"a request has no option {name}{hint}")
 
 
-def phases(timeout: Timeout | None) -> Timeout | None:
-    """A number as the limit of each phase, for nobody knows how long a stream takes.
+def timeout_of(value: Any) -> Any:
+    """A timeout as the service takes it: seconds, or phases to seconds. A pair, as in requests, is (connect, read)."""
+    if value is None:
+        return None
+    if isinstance(value, tuple):
+        if len(value) != 2:
+            raise ValueError("a timeout of two parts must be (connect, read)")
+        parts = zip(value, (("resolve", "connect", "tls"), ("firstByte", "idle")))
+        value = {phase: seconds for seconds, names in parts for phase in names if seconds is not None}
+    if isinstance(value, (int, float)):
+        return seconds_of(value, "timeout")
+    if hasattr(value, "items"):
+        return {str(phase): seconds_of(given, f"timeout[{phase!r}]") for phase, given in value.items()}
+    raise TypeError("timeout must be a number of seconds, (connect, read), or a mapping of phases to seconds")
+
+
+def phases(timeout: Timeout | None) -> Any:
+    """A number as the limit of each phase, because the length of a stream is not known in advance.
 
     None of them counts while a request waits for a connection: this client ends that.
     """
-    if isinstance(timeout, (int, float)) and seconds_of(timeout, "timeout") != float("inf"):
-        return dict.fromkeys(("resolve", "connect", "tls", "firstByte", "idle"), timeout)
-    return timeout
+    given = timeout_of(timeout)
+    if isinstance(given, (int, float)) and given != float("inf"):
+        return dict.fromkeys(("resolve", "connect", "tls", "firstByte", "idle"), given)
+    return given
 
 
 class Built:
@@ -203,49 +232,28 @@ class Built:
 class Defaults:
     """What every request of one client is given unless it says otherwise.
 
-    ``plain`` is the end of the parameters of a request without options: the one form that is built by
-    joining three strings, because most requests are of it.
+    ``plain`` is the end of the parameters of a request without options: the one form that is built by joining three
+    strings, because most requests are of it; ``None`` if the defaults of the client need more than that.
     """
 
-    __slots__ = ("auth", "check", "guard", "headers", "plain", "sessions", "timeout")
+    __slots__ = ("check", "guard", "options", "plain", "sessions")
 
-    def __init__(
-        self,
-        headers: HeadersIn | None = None,
-        auth: Auth | None = None,
-        timeout: Timeout | None = None,
-        check: bool = True,
-    ) -> None:
+    def __init__(self, **options: Any) -> None:
         self.sessions: dict[str, SessionPlan] = {}
-        self.headers = [] if headers is None else header_list(headers)
-        spec: dict[str, Any] = {}
-        if auth is not None:
-            _put_auth(spec, auth)
-        if isinstance(spec.get("auth"), str):
-            self.headers = replaced(self.headers, [("Authorization", spec.pop("auth"))])
-        self.auth: dict[str, Any] | None = spec.get("auth")
-        if timeout is not None:
-            _put_timeout(spec, timeout)
-        self.timeout: Timeout | None = spec.get("timeout")
-        self.guard = guard_for(timeout)
-        self.check = check
-        self.plain = "," + EXACT + "}"
-        if self.timeout is not None:
-            self.plain = ',"timeout":' + encode(self.timeout, "timeout") + self.plain
-        if self.auth is not None:
-            self.plain = ',"auth":' + encode(self.auth, "auth") + self.plain
-        if self.headers:
-            self.plain = ',"headers":' + encode(_wire(self.headers), "headers") + self.plain
+        self.options = {name: value for name, value in options.items() if value is not None}
+        spec, self.guard, self.check = spec_for("GET", "", self.options)
+        self.plain: str | None = None
+        if not spec.keys() - {"url", "headers", "auth", "timeout", "proxy"} and not spec["url"]:
+            self.plain = encode(spec, "the options of the client")[len('{"url":""') : -1] + "," + EXACT + "}"
 
 
 def guard_for(timeout: Timeout | None) -> float:
     """How many seconds to wait for the answer to a call with this timeout."""
-    if timeout is None:
-        return UNTIMED_GUARD
-    if isinstance(timeout, (int, float)):
-        return min(timeout + GRACE, FOREVER)
-    total = timeout.get("total")
-    return UNTIMED_GUARD if total is None else total + GRACE
+    given = timeout_of(timeout)
+    if isinstance(given, (int, float)):
+        return min(given + GRACE, FOREVER)
+    total = None if given is None else given.get("total")
+    return UNTIMED_GUARD if total is None else float(total) + GRACE
 
 
 def _wire(fields: list[tuple[str, str]]) -> Any:
@@ -262,31 +270,72 @@ def replaced(fields: list[tuple[str, str]], by: list[tuple[str, str]]) -> list[t
     return [field for field in fields if field[0].lower() not in names] + by
 
 
+def laid(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Options on top of others: fields and names of the query are replaced one by one, all others as a whole."""
+    made = {**under, **over}
+    if "auth" in under and "auth" not in over and _authorized(over):
+        del made["auth"]
+    if "headers" in under:
+        fields = header_list(under["headers"])
+        if "auth" in over:
+            fields = [field for field in fields if field[0].lower() != "authorization"]
+        made["headers"] = replaced(fields, header_list(over.get("headers") or ()))
+    if "params" in under and "params" in over:
+        own = _pairs(over["params"])
+        names = {name for name, _ in own}
+        made["params"] = [pair for pair in _pairs(under["params"]) if pair[0] not in names] + own
+    return made
+
+
+def _authorized(options: Mapping[str, Any]) -> bool:
+    return any(name.lower() == "authorization" for name, _ in header_list(options.get("headers") or ()))
+
+
+def _pairs(params: Any) -> list[tuple[str, Any]]:
+    if isinstance(params, str):
+        from urllib.parse import parse_qsl
+
+        return parse_qsl(params.lstrip("?"), keep_blank_values=True)
+    return pairs_of(params, "params")
+
+
+def merged(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
+    """The options of a request with those of its session, if this client made the session, and of its client."""
+    own = {name: value for name, value in options.items() if value is not None}
+    plan = defaults.sessions.get(own.get("session", ""))
+    return laid(defaults.options, own) if plan is None else plan.options(own, defaults.options)
+
+
+def absolute_url(base: Any, url: str) -> str:
+    """A URL behind the base, with one slash between; a URL with a scheme stays as it is."""
+    if not base or "://" in url.partition("?")[0]:
+        return url
+    front = text_of(base, "base_url")
+    return front + url if not url or url[0] in "?#" else front.rstrip("/") + "/" + url.lstrip("/")
+
+
 def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
     """The parameters of ``data.send`` or ``data.start`` for one request."""
-    if not options and method == "GET":
+    if not options and method == "GET" and defaults.plain is not None:
         return Built(f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}', defaults.guard, defaults.check)
-    return build_merged(method, url, in_session(options, defaults), defaults)
+    return build_merged(method, url, merged(options, defaults))
 
 
-def in_session(options: Mapping[str, Any], defaults: Defaults) -> Mapping[str, Any]:
-    """The options of a request together with those of its session, if the session was made by this client."""
-    plan = defaults.sessions.get(options.get("session", ""))
-    return options if plan is None else plan.options(options, defaults)
-
-
-def build_merged(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
-    """As :func:`build`, with options that hold those of the session already."""
-    spec, guard, check = spec_for(method, url, options, defaults)
-    ending = "}" if "serialize" in spec else "," + EXACT + "}"
+def build_merged(method: str, url: str, options: Mapping[str, Any]) -> Built:
+    """As :func:`build`, with options that hold those of the session and of the client already."""
+    spec, guard, check = spec_for(method, url, options)
+    ending = "," + EXACT + "}"
+    if "serialize" in spec:
+        ending = "}"
+        if spec.get("bodyTo") is None and spec["serialize"].get("as") not in ("base64", "none"):
+            spec["handlers"] = [*spec.get("handlers", ()), BYTES]
     return Built(encode(spec, "the request")[:-1] + ending, guard, check, spec.get("bodyTo"))
 
 
-def spec_for(
-    method: str, url: str, options: Mapping[str, Any], defaults: Defaults
-) -> tuple[dict[str, Any], float, bool]:
+def spec_for(method: str, url: str, options: Mapping[str, Any]) -> tuple[dict[str, Any], float, bool]:
     """What a request says of itself, how long to wait for its answer, and whether a failure raises."""
-    spec: dict[str, Any] = {"url": text_of(url, "url")}
+    options = dict(options)
+    spec: dict[str, Any] = {"url": absolute_url(options.pop("base_url", None), text_of(url, "url"))}
     if method != "GET" and text_of(method, "method").upper() != "GET":
         spec["method"] = method.upper()
     if options.get("files") is not None:
@@ -299,32 +348,21 @@ def spec_for(
             raise _unknown(name)
         if value is not None:
             writer(spec, value)
-    check = spec.pop("check", defaults.check)
-    _finish_headers(spec, defaults)
+    _finish_headers(spec)
     _finish_body(spec)
-    guard = defaults.guard if options.get("timeout") is None else guard_for(options["timeout"])
-    if options.get("timeout") is None and defaults.timeout is not None:
-        spec["timeout"] = defaults.timeout
+    guard = guard_for(options.get("timeout"))
     if spec.get("bodyTo") == "stream":
         spec["timeout"] = phases(spec.get("timeout"))
     if spec.get("retry") or spec.get("startImmediately") is False:
         # each attempt has the whole timeout, and the service its own limits
         guard = FOREVER
-    return spec, guard, bool(check)
+    return spec, guard, bool(spec.pop("check", True))
 
 
-def _finish_headers(spec: dict[str, Any], defaults: Defaults) -> None:
+def _finish_headers(spec: dict[str, Any]) -> None:
     fields: list[tuple[str, str]] = spec.pop("headers", [])
-    auth = spec.get("auth")
-    inherited = defaults.headers
-    if isinstance(auth, str):
+    if isinstance(spec.get("auth"), str):
         fields = replaced(fields, [("Authorization", spec.pop("auth"))])
-    elif auth is not None:
-        inherited = [field for field in inherited if field[0].lower() != "authorization"]
-    if inherited:
-        fields = replaced(inherited, fields)
-    if defaults.auth is not None and auth is None and not any(name.lower() == "authorization" for name, _ in fields):
-        spec["auth"] = defaults.auth
     if fields:
         spec["headers"] = _wire(fields)
 
@@ -359,3 +397,8 @@ def own_timeout(params: Mapping[str, Any]) -> Timeout | None:
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         return None
     return timeout
+
+
+def comes_in_pieces(data: Any) -> bool:
+    """Whether a body is an iterator, and no file."""
+    return (hasattr(data, "__next__") or hasattr(data, "__aiter__")) and not hasattr(data, "read")

@@ -63,3 +63,15 @@ class Progress:
     def __repr__(self) -> str:
         part = "" if self.fraction is None else f" ({self.fraction:.0%})"
         return f"<outrider.Progress {self.direction} {self.completed}{part}>"
+
+
+def progress_of(info: Mapping[str, Any], direction: str) -> Progress:
+    """How far the body in a direction is, by the result of ``request.get``."""
+    if direction not in ("download", "upload"):
+        raise ValueError("direction must be download or upload")
+    done, whole = ("received", "receivedTotal") if direction == "download" else ("sent", "sentTotal")
+    said = info.get("progress") or {}
+    completed, total = said.get(done, 0), said.get(whole)
+    fraction = completed / total if total else None
+    about = {"direction": direction, "completed": completed, "total": total, "fraction": fraction}
+    return Progress({**about, "attempt": info.get("attempts", 1), "redirects": len(info.get("redirects", ()))})

@@ -8,7 +8,7 @@ import os
 
 from .._protocol.arguments import text_of
 from .._protocol.frames import encode
-from .._protocol.parameters import FOREVER, Defaults, in_session, spec_for
+from .._protocol.parameters import FOREVER, Defaults, absolute_url, merged, spec_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ def _absolute(path: Any, name: str) -> str:
 
 def build_download(url: str, path: Any, options: Mapping[str, Any], defaults: Defaults) -> BuiltDownload:
     """The parameters of ``download.send`` and ``download.start``."""
-    given = _in_session({"validate": {"status": ["200..299"]}, **options}, defaults)
+    if defaults.options.get("validate") is None:
+        options = {"validate": {"status": ["200..299"]}, **options}
+    given = _merged(options, defaults)
     watch = _watcher(given, url)
     params = _taken(given)
     directory = given.pop("directory", None)
@@ -67,23 +69,25 @@ def build_download(url: str, path: Any, options: Mapping[str, Any], defaults: De
         place["path"] = _absolute(path, "path")
     else:
         place["directory"] = _absolute("." if directory is None else directory, "directory")
-    params["destination"] = place
+    plan = defaults.sessions.get(given.get("session", ""))
+    params["destination"] = place if plan is None else {**place, **plan.asks.get("destination", {})}
     params.setdefault("resume", True)
     method = text_of(given.pop("method", "GET"), "method").upper()
-    spec, guard, check = spec_for(method, text_of(url, "url"), given, defaults)
+    spec, guard, check = spec_for(method, text_of(url, "url"), given)
     return BuiltDownload({**spec, **params}, FOREVER if options.get("timeout") is None else guard, check, watch)
 
 
 def build_resume(source: Any, options: Mapping[str, Any], defaults: Defaults) -> BuiltDownload:
     """The parameters of ``download.resume``: ``source`` is resume data, a handle, or the path of the file."""
-    given = _in_session(options, defaults)
+    given = _merged(options, defaults)
+    given["params"] = options.get("params")
     url = given.pop("url", None)
     watch = _watcher(given, str(url or (source if not str(source).startswith("eyJ") else "download")))
     params = _taken(given)
-    spec, guard, check = spec_for("GET", "", given, defaults)
+    spec, guard, check = spec_for("GET", "", {**given, "base_url": None})
     del spec["url"]
     if url is not None:
-        spec["url"] = text_of(url, "url")
+        spec["url"] = absolute_url(given.get("base_url"), text_of(url, "url"))
     if not isinstance(source, str) or source.startswith(("/", "~")):
         spec["path"] = _absolute(source, "path")
     else:
@@ -101,11 +105,11 @@ def _watcher(given: dict[str, Any], name: str) -> Watcher | None:
     return watcher(progress, label(name, {}))
 
 
-def _in_session(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
+def _merged(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
     for name in _NOT:
         if options.get(name) is not None:
             raise TypeError(f"a download has no option {name}: its body is a file")
-    return {name: value for name, value in in_session(options, defaults).items() if name not in _NOT}
+    return {name: value for name, value in merged(options, defaults).items() if name not in _NOT}
 
 
 def _taken(given: dict[str, Any]) -> dict[str, Any]:

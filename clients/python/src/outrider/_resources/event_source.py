@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .._protocol.exceptions import OutriderError, ServerGone, from_failure
 from .._protocol.frames import decode, encode
-from .._protocol.parameters import FOREVER, Built, in_session, spec_for
+from .._protocol.parameters import FOREVER, Built, merged, spec_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ def build_sse(url: str, options: Mapping[str, Any], defaults: Defaults) -> Built
     for name in _OTHERS:
         if options.get(name) is not None:
             raise TypeError(f"an event stream has no option {name}")
-    options = {name: given for name, given in in_session(options, defaults).items() if name not in _OTHERS}
+    options = {name: given for name, given in merged(options, defaults).items() if name not in _OTHERS}
     own = {name: options[name] for name in _OWN if options.get(name) is not None}
     rest = {name: value for name, value in options.items() if name not in _OWN and name != "method"}
     # without a method the service takes POST where there is a body, and GET elsewhere
-    spec, guard, check = spec_for(options.get("method") or "GET", url, rest, defaults)
+    spec, guard, check = spec_for(options.get("method") or "GET", url, rest)
     for name, value in own.items():
         spec[_OWN[name]] = dict(value) if hasattr(value, "items") else value
     reconnect = spec.get("reconnect")

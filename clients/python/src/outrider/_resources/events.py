@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+class Told(Exception):
+    """An exception of a function that the caller of its request gets, so that no warning is needed."""
+
+
+def refused(problem: BaseException) -> str:
+    """What the service is told of the exception of a function."""
+    return str(problem) if isinstance(problem, Told) else f"{type(problem).__name__}: {problem}"
+
+
 class EventQueue:
     """The events of one iteration. The oldest is dropped when there are more than ``limit``."""
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Text that comes in pieces, as lines. Loaded when a body is read by lines."""
+"""Text that comes in pieces, as lines, and the field Link. Loaded when a body is read by lines."""
 
 from __future__ import annotations
 
@@ -27,3 +27,16 @@ class LineSplitter:
         if end and self._rest:
             lines.append(self._rest)
         return lines
+
+
+def links(field: str) -> dict[str, dict[str, str]]:
+    """The links of a field (RFC 8288 section 3), by the value of ``rel``, or by the URL if there is none."""
+    from re import findall
+
+    found: dict[str, dict[str, str]] = {}
+    for url, rest in findall(r'<([^>]*)>((?:[^,"<]|"(?:[^"\\]|\\.)*")*)', field):
+        link = {"url": url}
+        for name, quoted, token in findall(r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]*))', rest):
+            link.setdefault(name.lower(), quoted or token)
+        found.setdefault(link.get("rel", url), link)
+    return found

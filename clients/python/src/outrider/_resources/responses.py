@@ -6,14 +6,16 @@ from __future__ import annotations
 
 from binascii import a2b_base64
 
-from .._protocol.exceptions import ExchangeError, InvalidCall, StatusError, from_failure
+from .._protocol.exceptions import ExchangeError, InvalidCall, StatusError, from_failure, raised_for
 from .._protocol.frames import decode, json_text, packed_body, rewritten, unpack
 from .._protocol.models import Headers
+from .._protocol.parameters import CONTENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
+    from datetime import timedelta
     from typing import Any, TypeVar
 
     from .caller import Leaver
@@ -85,7 +87,7 @@ def write_file(path: str, content: bytes, replace: bool) -> None:
 class ResponseData:
     """What both kinds of response have in common: all but reading a body that the service keeps."""
 
-    __slots__ = ("_call", "_content", "_headers", "_raw", "_reading", "_released")
+    __slots__ = ("_call", "_content", "_headers", "_raw", "_reading", "_released", "_seconds")
 
     def __init__(self, raw: dict[str, Any] | bytes, call: Callable[..., Any]) -> None:
         self._raw = raw
@@ -94,6 +96,7 @@ class ResponseData:
         self._headers: Headers | None = None
         self._released = False
         self._reading: Reading | None = None
+        self._seconds: float | None = None
 
     def __reduce__(self) -> Any:
         # a copy has no client: what the service keeps stays with the one it was made of
@@ -111,20 +114,40 @@ class ResponseData:
         return raw  # type: ignore[return-value]
 
     @property
-    def status(self) -> int | None:
-        """The status code; ``None`` when no head arrived."""
-        return self.raw.get("status")
+    def status(self) -> int:
+        """The status code; 0 when no head arrived, which ``check=False`` permits."""
+        return self.raw.get("status", 0)  # type: ignore[no-any-return]
 
     @property
-    def status_code(self) -> int | None:
+    def status_code(self) -> int:
         """The same as :attr:`status`, by its name in requests and httpx."""
         return self.status
 
     @property
+    def reason(self) -> str:
+        """The phrase that belongs to the status, such as ``Not Found``; a server's own words are not passed on."""
+        from http import HTTPStatus
+
+        try:
+            return HTTPStatus(self.status).phrase
+        except ValueError:
+            return ""
+
+    @property
     def ok(self) -> bool:
         """Whether the exchange succeeded *and* the status is below 400."""
-        status = self.raw.get("status")
-        return self.raw.get("ok") is True and status is not None and status < 400
+        return self.raw.get("ok") is True and 0 < self.status < 400
+
+    @property
+    def elapsed(self) -> timedelta:
+        """The time from the call to its result. A response of ``many``, or of a request that was started, tells it
+        only with ``metrics=True``."""
+        from datetime import timedelta
+
+        seconds = (self.metrics or {}).get("total", self._seconds)
+        if seconds is None:
+            raise RuntimeError("this response was not timed: ask for metrics=True")
+        return timedelta(seconds=seconds)
 
     @property
     def headers(self) -> Headers:
@@ -157,6 +180,23 @@ class ResponseData:
     def redirects(self) -> list[dict[str, Any]]:
         """The redirects that were followed: ``status`` and ``url`` of each."""
         return self.raw.get("redirects") or []
+
+    @property
+    def history(self: Kind) -> list[Kind]:
+        """The responses that redirected, oldest first, each with its ``status``, its ``url`` and a ``Location``."""
+        found = []
+        for place, one in enumerate(self.redirects):
+            head = {"headers": [{"name": "Location", "value": one["url"]}], "status": one["status"]}
+            url = one.get("from", "") if place == 0 else self.redirects[place - 1]["url"]
+            found.append(type(self)({"ok": True, "url": url, "method": self.method, **head}, _elsewhere))
+        return found
+
+    @property
+    def links(self) -> dict[str, dict[str, str]]:
+        """The links of the field Link (RFC 8288), by their ``rel``: ``r.links["next"]["url"]``."""
+        from .lines import links
+
+        return links(self.headers.get("Link") or "")
 
     @property
     def cache(self) -> str | None:
@@ -201,7 +241,7 @@ class ResponseData:
     @property
     def results(self) -> dict[str, dict[str, Any]]:
         """What each of the ``handlers`` got, by its id: ``ok``, and ``body`` or ``error``."""
-        return {one["id"]: one for one in self.raw.get("results", ())}
+        return {one["id"]: one for one in self.raw.get("results", ()) if one["id"] != CONTENT}
 
     @property
     def body_kind(self) -> str:
@@ -240,6 +280,9 @@ class ResponseData:
         """Raises :attr:`error` if the exchange failed."""
         error = self.error
         if error is not None:
+            own = raised_for(self.request)
+            if own is not None:
+                raise own from error
             raise error
 
     def raise_for_status(self: Kind) -> Kind:
@@ -249,7 +292,7 @@ class ResponseData:
         """
         self.raise_for_error()
         status = self.status
-        if status is not None and status >= 400:
+        if status >= 400:
             raise StatusError(
                 f"the server answered {status} ({self.method} {self.url})",
                 code=1600,
@@ -262,10 +305,8 @@ class ResponseData:
 
     @property
     def encoding(self) -> str:
-        """The charset of :attr:`text`: what the Content-Type says, else UTF-8; that too where the service read JSON."""
+        """The charset of :attr:`text`: what the Content-Type says, else UTF-8."""
         body = self.body
-        if body.get("kind") == "json":
-            return "utf-8"
         if "charset" in body:
             return str(body["charset"])
         for part in str(body.get("contentType") or "").split(";")[1:]:
@@ -306,6 +347,9 @@ class ResponseData:
         packed = self._packed()
         if packed is not None:
             return packed
+        for one in self.raw.get("results", ()):
+            if one["id"] == CONTENT and one.get("body", {}).get("kind") == "base64":
+                return a2b_base64(one["body"]["base64"])
         body = self.body
         kind = body.get("kind")
         if kind == "base64":

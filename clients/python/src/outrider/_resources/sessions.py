@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from itertools import count
 
-from .._protocol.arguments import header_list
 from .._protocol.auth import credential
 from .._protocol.models import Headers
-from .._protocol.parameters import Defaults, replaced
+from .._protocol.parameters import OPTIONS, laid, timeout_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,6 +115,30 @@ class Redirect:
         self.next = Attempt(params)
 
 
+class Arrived:
+    """The file of a download that is complete: ``path``, where it lies now, ``size`` and ``suggested_filename``; with
+    the ``status``, the ``headers`` and the ``url`` of its response."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        head = params.get("response") or {}
+        self.status: int = head.get("status", 0)
+        self.headers = Headers(head.get("headers", []))
+        self.url: str = params["url"]
+        self.path: str = params["path"]
+        self.size: int = params["size"]
+        self.suggested_filename: str = params["suggestedFilename"]
+        self.tag: str | None = params.get("tag")
+
+
+class Encoded(Attempt):
+    """Parameters that are to be encoded: ``parameters``, and the attempt, of which an encoder sets ``url``, ``json``
+    or ``text``."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        super().__init__(params)
+        self.parameters: Any = params["parameters"]
+
+
 class Challenge:
     """A server that wants to know who asks: its ``status``, ``headers``, ``url`` and the ``realm`` that it names.
 
@@ -172,6 +195,15 @@ def led(redirect: Redirect, given: Any) -> dict[str, Any]:
     return {"follow": True, "request": changes} if changes else {"follow": True}
 
 
+def placed(_: Arrived, given: Any) -> dict[str, Any]:
+    """Where a file goes: a path, or a mapping with ``path``, ``replace`` and ``createDirectories``."""
+    from os import fspath
+    from os.path import abspath, expanduser
+
+    said = dict(given) if hasattr(given, "items") else {"path": given}
+    return {**said, "path": abspath(expanduser(fspath(said["path"])))}
+
+
 def named(_: Challenge, given: Any) -> dict[str, Any]:
     """Who asks: a user name and a password as a tuple or a mapping, the whole answer, or nothing for nobody."""
     if not given:
@@ -187,6 +219,8 @@ KINDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], dict[str, Any]
     "serialize": (Answered, read),
     "redirect": (Redirect, led),
     "challenge": (Challenge, named),
+    "destination": (Arrived, placed),
+    "encode": (Encoded, adapted),
 }
 """For each kind of question: what the function gets, and how what it returns is said to the service."""
 
@@ -211,13 +245,33 @@ class Codes:
             raise LookupError(f"no session has a function named {params.get('callback')!r}") from None
 
 
+_SETTINGS = {
+    "connections_per_host": "connectionsPerHost",
+    "start_immediately": "startImmediately",
+    **{
+        name: name
+        for name in ("name", "shared", "headers", "timeout", "proxy", "addresses", "redirect", "limits", "credentials",
+                     "challenge")
+    },
+}  # fmt: skip
+"""What the service knows of a session. Other settings are options, which this client gives to each request."""
+
+
 class Plan:
     """The settings of a session, and the functions that decide about its requests."""
 
     def __init__(self, codes: Codes, settings: Mapping[str, Any]) -> None:
+        given = {name: value for name, value in settings.items() if value is not None}
         self.codes = codes
-        self.settings = dict(settings)
-        self.interceptors: list[Any] = list(self.settings.pop("interceptors", ()))
+        self.interceptors: list[Any] = list(given.pop("interceptors", ()))
+        self.settings = {name: given.pop(name) for name in _SETTINGS if name in given}
+        self.layer = given
+        unknown = next((name for name in given if name not in OPTIONS), None)
+        if unknown is not None:
+            from difflib import get_close_matches
+
+            near = get_close_matches(unknown, [*_SETTINGS, "interceptors", *OPTIONS], 1)
+            raise TypeError(f"a session has no setting {unknown}" + (f"; did you mean {near[0]}?" if near else ""))
         self.validators: list[dict[str, Any]] = []
         self.asks: dict[str, dict[str, Any]] = {}
 
@@ -239,7 +293,9 @@ class Plan:
 
     def params(self) -> dict[str, Any]:
         """The parameters of ``session.create`` and ``session.update``."""
-        params = {_WIRE.get(name, name): value for name, value in self.settings.items() if value is not None}
+        params = {_SETTINGS[name]: value for name, value in self.settings.items()}
+        if "timeout" in params:
+            params["timeout"] = timeout_of(params["timeout"])
         if hasattr(params.get("credentials"), "items"):
             params["credentials"] = [{"url": url, **credential(one)} for url, one in params["credentials"].items()]
         if "proxy" in params:
@@ -250,27 +306,29 @@ class Plan:
             params["interceptors"] = self.interceptors
         return params
 
-    def options(self, given: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
-        """The options of one request with those of the session.
+    def options(self, given: Mapping[str, Any], inherited: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of one request on top of those of the session, and these on top of those of the client.
 
         Validators add up. A mapping for ``redirect`` or ``challenge`` keeps the function of the session, unless the
-        mapping names another. Settings of the session win over those of the client, which the service would take for
-        the request's own.
+        mapping names another. What the service knows of the session is not repeated, unless the client has an option
+        in that place, which the service would take for the request's own.
         """
-        own = {**self.asks, **given}
+        asks = {kind: spec for kind, spec in self.asks.items() if kind not in ("encode", "destination")}
+        encoder = self.asks.get("encode")
+        if encoder is not None and given.get("parameters") is not None:
+            asks["encoding"] = {"kind": "custom", **encoder}
+        own = {**asks, **given}
         for kind in ("redirect", "challenge"):
-            if kind in self.asks and (own[kind] is None or hasattr(own[kind], "items")):
-                own[kind] = {**self.asks[kind], **(own[kind] or {})}
+            if kind in asks and hasattr(own[kind], "items"):
+                own[kind] = {**asks[kind], **own[kind]}
         if self.validators:
-            rules = given.get("validate")
+            rules = given.get("validate", self.layer.get("validate", inherited.get("validate")))
             listed = list(rules) if isinstance(rules, (list, tuple)) else [rules] if rules else []
             own["validate"] = [*self.validators, *listed]
-        if own.get("timeout") is None and defaults.timeout is not None:
-            own["timeout"] = self.settings.get("timeout")
-        headers = self.settings.get("headers")
-        if headers is not None and (defaults.headers or defaults.auth):
-            own["headers"] = replaced(header_list(headers), header_list(own.get("headers") or ()))
-        return own
-
-
-_WIRE = {"connections_per_host": "connectionsPerHost", "start_immediately": "startImmediately"}
+        layer = dict(self.layer)
+        if "timeout" in self.settings:
+            layer["timeout"] = self.settings["timeout"]
+        if "headers" in self.settings and ("headers" in inherited or "auth" in inherited):
+            layer["headers"] = self.settings["headers"]
+        under = {name: value for name, value in inherited.items() if name == "headers" or name not in self.settings}
+        return laid(laid(under, layer), own)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .._protocol.exceptions import ServerGone, from_error
 from .._protocol.frames import decode
-from .._protocol.parameters import EXACT, FOREVER, Built, build_merged, guard_for, in_session, phases
+from .._protocol.parameters import EXACT, FOREVER, Built, build_merged, guard_for, merged, phases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,10 +27,9 @@ def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: De
     for name in _NOT_OF_STREAMS:
         if options.get(name) is not None:
             raise TypeError(f"a stream has no option {name}")
-    options = {name: given for name, given in in_session(options, defaults).items() if name not in _NOT_OF_STREAMS}
+    options = {name: given for name, given in merged(options, defaults).items() if name not in _NOT_OF_STREAMS}
     timeout = options.get("timeout")
-    timeout = defaults.timeout if timeout is None else timeout
-    built = build_merged(method, url, {**options, "timeout": phases(timeout)}, defaults)
+    built = build_merged(method, url, {**options, "timeout": phases(timeout)})
     guard = FOREVER if options.get("retry") else guard_for(timeout)
     return Built(built.params[: -len(EXACT) - 1] + '"wait":"response"}', guard, built.check)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         """What can be said about a subscription, and about waiting for its events."""
 
         session: str
-        request: str
+        request: Any
         queue: int
         drop: str
         timeout: float | None
@@ -28,13 +28,13 @@ MONITOR, DROPPED = "event.monitor", "event.dropped"
 
 
 def wish(
-    topics: tuple[str, ...], *, session: str | None = None, request: str | None = None, queue: int = 1000,
+    topics: tuple[str, ...], *, session: str | None = None, request: Any = None, queue: int = 1000,
     drop: str = "oldest",
 ) -> dict[str, Any]:
     """The parameters of ``events.subscribe``."""
     if not topics:
         raise ValueError('name at least one topic, such as "request.*"')
-    about = {"session": session, "request": request, "queue": queue, "drop": drop}
+    about = {"session": session, "request": getattr(request, "handle", request), "queue": queue, "drop": drop}
     return {"topics": list(topics), **{name: value for name, value in about.items() if value is not None}}
 
 

@@ -5,10 +5,21 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 from .._connection.wire import Unsent
 from .._protocol.exceptions import ExchangeError, OutriderError
 from .._protocol.frames import encode, result_of, unpack
-from .._protocol.parameters import FOREVER, UNTIMED_GUARD, Defaults, build, build_item, guard_for, own_timeout
+from .._protocol.parameters import (
+    FOREVER,
+    UNTIMED_GUARD,
+    Defaults,
+    build,
+    build_item,
+    comes_in_pieces,
+    guard_for,
+    own_timeout,
+)
 from .connected import Connected
 from .responses import Response
 from .verbs import Verbs
@@ -23,7 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._protocol.models import Event
-    from .._protocol.options import Auth, HeadersIn, Item, Options, SSEOptions, Timeout
+    from .._protocol.options import Item, Options, SSEOptions, Timeout
     from .._protocol.parameters import Built
     from .._resources.sessions import Codes
     from .._resources.watching import Wishes
@@ -33,6 +44,7 @@ if TYPE_CHECKING:
     from .oauth import Credentials
     from .router import Router
     from .sessions import Session
+    from .started import Request
     from .streams import Stream
     from .variant import Answer, Answerer, Handler
     from .watching import Watch
@@ -54,7 +66,10 @@ class Client(Connected, Verbs):
 
     Without arguments it finds the user's service, and starts it if there is none. ``socket`` is the path of
     another one; ``stdio=True`` starts a service that belongs to this client alone, ``command`` one by a command
-    of your own. ``headers``, ``auth`` and ``timeout`` are for every request that does not give its own.
+    of your own. All else are options of :meth:`get` for every request that does not give its own: ``headers`` and
+    ``params`` are merged name by name, and a URL without a scheme is put behind ``base_url``::
+
+        api = outrider.Client(base_url="https://api.example.org/v1", timeout=(3, 10), retry=3)
 
     A request that fails on the network raises the matching :class:`~outrider.ExchangeError`; ``check=False``,
     here or in a request, returns the response instead, with the exception in ``r.error``. A status such as 404
@@ -71,10 +86,7 @@ class Client(Connected, Verbs):
         stdio: bool = False,
         command: Sequence[str] | None = None,
         spawn: bool = True,
-        headers: HeadersIn | None = None,
-        auth: Auth | None = None,
-        timeout: Timeout | None = None,
-        check: bool = True,
+        **options: Unpack[Options],
     ) -> None:
         if (socket is not None) + bool(stdio) + (command is not None) > 1:
             raise TypeError("give only one of socket, stdio and command")
@@ -82,7 +94,7 @@ class Client(Connected, Verbs):
             raise TypeError("command must be a list of words, not one string")
         if command is not None and not command:
             raise ValueError("command must name a program")
-        self._defaults = Defaults(headers, auth, timeout, check)
+        self._defaults = Defaults(**options)
         self._codes: Codes | None = None
         super().__init__(socket, stdio, command, spawn)
 
@@ -111,13 +123,32 @@ class Client(Connected, Verbs):
 
             response = send(self, method, url, options)
             return response
+        if "data" in options and comes_in_pieces(options["data"]):
+            return self._send_pieces(method, url, options)
         built = build(method, url, options, self._defaults)
+        began = monotonic()
         message = self._message("data.send", built.params, built.guard)
         response = Response(message if type(message) is bytes else result_of(message), self.invoke)
+        response._seconds = monotonic() - began
         if built.body_to == "stream":
             response._follow(self)
         if built.check and type(message) is not bytes:
             response.raise_for_error()
+        return response
+
+    def _send_pieces(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
+        from .feeding import send
+
+        data: Any = options["data"]
+        if hasattr(data, "__next__"):
+            first = next(data, None)
+            if first is None or isinstance(first, (tuple, list)):
+                # the fields of a form
+                return self._send(method, url, {**options, "data": [] if first is None else [first, *data]})
+            from itertools import chain
+
+            data = chain((first,), data)
+        response = send(self, method, url, {**options, "data": data})
         return response
 
 
@@ -160,17 +191,20 @@ class Client(Connected, Verbs):
         error: ExchangeError | None = response.error if built.check else None
         return response if error is None else error
 
-    def start(self, method: str, url: str, **options: Unpack[Options]) -> str:
-        """Starts a request and returns its handle at once; options as for :meth:`get`. See :meth:`wait`."""
+    def start(self, method: str, url: str, **options: Unpack[Options]) -> Request:
+        """Starts a request and returns it at once, to be awaited, suspended or cancelled later; options as for
+        :meth:`get`."""
+        from .started import Request
+
         built = build(method, url, options, self._defaults)
         result = self._result("data.start", built.params, UNTIMED_GUARD)
-        return str(result["request"])
+        return Request(self, str(result["request"]), built.check)
 
     def wait(
-        self, request: str, *, timeout: float | None = None, check: bool | None = None
+        self, request: str | Request, *, timeout: float | None = None, check: bool | None = None
     ) -> Response | None:
         """The response to a started request; ``None`` if it has none after ``timeout`` seconds."""
-        params: dict[str, Any] = {"request": request}
+        params: dict[str, Any] = {"request": request if isinstance(request, str) else request.handle}
         if timeout is not None:
             params["timeout"] = timeout
         result = self.invoke("request.wait", params, timeout=FOREVER if timeout is None else timeout)
@@ -181,10 +215,10 @@ class Client(Connected, Verbs):
             response.raise_for_error()
         return response
 
-    def cancel(self, request: str) -> str:
+    def cancel(self, request: str | Request) -> str:
         """Cancels a started request; returns its state. Calls that wait for it raise :class:`~outrider.Cancelled`."""
-        result = self.invoke("request.cancel", {"request": request})
-        return str(result["state"])
+        handle = request if isinstance(request, str) else request.handle
+        return str((self.invoke("request.cancel", {"request": handle}))["state"])
 
     def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
         """Sends a request, waits for its head, and gives the body as it comes; options as for :meth:`get`.
@@ -246,11 +280,16 @@ class Client(Connected, Verbs):
         self._codes = self._codes or Codes()
         return Session(self, self._codes, settings)
 
-    def router(self, name: str, *, check: bool = True) -> Router:
-        """The router of that name or handle; see :class:`outrider.Router`."""
+    def router(
+        self, name: str, *, base_url: str | None = None, shared: bool = False, check: bool = True, **options: Any
+    ) -> Router:
+        """The router of that name or handle; with ``base_url`` a new one, to which :meth:`Router.endpoint` adds
+        endpoints, and of whose requests ``options`` are the defaults; see :class:`outrider.Router`."""
         from .router import Router
 
-        return Router(name, self, check=check)
+        if base_url is None and (options or shared):
+            raise TypeError("options are for a router that is defined here: give base_url, too")
+        return Router(name, self, check=check, base_url=base_url, shared=shared, options=options)
 
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> EventStream:
         """Events as they come, to iterate over: all of them, or those with the given names.

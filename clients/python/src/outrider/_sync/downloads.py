@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .caller import Caller
+    from .started import Request
 
 
 class Downloads:
@@ -48,23 +49,27 @@ class Downloads:
         built = build_download(url, path, self._own(options), self._client._defaults)
         return self._finished("download.send", built)
 
-    def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> str:
-        """Starts a download and returns its handle at once; options as above. See
-        :meth:`outrider.Client.wait`."""
-        built = build_download(url, path, self._own(options), self._client._defaults)
-        return result_of_start(self._client._result("download.start", built.text(), FOREVER))
+    def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Request:
+        """Starts a download and returns it at once; options as above. See :class:`outrider.Request`."""
+        from .started import Request
 
-    def resume(self, source: str | os.PathLike[str], **options: Any) -> Response:
-        """Resumes a download: by the result of :meth:`cancel`, by its handle, or by the path of its file.
+        built = build_download(url, path, self._own(options), self._client._defaults)
+        handle = result_of_start(self._client._result("download.start", built.text(), FOREVER))
+        return Request(self._client, handle, built.check)
+
+    def resume(self, source: str | os.PathLike[str] | Request, **options: Any) -> Response:
+        """Resumes a download: by the result of :meth:`cancel`, as it was started, or by the path of its file.
 
         ``url`` and ``headers`` may be others.
         """
+        source = getattr(source, "handle", source)
         built = build_resume(source, self._own(options), self._client._defaults)
         return self._finished("download.resume", built)
 
-    def cancel(self, request: str) -> str | None:
+    def cancel(self, request: str | Request) -> str | None:
         """Ends a started download; the data for :meth:`resume`, or ``None`` if nothing was kept."""
-        result = self._client.invoke("request.cancel", {"request": request, "resumeData": True})
+        handle = request if isinstance(request, str) else request.handle
+        result = self._client.invoke("request.cancel", {"request": handle, "resumeData": True})
         data = result.get("resumeData")
         return None if data is None else str(data)
 

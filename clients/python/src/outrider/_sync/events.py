@@ -16,7 +16,7 @@ from .._connection.blocking import Waiter
 from .._connection.inbox import Inbox
 from .._protocol.exceptions import OutriderError, ServerGone
 from .._protocol.frames import CALLBACK_FAILED, answer_frame, refusal_frame
-from .._resources.events import EventQueue, Listeners
+from .._resources.events import EventQueue, Listeners, Told, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -193,8 +193,9 @@ class ClientInbox(Listeners, Inbox):
             given = answer(params if isinstance(params, dict) else {})
             frame = answer_frame(number, {} if given is None else given)
         except BaseException as problem:
-            frame = refusal_frame(number, CALLBACK_FAILED, f"{type(problem).__name__}: {problem}")
-            complain(f"the function for {name} failed", problem)
+            frame = refusal_frame(number, CALLBACK_FAILED, refused(problem))
+            if not isinstance(problem, Told):
+                complain(f"the function for {name} failed", problem)
         try:
             connection.tell(frame)
         except OutriderError:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from .._protocol.exceptions import keep_raised
+from .._resources.events import Told
 from .._resources.sessions import KINDS, Plan
 from .variant import SerialLock, settled
 from .verbs import Verbs
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from .downloads import Downloads
     from .event_source import EventSource
     from .responses import Response
+    from .started import Request
     from .streams import Stream
 
 
@@ -44,11 +47,13 @@ class Session(Verbs):
 
     The settings are those of ``session.create``: ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``,
     ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately`` and ``credentials``, a list or a
-    mapping of URLs to user names and passwords.
+    mapping of URLs to user names and passwords; and every option of :meth:`Client.get`, which this client gives to
+    each request of the session: ``base_url``, ``params``, ``auth``, ``validate``, ``retry`` and so on.
 
     The functions run in a thread of the client, or in the event loop, where they may be coroutine functions.
-    An exception counts as a failed callback: the attempt of an adapter fails, a retrier wants no retry. ``timeout`` in
-    a decorator is how many seconds the service waits for the function.
+    An exception counts as a failed callback: the attempt of an adapter fails, a retrier wants no retry. The exception
+    of a serializer is raised by the request itself. ``timeout`` in a decorator is how many seconds the service waits
+    for the function.
     """
 
     def __init__(self, client: Caller, codes: Codes, settings: Mapping[str, Any]) -> None:
@@ -72,8 +77,19 @@ class Session(Verbs):
         return self._added("validate", function, timeout=timeout)
 
     def serializer(self, function: Any = None, *, timeout: float | None = None) -> Any:
-        """Calls the function with each body; ``response.json()`` is its result."""
+        """Calls the function with each body; ``response.json()`` is its result, ``response.content`` what came. An
+        exception of the function is raised by the request."""
         return self._added("serialize", function, timeout=timeout)
+
+    def destination(self, function: Any = None, *, timeout: float | None = None) -> Any:
+        """Calls the function with each complete download, an :class:`Arrived`; it returns the path for the file, or a
+        mapping with ``path``, ``replace`` and ``createDirectories``."""
+        return self._added("destination", function, timeout=timeout)
+
+    def encoder(self, function: Any = None, *, timeout: float | None = None) -> Any:
+        """Calls the function with the ``parameters`` of each request, in an :class:`Encoded`, of which it sets ``url``,
+        ``headers``, ``json`` or ``text``. A request with an ``encoding`` of its own is left alone."""
+        return self._added("encode", function, timeout=timeout)
 
     def redirector(self, function: Any = None, *, timeout: float | None = None) -> Any:
         """Calls the function with each :class:`Redirect`; it returns whether to follow, or the URL to follow to."""
@@ -91,7 +107,13 @@ class Session(Verbs):
 
         def answer(params: dict[str, Any]) -> dict[str, Any]:
             asked = shape(params)
-            return say(asked, settled(self._plan.codes.find(params)(asked)))
+            try:
+                return say(asked, settled(self._plan.codes.find(params)(asked)))
+            except Exception as problem:
+                if kind != "serialize":
+                    raise
+                keep_raised(params["request"], problem)
+                raise Told(f"{type(problem).__name__}: {problem}") from None
 
         self._client._answer_for(f"callback.{kind}", self._plan.codes.functions, answer)
         return self._plan.add(kind, function, options)
@@ -128,8 +150,8 @@ class Session(Verbs):
         own = self._own(options)
         return self._client.many(requests, window=window, **own)
 
-    def start(self, method: str, url: str, **options: Unpack[Options]) -> str:
-        """Starts a request of this session and returns its handle at once; see :meth:`Client.wait`."""
+    def start(self, method: str, url: str, **options: Unpack[Options]) -> Request:
+        """Starts a request of this session and returns it at once; see :class:`outrider.Request`."""
         own = self._own(options)
         return self._client.start(method, url, **own)
 

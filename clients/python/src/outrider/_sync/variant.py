@@ -6,7 +6,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, TypeVar, Union
 
     from .._protocol.models import Event
@@ -33,3 +33,8 @@ def settled(value: Any) -> Any:
 
 def detach(done: object) -> None:
     """Nothing: the work was done when its argument was evaluated."""
+
+
+def steps(body: Any) -> Iterator[Any]:
+    """The items of an iterable."""
+    return iter(body)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Requests whose body comes piece by piece. Loaded when a program sends such a body."""
+
+from __future__ import annotations
+
+from .._protocol.exceptions import HandleError
+from .._protocol.forms import Fed
+from .._protocol.parameters import UNTIMED_GUARD, build
+from .._resources.feeding import Patience, pieces, unhurried, written
+from .._resources.transfers import is_kept
+from .responses import AsyncResponse
+from .variant import steps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from typing import Any
+
+    from .caller import AsyncCaller
+
+
+async def feed(
+    invoke: Callable[..., Awaitable[Any]],
+    stream: str,
+    body: Any,
+    patience: Patience,
+    ended: Callable[[], Awaitable[dict[str, Any] | None]],
+) -> dict[str, Any] | None:
+    """Writes a body until it ends. Gives what ``ended`` tells of the request if that ended, or responded, before."""
+    try:
+        async for given in steps(body):
+            for piece in pieces(given):
+                patience.begin()
+                room = 0
+                while room == 0:
+                    taken = await invoke("stream.write", written(stream, piece, patience.wait), timeout=60)
+                    room, piece = taken["room"], b""
+                    if room == 0:
+                        found = await ended()
+                        if found is not None:
+                            return found
+                    patience.note(room)
+        await invoke("stream.finish", {"stream": stream}, timeout=60)
+    except HandleError:
+        # the request takes no more of the body, and its response says why
+        pass
+    return None
+
+
+async def send(client: AsyncCaller, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
+    """Sends a request with a body from an iterator of bytes or text."""
+    if options.get("body_to") == "stream":
+        raise TypeError('data that comes piece by piece needs its whole response: leave body_to="stream" out')
+    stream = str((await client.invoke("upload.open"))["stream"])
+    leavings: list[tuple[str, dict[str, Any]]] = [("stream.close", {"stream": stream})]
+    try:
+        timeout = unhurried(options, client._defaults)
+        built = build(method, url, {**options, "data": Fed(stream), "timeout": timeout}, client._defaults)
+        request = str((await client._result("data.start", built.params, UNTIMED_GUARD))["request"])
+        leavings.append(("request.forget", {"request": request}))
+
+        async def ended() -> dict[str, Any] | None:
+            result = await client.invoke("request.wait", {"request": request, "timeout": 0})
+            return None if result.get("pending") else result
+
+        result = await feed(client.invoke, stream, options["data"], Patience(None), ended)
+        if result is None:
+            result = await client.invoke("request.wait", {"request": request}, timeout=built.guard)
+    except BaseException:
+        client._leave(leavings)
+        raise
+    if not is_kept(result):
+        client._leave(leavings[1:])
+    response = AsyncResponse(result, client.invoke)
+    if built.check:
+        response.raise_for_error()
+    return response
