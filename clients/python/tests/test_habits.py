@@ -93,7 +93,7 @@ def test_options_of_a_client_are_for_every_request(service: str, origin: str) ->
     ],
 )
 def test_a_url_behind_a_base(base: str | None, url: str, whole: str) -> None:
-    from outrider._protocol.parameters import absolute_url
+    from outrider._protocol.layers import absolute_url
 
     assert absolute_url(base, url) == whole
 

@@ -16,7 +16,6 @@ from .._protocol.parameters import Defaults
 from .._resources.caller import Leaver
 from .events import AsyncClientInbox, AsyncEventStream
 from .responses import AsyncResponse
-from .started import AsyncRequest
 
 
 class AsyncCaller(Leaver, Protocol):
@@ -40,10 +39,10 @@ class AsyncCaller(Leaver, Protocol):
         self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
     ) -> list[AsyncResponse | OutriderError]: ...
 
-    async def start(self, method: str, url: str, **options: Unpack[Options]) -> AsyncRequest: ...
+    async def start(self, method: str, url: str, **options: Unpack[Options]) -> Any: ...
 
     async def wait(
-        self, request: str | AsyncRequest, *, timeout: float | None = None, check: bool | None = None
+        self, request: str, *, timeout: float | None = None, check: bool | None = None
     ) -> AsyncResponse | None: ...
 
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse: ...

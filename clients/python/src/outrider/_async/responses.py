@@ -6,16 +6,7 @@ from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, InvalidCall, ServerGone
 from .._resources.reading import PATIENCE
-from .._resources.responses import (
-    CHUNK,
-    ResponseData,
-    absolute,
-    checked_size,
-    piece_of,
-    pieces,
-    save_error,
-    write_file,
-)
+from .._resources.responses import CHUNK, ResponseData, checked_size, piece_of, pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,6 +89,8 @@ class AsyncResponse(ResponseData):
 
     async def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> str:
         """Writes the body to a file, which must not exist unless ``replace``. Gives its absolute path."""
+        from .._resources.saving import absolute, save_error, write_file
+
         target = absolute(path)
         if self.handle is not None and self._content is None:
             asked = {"response": self.handle, "path": target, "replace": replace}

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import keep_raised
+from .._protocol.raised import keep_raised
 from .._resources.events import Told
 from .._resources.sessions import KINDS, Plan
 from .variant import SerialLock, settled
@@ -152,7 +152,8 @@ class AsyncSession(AsyncVerbs):
     async def start(self, method: str, url: str, **options: Unpack[Options]) -> AsyncRequest:
         """Starts a request of this session and returns it at once; see :class:`outrider.AsyncRequest`."""
         own = await self._own(options)
-        return await self._client.start(method, url, **own)
+        started: AsyncRequest = await self._client.start(method, url, **own)
+        return started
 
     def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> AsyncStream:
         """A stream of this session; see :meth:`AsyncClient.stream`."""

@@ -397,18 +397,3 @@ def from_failure(failure: Mapping[str, Any], response: Any) -> ExchangeError:
         retryable=failure.get("retryable") is True,
         response=response,
     )
-
-
-_raised: dict[str, Exception] = {}
-
-
-def keep_raised(request: str, problem: Exception) -> None:
-    """Keeps what a function of the program raised for a request, until the request raises it."""
-    _raised[request] = problem
-    if len(_raised) > 64:
-        _raised.pop(next(iter(_raised)), None)
-
-
-def raised_for(request: str | None) -> Exception | None:
-    """What a function of the program raised for the request; once."""
-    return _raised.pop(request, None) if _raised and request is not None else None

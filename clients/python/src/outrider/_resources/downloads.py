@@ -8,7 +8,8 @@ import os
 
 from .._protocol.arguments import text_of
 from .._protocol.frames import encode
-from .._protocol.parameters import FOREVER, Defaults, absolute_url, merged, spec_for
+from .._protocol.layers import absolute_url
+from .._protocol.parameters import FOREVER, Defaults, merged, spec_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from binascii import a2b_base64
 
-from .._protocol.exceptions import ExchangeError, InvalidCall, StatusError, from_failure, raised_for
+from .._protocol.exceptions import ExchangeError, StatusError, from_failure
 from .._protocol.frames import decode, json_text, packed_body, rewritten, unpack
 from .._protocol.models import Headers
 from .._protocol.parameters import CONTENT
+from .._protocol.raised import raised_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator
     from datetime import timedelta
     from typing import Any, TypeVar
@@ -27,6 +27,7 @@ BYTE_ORDER_MARK = "\ufeff"
 
 CHUNK = 262_144
 """How many bytes of a kept body are read at a time, unless told otherwise."""
+
 
 def piece_of(answer: Any) -> tuple[bytes, bool]:
     """What one ``response.read`` gave, and whether the body ends there."""
@@ -43,45 +44,6 @@ def checked_size(size: int) -> int:
     if not isinstance(size, int) or not 1 <= size <= 8_388_608:
         raise ValueError("chunk_size must be between 1 and 8388608 bytes")
     return size
-
-
-def absolute(path: str | os.PathLike[str]) -> str:
-    from os import fspath
-    from os.path import abspath
-
-    return abspath(fspath(path))
-
-
-class FileExists(InvalidCall, FileExistsError):
-    """The service did not save a body, for the file exists already."""
-
-
-class FolderMissing(InvalidCall, FileNotFoundError):
-    """The service did not save a body, for there is no such folder."""
-
-
-def save_error(problem: InvalidCall, path: str) -> InvalidCall:
-    """Why the service did not save a body, as the exception that writing it here would have raised."""
-    from errno import EEXIST, ENOENT
-    from os import strerror
-    from os.path import dirname, lexists
-
-    made: InvalidCall
-    if (problem.data.get("failure") or {}).get("code") == 1801:
-        made = FileExists(str(problem), code=problem.code, data=problem.data)
-        made.errno = EEXIST
-    elif problem.pointer == "/path" and not lexists(dirname(path)):
-        made = FolderMissing(str(problem), code=problem.code, data=problem.data)
-        made.errno = ENOENT
-    else:
-        return problem
-    made.strerror, made.filename = strerror(made.errno), path
-    return made
-
-
-def write_file(path: str, content: bytes, replace: bool) -> None:
-    with open(path, "wb" if replace else "xb") as file:
-        file.write(content)
 
 
 class ResponseData:

@@ -8,7 +8,8 @@ from itertools import count
 
 from .._protocol.auth import credential
 from .._protocol.models import Headers
-from .._protocol.parameters import OPTIONS, laid, timeout_of
+from .._protocol.layers import laid
+from .._protocol.parameters import OPTIONS, timeout_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from .._protocol.parameters import Defaults
 from .._resources.caller import Leaver
 from .events import ClientInbox, EventStream
 from .responses import Response
-from .started import Request
 
 
 class Caller(Leaver, Protocol):
@@ -41,10 +40,10 @@ class Caller(Leaver, Protocol):
         self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
     ) -> list[Response | OutriderError]: ...
 
-    def start(self, method: str, url: str, **options: Unpack[Options]) -> Request: ...
+    def start(self, method: str, url: str, **options: Unpack[Options]) -> Any: ...
 
     def wait(
-        self, request: str | Request, *, timeout: float | None = None, check: bool | None = None
+        self, request: str, *, timeout: float | None = None, check: bool | None = None
     ) -> Response | None: ...
 
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response: ...

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import keep_raised
+from .._protocol.raised import keep_raised
 from .._resources.events import Told
 from .._resources.sessions import KINDS, Plan
 from .variant import SerialLock, settled
@@ -153,7 +153,8 @@ class Session(Verbs):
     def start(self, method: str, url: str, **options: Unpack[Options]) -> Request:
         """Starts a request of this session and returns it at once; see :class:`outrider.Request`."""
         own = self._own(options)
-        return self._client.start(method, url, **own)
+        started: Request = self._client.start(method, url, **own)
+        return started
 
     def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
         """A stream of this session; see :meth:`Client.stream`."""

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Pure: options of a request on top of those of its session and of its client."""
+
+from __future__ import annotations
+
+from .arguments import header_list, pairs_of, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+def replaced(fields: list[tuple[str, str]], by: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """``fields`` without those whose names occur in ``by``, then ``by``."""
+    names = {name.lower() for name, _ in by}
+    return [field for field in fields if field[0].lower() not in names] + by
+
+
+def laid(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Options on top of others: fields and names of the query are replaced one by one, all others as a whole."""
+    made = {**under, **over}
+    if "auth" in under and "auth" not in over and _authorized(over):
+        del made["auth"]
+    if "headers" in under:
+        fields = header_list(under["headers"])
+        if "auth" in over:
+            fields = [field for field in fields if field[0].lower() != "authorization"]
+        made["headers"] = replaced(fields, header_list(over.get("headers") or ()))
+    if "params" in under and "params" in over:
+        own = _pairs(over["params"])
+        names = {name for name, _ in own}
+        made["params"] = [pair for pair in _pairs(under["params"]) if pair[0] not in names] + own
+    return made
+
+
+def _authorized(options: Mapping[str, Any]) -> bool:
+    return any(name.lower() == "authorization" for name, _ in header_list(options.get("headers") or ()))
+
+
+def _pairs(params: Any) -> list[tuple[str, Any]]:
+    if isinstance(params, str):
+        from urllib.parse import parse_qsl
+
+        return parse_qsl(params.lstrip("?"), keep_blank_values=True)
+    return pairs_of(params, "params")
+
+
+def absolute_url(base: Any, url: str) -> str:
+    """A URL behind the base, with one slash between; a URL with a scheme stays as it is."""
+    if not base or "://" in url.partition("?")[0]:
+        return url
+    front = text_of(base, "base_url")
+    return front + url if not url or url[0] in "?#" else front.rstrip("/") + "/" + url.lstrip("/")
