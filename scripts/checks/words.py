@@ -33,6 +33,7 @@ PARSERS = (
     "Sources/OutriderRPC/Framing/*.swift",
     "Sources/OutriderJSON/JSONParser*.swift",
     "Sources/OutriderJSON/JSONScanner*.swift",
+    "Sources/OutriderHTTP/HTTP2/*.swift",
     "Sources/OutriderHTTP/Parameters/*.swift",
     "Sources/OutriderHTTP/Values/*.swift",
     "Sources/OutriderHTTP/Response/*.swift",
