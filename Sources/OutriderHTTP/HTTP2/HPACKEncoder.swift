@@ -58,16 +58,16 @@ struct HPACKEncoder: ~Copyable {
     ) {
         if Self.isSecret(known, value) { return literal(name, value, known, prefix: 4, 0x10, &output) }
         let size = name.utf8.count + value.utf8.count + 32
-        guard HPACKStaticTable.unindexed >> UInt64(known) & 1 == 0, size <= table.limit / 2 else {
+        guard HPACKStaticTable.unindexed >> UInt64(truncatingIfNeeded: known) & 1 == 0, size <= table.limit / 2 else {
             return literal(name, value, known, prefix: 4, 0, &output)
         }
-        let slot = Int(FieldHash.value(value, seed: hash) & 127)
+        let slot = Int(truncatingIfNeeded: FieldHash.value(value, seed: hash) & 127)
         if let position = position(of: fields[slot]), let entry = table[position], Self.same(entry.value, value),
             HTTPFields.same(entry.name, name)
         {
             return Self.integer(HPACKStaticTable.count + 1 + position, prefix: 7, 0x80, &output)
         }
-        let nameSlot = Int(hash & 63)
+        let nameSlot = Int(truncatingIfNeeded: hash & 63)
         var index = known
         var shared: String?
         if index == 0, let position = position(of: names[nameSlot]), let entry = table[position],

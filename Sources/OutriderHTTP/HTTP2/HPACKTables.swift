@@ -38,13 +38,15 @@ enum HPACKStaticTable {
     static let proxyAuthorization = 49
 
     /// Names whose values differ from request to request: an entry for one would only push out others.
-    static let unindexed: UInt64 = [path, 21, 28, 34, 40, 41, 42, 46, 50, 55].reduce(0) { $0 | 1 << UInt64($1) }
+    static let unindexed: UInt64 = [path, 21, 28, 34, 40, 41, 42, 46, 50, 55].reduce(0) {
+        $0 | 1 << UInt64(truncatingIfNeeded: $1)
+    }
 
     /// Slots for the hash of a name; a slot holds an index, 0 for none. Collisions take the next slot.
     private static let slots: [UInt8] = {
         var slots = [UInt8](repeating: 0, count: 256)
         for (offset, entry) in list.enumerated() where offset + 1 == first(entry.0) {
-            var slot = Int(FieldHash.name(entry.0) & 255)
+            var slot = Int(truncatingIfNeeded: FieldHash.name(entry.0) & 255)
             while slots[slot] != 0 { slot = (slot + 1) & 255 }
             slots[slot] = UInt8(truncatingIfNeeded: offset + 1)
         }
@@ -55,7 +57,7 @@ enum HPACKStaticTable {
 
     /// The first index of a name, whatever its case; 0 if there is none.
     static func index(of name: String, hash: UInt32) -> Int {
-        var slot = Int(hash & 255)
+        var slot = Int(truncatingIfNeeded: hash & 255)
         while slots[slot] != 0 {
             let index = Int(slots[slot])
             if HTTPFields.same(entries[index - 1].name, name) { return index }
@@ -69,7 +71,9 @@ enum HPACKStaticTable {
 enum FieldHash {
     static func name(_ text: String) -> UInt32 { hash(text, fold: 0x2020_2020_2020_2020, seed: 0) }
 
-    static func value(_ text: String, seed: UInt32) -> UInt32 { hash(text, fold: 0, seed: UInt64(seed)) }
+    static func value(_ text: String, seed: UInt32) -> UInt32 {
+        hash(text, fold: 0, seed: UInt64(truncatingIfNeeded: seed))
+    }
 
     private static func hash(_ text: String, fold: UInt64, seed: UInt64) -> UInt32 {
         var text = text

@@ -7,10 +7,10 @@ extension HTTP2Machine {
         liveness.progressed()
         var block = payload
         if head.has(HTTP2FrameHead.padded) {
-            guard let padding = block.first, Int(padding) < block.count else {
+            guard let padding = block.first, Int(truncatingIfNeeded: padding) < block.count else {
                 return fail(HTTP2Fault(.protocolError, "more padding than payload"))
             }
-            block = UnsafeRawBufferPointer(rebasing: block[1..<block.count - Int(padding)])
+            block = UnsafeRawBufferPointer(rebasing: block[1..<block.count - Int(truncatingIfNeeded: padding)])
         }
         if head.has(HTTP2FrameHead.priority) {
             guard block.count >= 5 else { return fail(HTTP2Fault(.frameSizeError, "HEADERS of a wrong length")) }

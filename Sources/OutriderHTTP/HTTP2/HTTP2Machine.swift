@@ -143,7 +143,7 @@ package struct HTTP2Machine: ~Copyable {
         guard let stream = streams[id], !stream.isOver, !isClosed else { return }
         self.now = now
         if stream.remote == .body, stream.localClosed, let declared = stream.declared,
-            declared - stream.got <= Int64(Self.mostDropped)
+            declared - stream.got <= Int64(truncatingIfNeeded: Self.mostDropped)
         {
             take(stream.receive.held, of: id)
             _ = streams.change(id) { $0.dropsUntil = now + Self.dropSeconds }

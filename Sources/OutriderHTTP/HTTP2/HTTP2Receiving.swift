@@ -207,7 +207,7 @@ extension HTTP2Machine {
     }
 
     private mutating func takeWindowUpdate(_ head: HTTP2FrameHead, _ payload: UnsafeRawBufferPointer) {
-        let increment = Int(payload.number(at: 0) & 0x7FFF_FFFF)
+        let increment = Int(truncatingIfNeeded: payload.number(at: 0) & 0x7FFF_FFFF)
         if increment < 1024 {
             if expectedUpdates > 0 { expectedUpdates -= 1 } else { waste() }
             guard !isClosed else { return }

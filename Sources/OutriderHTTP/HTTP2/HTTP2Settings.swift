@@ -31,7 +31,7 @@ package struct HTTP2Settings: Sendable, Equatable {
     static let defaultWindow = 65_535
 
     static let ours: [(Name, UInt32)] = [
-        (.enablePush, 0), (.initialWindowSize, UInt32(streamWindow)),
+        (.enablePush, 0), (.initialWindowSize, UInt32(truncatingIfNeeded: streamWindow)),
         (.maxHeaderListSize, UInt32(HTTP2FieldBlock.mostBytes)), (.noRFC7540Priorities, 1),
     ]
 
@@ -52,7 +52,9 @@ package struct HTTP2Settings: Sendable, Equatable {
         }
         for offset in stride(from: 0, to: payload.count, by: 6) {
             let name = UInt16(payload[offset]) << 8 | UInt16(payload[offset + 1])
-            if let fault = set(Name(rawValue: name), Int(payload.number(at: offset + 2))) { return fault }
+            if let fault = set(Name(rawValue: name), Int(truncatingIfNeeded: payload.number(at: offset + 2))) {
+                return fault
+            }
         }
         return nil
     }

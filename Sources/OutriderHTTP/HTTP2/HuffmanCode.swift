@@ -32,10 +32,10 @@ enum HuffmanCode {
         var code: UInt64 = 0
         var last = 0
         for length in 5...30 {
-            code <<= UInt64(length - last)
+            code <<= UInt64(truncatingIfNeeded: length - last)
             last = length
-            for (symbol, its) in lengths.enumerated() where Int(its) == length {
-                codes[symbol] = code << 32 | UInt64(length)
+            for (symbol, its) in lengths.enumerated() where Int(truncatingIfNeeded: its) == length {
+                codes[symbol] = code << 32 | UInt64(truncatingIfNeeded: length)
                 code += 1
             }
         }
@@ -55,7 +55,8 @@ enum HuffmanCode {
             var node = 0
             let length = Int(lengths[symbol])
             for bit in 0..<length {
-                let branch = Int(truncatingIfNeeded: codes[symbol] >> UInt64(32 + length - 1 - bit) & 1)
+                let branch = Int(
+                    truncatingIfNeeded: codes[symbol] >> UInt64(truncatingIfNeeded: 32 + length - 1 - bit) & 1)
                 if bit == length - 1 {
                     children[node][branch] = 1 << 16 | symbol
                 } else if children[node][branch] >= 0 {
@@ -102,13 +103,13 @@ enum HuffmanCode {
             var written = 0
             var entry = accepts
             for byte in coded {
-                entry = steps[Int(entry & 0xFF) << 4 | Int(byte >> 4)]
+                entry = steps[Int(truncatingIfNeeded: entry & 0xFF) << 4 | Int(truncatingIfNeeded: byte >> 4)]
                 if entry & (emits | fails) != 0 {
                     if entry & fails != 0 { return nil }
                     memory[written] = UInt8(truncatingIfNeeded: entry >> 8)
                     written += 1
                 }
-                entry = steps[Int(entry & 0xFF) << 4 | Int(byte & 15)]
+                entry = steps[Int(truncatingIfNeeded: entry & 0xFF) << 4 | Int(truncatingIfNeeded: byte & 15)]
                 if entry & (emits | fails) != 0 {
                     if entry & fails != 0 { return nil }
                     memory[written] = UInt8(truncatingIfNeeded: entry >> 8)
