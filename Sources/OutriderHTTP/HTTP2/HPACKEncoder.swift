@@ -102,7 +102,12 @@ struct HPACKEncoder: ~Copyable {
 
     /// By bytes: other strings that mean the same are not the same.
     private static func same(_ one: String, _ other: String) -> Bool {
-        one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
+        guard one.utf8.count == other.utf8.count else { return false }
+        var one = one
+        var other = other
+        return one.withUTF8 { one in
+            other.withUTF8 { FieldHash.same(UnsafeRawBufferPointer(one), UnsafeRawBufferPointer($0)) }
+        }
     }
 
     private func literal(
@@ -114,7 +119,7 @@ struct HPACKEncoder: ~Copyable {
     }
 
     private static func string(_ text: String, lower: Bool, _ output: inout WireBytes) {
-        var text = lower && text.utf8.contains { (0x41...0x5A).contains($0) } ? lowered(text) : text
+        var text = lower && !text.allBytes { !(0x41...0x5A).contains($0) } ? lowered(text) : text
         text.withUTF8 { bytes in
             let coded = HuffmanCode.size(bytes)
             guard coded < bytes.count else {

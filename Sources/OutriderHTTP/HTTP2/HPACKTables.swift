@@ -94,6 +94,22 @@ enum FieldHash {
         }
     }
 
+    /// Both have the same length.
+    static func same(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+        let count = min(one.count, other.count)
+        var index = 0
+        while index + 8 <= count {
+            let left = one.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            guard left == other.loadUnaligned(fromByteOffset: index, as: UInt64.self) else { return false }
+            index += 8
+        }
+        while index < count {
+            guard one[index] == other[index] else { return false }
+            index += 1
+        }
+        return true
+    }
+
     private static func mix(_ state: UInt64) -> UInt64 {
         let product = state &* 0xBF58_476D_1CE4_E5B9
         return product ^ product >> 29

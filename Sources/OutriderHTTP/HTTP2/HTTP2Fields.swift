@@ -5,14 +5,17 @@
 enum HTTP2RequestFields {
     /// Checks all that will be written. It comes before the first byte: what the encoder has made must be sent.
     static func check(_ attempt: Attempt) throws(HTTPFailure) {
-        guard FieldRules.isToken(attempt.method) else { throw refused("the method") }
-        guard attempt.url.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
-        guard attempt.url.host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
+        guard isToken(attempt.method) else { throw refused("the method") }
+        guard attempt.url.target.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
+        guard attempt.url.host.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
         for field in attempt.fields.list {
-            guard FieldRules.isToken(field.name) else { throw refused("a header") }
-            for byte in field.value.utf8 where byte == 0x0A || byte == 0x0D || byte == 0 { throw refused("a header") }
+            guard isToken(field.name), field.value.allBytes({ $0 != 0x0A && $0 != 0x0D && $0 != 0 }) else {
+                throw refused("a header")
+            }
         }
     }
+
+    private static func isToken(_ text: String) -> Bool { !text.isEmpty && text.allBytes(FieldRules.isTokenByte) }
 
     static func write(_ request: HTTP2Request, _ encoder: inout HPACKEncoder, _ output: inout WireBytes) {
         let attempt = request.attempt
@@ -97,5 +100,17 @@ enum HTTP2RequestFields {
 
     private static func refused(_ what: String) -> HTTPFailure {
         HTTPFailure(.createURLRequestFailed, "\(what) contains a character that must not be sent")
+    }
+}
+
+extension String {
+    /// Whether each byte is as it should be.
+    @inline(__always)
+    func allBytes(_ isFine: (UInt8) -> Bool) -> Bool {
+        var text = self
+        return text.withUTF8 { bytes in
+            for byte in bytes where !isFine(byte) { return false }
+            return true
+        }
     }
 }

@@ -132,22 +132,30 @@ enum HuffmanCode {
     /// Writes the code of a text into memory that has room for its size.
     static func encode(_ text: UnsafeBufferPointer<UInt8>, into memory: UnsafeMutableBufferPointer<UInt8>) {
         codes.withUnsafeBufferPointer { codes in
+            let raw = UnsafeMutableRawBufferPointer(memory)
             var held: UInt64 = 0
             var bits: UInt64 = 0
             var written = 0
             for byte in text {
                 let code = codes[Int(byte)]
-                held = held << (code & 0xFF) | code >> 32
-                bits += code & 0xFF
-                while bits >= 8, written < memory.count {
-                    bits -= 8
-                    memory[written] = UInt8(truncatingIfNeeded: held >> bits)
-                    written += 1
+                held = held &<< (code & 0xFF) | code &>> 32
+                bits &+= code & 0xFF
+                // fewer than 32 bits are left over, and no code has more than 30
+                if bits >= 32, written + 4 <= raw.count {
+                    bits &-= 32
+                    let word = UInt32(truncatingIfNeeded: held &>> bits)
+                    raw.storeBytes(of: word.bigEndian, toByteOffset: written, as: UInt32.self)
+                    written += 4
                 }
             }
+            while bits >= 8, written < memory.count {
+                bits &-= 8
+                memory[written] = UInt8(truncatingIfNeeded: held &>> bits)
+                written += 1
+            }
             // the end is filled with the beginning of EOS, which is all ones
-            guard bits > 0, written < memory.count else { return }
-            memory[written] = UInt8(truncatingIfNeeded: held << (8 - bits) | (0xFF >> bits))
+            guard bits > 0, bits < 8, written < memory.count else { return }
+            memory[written] = UInt8(truncatingIfNeeded: held &<< (8 - bits) | (0xFF &>> bits))
         }
     }
 }
