@@ -171,6 +171,7 @@ let package = Package(
                 "OutriderRPC",
                 "OutriderServer",
                 "OutriderTransport",
+                "OutriderYAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

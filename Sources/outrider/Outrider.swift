@@ -7,8 +7,6 @@ import Glibc
 /// The root command: names the subcommands, and turns what they throw into an exit status.
 @main
 struct Outrider: AsyncParsableCommand {
-    static let version = "0.1.0"
-
     static let configuration = CommandConfiguration(
         commandName: "outrider",
         abstract: "HTTP for editors, shells and programs: one service that speaks JSON-RPC 2.0.",
@@ -29,12 +27,13 @@ struct Outrider: AsyncParsableCommand {
             Learn what a method takes:
               outrider describe data.send
             """,
-        version: version,
+        version: ProgramVersion.current,
         subcommands: [
             ServeCommand.self, CallCommand.self, GetCommand.self, PostCommand.self, PutCommand.self,
             PatchCommand.self, DeleteCommand.self, HeadCommand.self, DownloadCommand.self, GetSocketCommand.self,
             RouteCommand.self, DescribeCommand.self, SSECommand.self, StatsCommand.self, CredentialsCommand.self,
-            KeeperCommand.self,
+            KeeperCommand.self, StatusCommand.self, StopCommand.self, RestartCommand.self, DoctorCommand.self,
+            ConfigCommand.self,
             LoginCommand.self, LogoutCommand.self, TokenCommand.self, GitCredentialCommand.self,
             DockerCredentialCommand.self, AWSCredentialCommand.self,
         ])
@@ -47,9 +46,10 @@ struct Outrider: AsyncParsableCommand {
         // commands hold passwords and tokens, too: none leaves a core behind
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        let words = Array(CommandLine.arguments.dropFirst())
+        var words = Array(CommandLine.arguments.dropFirst())
         do {
             try CommandWords.check()
+            words = try ConfigFile.extended(words)
             ProcessArguments.hideSecrets()
             if try await startPlainly(words) { return }
             CommandWords.widen()

@@ -17,7 +17,8 @@ struct ServeCommand: AsyncParsableCommand {
             Content-Length headers:
               outrider serve --stdio
 
-            Flags win over the environment (OUTRIDER_SOCKET, OUTRIDER_LOG, SSL_CERT_FILE), that over the defaults.
+            Flags win over variables named OUTRIDER_…, these over ~/.config/outrider/config.yaml (outrider config), that over
+            other variables (SSL_CERT_FILE), these over the defaults.
             """)
 
     @OptionGroup var options: ServeOptions

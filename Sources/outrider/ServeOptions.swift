@@ -15,6 +15,14 @@ struct ServeOptions: ParsableArguments {
     @Flag(name: .long, help: "Serve the one client on standard input and output in place of a socket.")
     var stdio = false
 
+    @Option(
+        name: .long, help: "The configuration file; else $OUTRIDER_CONFIG, else ~/.config/outrider/config.yaml.",
+        completion: .file())
+    var config: String?
+
+    @Flag(name: .long, help: "Read no configuration file.")
+    var noConfig = false
+
     @Option(name: .long, help: "How clients frame messages; `auto` goes by the first byte.")
     var framing = defaults.framing
 

@@ -94,6 +94,6 @@ struct ServiceProcess {
         let languages = DefaultFields.languages(
             language: environmentVariable("LANGUAGE"), lcAll: environmentVariable("LC_ALL"),
             lcMessages: environmentVariable("LC_MESSAGES"), lang: environmentVariable("LANG"))
-        return DefaultFields.make(version: Outrider.version, languages: languages)
+        return DefaultFields.make(version: ProgramVersion.current, languages: languages)
     }
 }

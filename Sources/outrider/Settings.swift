@@ -121,7 +121,7 @@ struct Settings: Sendable {
 
 extension Settings {
     func server(isBusy: @escaping @Sendable () -> Bool) -> ServerSettings {
-        var server = ServerSettings(version: Outrider.version)
+        var server = ServerSettings(version: ProgramVersion.current)
         server.limits.frame.message = maxMessageBytes
         server.framing = OutriderRPC.Framing(rawValue: framing.rawValue)
         server.pad = pad

@@ -55,6 +55,7 @@ MAY_IMPORT = {
         "OutriderRPC",
         "OutriderServer",
         "OutriderTransport",
+        "OutriderYAML",
     },
 }
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+
+/// What a start of the service would read from the configuration file, and what overrules it.
+struct ConfigCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Shows the configuration file of the service, checked.",
+        discussion: """
+              outrider config
+              outrider config --path
+
+            The file holds the flags of `outrider serve` without dashes, in YAML:
+
+              # ~/.config/outrider/config.yaml
+              ca-file: ~/work-ca.pem
+              proxy: http://proxy.example:3128
+              timeout-total: 600
+
+            A flag wins over a variable named OUTRIDER_…, that over the file, the file over other variables (SSL_CERT_FILE).
+            A service that runs keeps what it has: `outrider restart` reads the file anew.
+            """)
+
+    @Option(
+        name: .long, help: "The file; else $OUTRIDER_CONFIG, else the one in ~/.config/outrider.", completion: .file())
+    var config: String?
+
+    @Flag(name: .long, help: "Print the path of the file alone.")
+    var path = false
+
+    func run() throws {
+        if path {
+            guard let found = config ?? ConfigFile.usualPath else {
+                throw CommandFailure(.usage, "there is no place for a configuration: set HOME")
+            }
+            return try StandardOutput.line(found.utf8)
+        }
+        guard let file = try ConfigFile.load(named: config) else {
+            let place = ConfigFile.usualPath.map { "\($0) does not exist" } ?? "OUTRIDER_CONFIG is none"
+            return try StandardOutput.line("no configuration: \(place); every setting has its default".utf8)
+        }
+        try StandardOutput.line("\(file.path)".printable.utf8)
+        for entry in file.entries {
+            let source =
+                ConfigFile.variable(over: entry.key).map { "overruled by $\($0)" } ?? "line \(entry.line)"
+            let text = entry.text.isEmpty ? "true" : entry.text
+            try StandardOutput.line("  \(entry.key): \(text)  (\(source))".printable.utf8)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderJSON
+
+/// The service that answers at a socket, as it describes itself.
+struct RunningService {
+    let version: String
+    let pid: Int32
+    let uptime: Double
+
+    /// Asks the service; the answer of another program is no service.
+    init(over client: inout ServiceClient) throws(CommandFailure) {
+        let info = try client.object("server.info", [:], by: Deadline(after: 10))
+        guard let version = info["version"]?.string, let pid = info["pid"]?.integer.flatMap({ Int32(exactly: $0) })
+        else {
+            throw CommandFailure(.brokeProtocol, "the answer to server.info names no version and no process")
+        }
+        (self.version, self.pid) = (version, pid)
+        uptime = info["uptime"]?.number ?? 0
+    }
+
+    /// Why the service is older than this program; nil where both are the same file.
+    var age: String? {
+        if version != ProgramVersion.current {
+            return "the service is version \(version), this program \(ProgramVersion.current)"
+        }
+        var ours = stat()
+        var theirs = stat()
+        guard stat("/proc/self/exe", &ours) == 0, stat("/proc/\(pid)/exe", &theirs) == 0 else { return nil }
+        if ours.st_dev == theirs.st_dev, ours.st_ino == theirs.st_ino { return nil }
+        return theirs.st_nlink == 0
+            ? "the program file of the service was replaced since its start" : "the service runs another program file"
+    }
+
+    /// How long it runs, such as `2 d 3 h`, `5 min`, `7 s`.
+    var duration: String {
+        let seconds = Int64(max(0, min(uptime, 1e12)))
+        let (days, hours, minutes) = (seconds / 86400, seconds / 3600 % 24, seconds / 60 % 60)
+        if days > 0 { return "\(days) d \(hours) h" }
+        if hours > 0 { return "\(hours) h \(minutes) min" }
+        return minutes > 0 ? "\(minutes) min" : "\(seconds) s"
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderJSON
+
+/// Whether the service runs, and what it does.
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Says whether the service of this user runs.",
+        discussion: "Starts none. Exit status: 0 it runs; 3 no service answers.")
+
+    @OptionGroup var place: ServicePlace
+
+    func run() throws {
+        let path = try place.path()
+        guard let wire = try path.connect() else {
+            throw CommandFailure(.noConnection, "no service answers at \(path.path)")
+        }
+        var client = ServiceClient(wire)
+        let service = try RunningService(over: &client)
+        let stats = try client.object("server.stats", [:], by: Deadline(after: 10))
+        let requests = stats["requests"]?.object?["running"]?.integer ?? 0
+        // the connection of this command is no client of interest
+        let clients = max(0, (stats["connections"]?.integer ?? 1) - 1)
+        let lines = [
+            "outrider \(service.version) runs as process \(service.pid) for \(service.duration)",
+            "socket \(path.path)",
+            "\(clients) \(clients == 1 ? "client" : "clients"), \(requests) \(requests == 1 ? "request" : "requests") under way",
+        ]
+        for line in lines { try StandardOutput.line(line.printable.utf8) }
+        if let age = service.age { StandardError.line("outrider: \(age) (outrider restart)") }
+    }
+}
+
+/// Ends the service in good order.
+struct StopCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stop",
+        abstract: "Stops the service of this user.",
+        discussion: "Calls that run have 5 s to end. Exit status: 0 it has ended, or none ran; 1 it did not end.")
+
+    @OptionGroup var place: ServicePlace
+
+    @Flag(name: .long, help: "Stop although new tokens could not be written to disk.")
+    var force = false
+
+    func run() throws {
+        let path = try place.path()
+        guard let ended = try ServiceEnding.stop(path, force: force) else {
+            return try StandardOutput.line("no service runs at \(path.path)".utf8)
+        }
+        try StandardOutput.line("process \(ended) has ended".utf8)
+    }
+}
+
+/// Ends the service, and starts the one of this program file.
+struct RestartCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restart",
+        abstract: "Stops the service of this user, and starts it anew.",
+        discussion: "The new service reads the configuration file, and is the one of this program.")
+
+    @OptionGroup var place: ServicePlace
+
+    @Flag(name: .long, help: "Stop although new tokens could not be written to disk.")
+    var force = false
+
+    func run() throws {
+        let path = try place.path()
+        _ = try ServiceEnding.stop(path, force: force)
+        var client = ServiceClient(try Daemon(socket: path).connect())
+        let service = try RunningService(over: &client)
+        try StandardOutput.line("outrider \(service.version) runs as process \(service.pid)".utf8)
+    }
+}
+
+/// Where the service is that a command is about.
+struct ServicePlace: ParsableArguments {
+    @Option(
+        name: .long, help: "The socket of the service; else $OUTRIDER_SOCKET, else this user's place.",
+        completion: .file())
+    var socket: String?
+
+    func path() throws(CommandFailure) -> ServicePath { try ServicePath(flag: socket) }
+}
+
+enum ServiceEnding {
+    /// Seconds for calls that run, and for the end of the process afterwards.
+    private static let patience = 15.0
+
+    /// Stops the service and waits for the end of its process.
+    ///
+    /// - Returns: the process; nil where no service ran.
+    static func stop(_ path: ServicePath, force: Bool) throws(CommandFailure) -> Int32? {
+        guard let wire = try path.connect() else { return nil }
+        var client = ServiceClient(wire)
+        let service = try RunningService(over: &client)
+        _ = try client.object("server.stop", ["force": .bool(force)], by: Deadline(after: 10))
+        let deadline = Deadline(after: patience)
+        while kill(service.pid, 0) == 0 || errno == EPERM {
+            if deadline.milliseconds == 0 {
+                throw CommandFailure(.error, "process \(service.pid) has not ended after \(Int(patience)) s")
+            }
+            usleep(10_000)
+        }
+        return service.pid
+    }
+}

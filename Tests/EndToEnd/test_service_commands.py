@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The service as a thing one runs: its configuration file, `status`, `stop`, `restart` and `doctor`."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import contract
+import pytest
+from shell import outrider, refused
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A user without a service; a service that a test starts ends with it."""
+    runtime = tmp_path / "run"
+    runtime.mkdir(mode=0o700)
+    (tmp_path / ".config/outrider").mkdir(parents=True)
+    env = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(runtime)}
+    env["OUTRIDER_CREDENTIALS"] = str(tmp_path / "credentials")
+    yield tmp_path, env
+    outrider("stop", "--force", env=env)
+
+
+def info(env):
+    return json.loads(outrider("call", "server.info", env=env).stdout)
+
+
+def configure(home, text):
+    file = home / ".config/outrider/config.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_a_service_is_looked_at_restarted_and_stopped(home):
+    _, env = home
+    refused(outrider("status", env=env), 3, "no service answers")
+    assert b"no service runs" in outrider("stop", env=env).stdout
+    assert outrider("call", "--spawn", "server.info", env=env).returncode == 0
+    pid = info(env)["pid"]
+    said = outrider("status", env=env)
+    assert said.returncode == 0 and said.stderr == b""
+    assert f"process {pid} for".encode() in said.stdout and b"0 clients, 0 requests" in said.stdout
+    assert outrider("restart", env=env).returncode == 0
+    assert info(env)["pid"] != pid and not os.path.exists(f"/proc/{pid}")
+    assert b"has ended" in outrider("stop", env=env).stdout
+    refused(outrider("status", env=env), 3)
+
+
+def test_restart_starts_a_service_where_none_runs(home):
+    _, env = home
+    assert outrider("restart", env=env).returncode == 0
+    assert outrider("status", env=env).returncode == 0
+
+
+def test_the_file_sets_what_no_flag_and_no_variable_says(home):
+    place, env = home
+    file = configure(place, "# two\nmax-inline: 1000\nlog-level: info\nno-device-login: false\nallow-uid: [12345]\n")
+    shown = outrider("config", env=env).stdout.decode()
+    assert shown.splitlines()[0] == str(file)
+    assert "max-inline: 1000  (line 2)" in shown and "log-level: info  (line 3)" in shown
+    overruled = outrider("config", env={**env, "OUTRIDER_LOG": "error"}).stdout.decode()
+    assert "log-level: info  (overruled by $OUTRIDER_LOG)" in overruled
+    assert outrider("config", "--path", env=env).stdout.decode().strip() == str(file)
+    outrider("restart", env=env)
+    assert info(env)["limits"]["inlineBytes"] == 1000
+    words = ["serve", "--stdio", "--max-inline", "2000"]
+    call = b'{"jsonrpc":"2.0","id":1,"method":"server.info"}\n'
+    assert json.loads(outrider(*words, env=env, stdin=call).stdout)["result"]["limits"]["inlineBytes"] == 2000
+    unread = outrider("serve", "--stdio", "--no-config", env=env, stdin=call)
+    assert json.loads(unread.stdout)["result"]["limits"]["inlineBytes"] == 1048576
+
+
+def test_the_file_wins_over_the_trust_roots_of_the_first_caller(home, listen, certificates):
+    place, env = home
+    url = f"https://127.0.0.1:{listen('good')}/"
+    (place / "roots.pem").write_bytes((certificates / "ca.pem").read_bytes())
+    bundle = {**env, "SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt"}
+    refused(outrider("get", "--stdio", url, env=bundle), 13)
+    for path in ("~/roots.pem", "../../roots.pem"):
+        configure(place, f"ca-file: {path}\n")
+        assert outrider("get", "--stdio", url, env=bundle).returncode == 0
+    assert "ca-file: " in outrider("config", env=env).stdout.decode()
+
+
+@pytest.mark.parametrize(
+    "text, line, said",
+    [
+        ("max-inline: 5\nwolf: 1\n", 2, "no setting wolf"),
+        ("max-inline: many\n", 1, "max-inline"),
+        ("max-inline: 99999999999\n", 1, "max-inline must be from 0"),
+        ("socket: /tmp/x\n", 1, "socket has no place"),
+        ("a: [\n", 2, ""),
+        ("- 1\n", 1, "name: value"),
+        ("ca-file: {a: 1}\n", 1, "ca-file must be a text"),
+        ("ca-file: x\nca-file: y\n", 2, "ca-file"),
+        ("proxy: ftp://x\n", 1, "proxy"),
+    ],
+)
+def test_a_fault_of_the_file_has_its_line(home, text, line, said):
+    place, env = home
+    file = configure(place, text)
+    for words in (["config"], ["serve", "--stdio"], ["call", "--spawn", "server.info"]):
+        done = outrider(*words, env=env)
+        message = done.stderr.decode()
+        assert done.returncode != 0 and f"{file}, line {line}: " in message and said in message, message
+
+
+def test_a_named_file_has_to_exist_and_to_belong_to_the_user(home):
+    place, env = home
+    refused(outrider("serve", "--stdio", "--config", "/none.yaml", env=env), 2, "/none.yaml")
+    refused(outrider("config", env={**env, "OUTRIDER_CONFIG": "/none.yaml"}), 2, "/none.yaml")
+    assert b"no configuration" in outrider("config", env={**env, "OUTRIDER_CONFIG": "none"}).stdout
+    os.mkfifo(place / "pipe")
+    refused(outrider("config", "--config", str(place / "pipe"), env=env), 2, "pipe")
+    if os.geteuid() == 0:
+        foreign = configure(place, "max-inline: 5\n")
+        os.chown(foreign, 12345, 12345)
+        refused(outrider("config", env=env), 2, "12345")
+
+
+def test_the_doctor_finds_faults_and_names_remedies(home):
+    place, env = home
+    well = outrider("doctor", env=env)
+    assert well.returncode == 0, well.stdout
+    assert b"note   service: none runs" in well.stdout
+    outrider("restart", env=env)
+    assert b"ok     service: version" in outrider("doctor", env=env).stdout
+    sick = outrider("doctor", env={**env, "SSL_CERT_FILE": "/none.pem", "https_proxy": "wolf://x"})
+    said = sick.stdout.decode()
+    assert sick.returncode == 1 and "FAULT  trust roots: /none.pem" in said and "FAULT  proxies: https_proxy" in said
+    configure(place, "wolf: 1\n")
+    assert b"FAULT  configuration" in outrider("doctor", env=env).stdout
+
+
+def test_a_service_of_a_replaced_program_is_told(home, tmp_path):
+    _, env = home
+    copy = tmp_path / "copy"
+    subprocess.run(["cp", contract.binary(), str(copy)], check=True)
+    clean = {**os.environ, **env}
+    service = subprocess.Popen([str(copy), "serve"], env=clean, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 20
+        while outrider("status", env=env).returncode != 0 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert b"another program file" in outrider("status", env=env).stderr
+        copy.unlink()
+        assert b"was replaced since its start" in outrider("status", env=env).stderr
+    finally:
+        service.send_signal(signal.SIGTERM)
+        service.wait()
