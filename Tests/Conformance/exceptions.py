@@ -18,6 +18,16 @@ _TRUST = "the service decides which certificates are trusted; the adapter refuse
 _NAMES = "with socks5 the service looks the name up before it connects to the proxy: without DNS it fails first"
 _HOST = "Host follows from the URL; the adapter refuses another one"
 
+_TRIO = "runs in trio; AsyncTransport runs in asyncio only, and says so"
+_TRIO_CLIENTS = (
+    "get get_invalid_url build_request post post_json stream_response access_content_stream_response stream_request"
+    " raise_for_status options head put patch delete 100_continue server_extensions"
+)
+_TRIO_TIMEOUTS = "read_timeout write_timeout connect_timeout pool_timeout async_client_new_request_send_timeout"
+_HTTPCORE = "looks into the connection pool of httpcore, which the transports do not have"
+_COMMAND = "reads the output of the command httpx, which is made of the traces of httpcore"
+_WAITS = "a limit of microseconds; the service waits a millisecond at least, and has written or connected by then"
+
 EXCEPTIONS = {
     "json": {
         "y_object_duplicated_key.json": _DUPLICATES,
@@ -27,6 +37,21 @@ EXCEPTIONS = {
     "jsonrpc": {
         "* id-long-string": "an id has at most 256 characters: it is kept, and copied into every event of the call",
         **{f"newline top-{kind}": _FIRST_BYTE for kind in ("number", "string", "null", "true")},
+    },
+    "httpx": {
+        **{f"tests.client.test_async_client::test_{name}?trio*": _TRIO for name in _TRIO_CLIENTS.split()},
+        **{f"tests.test_timeouts::test_{name}?trio*": _TRIO for name in _TRIO_TIMEOUTS.split()},
+        "tests.client.test_proxies::test_socks_proxy": _HTTPCORE,
+        "tests.client.test_proxies::test_proxies_environ?*-http://example.com?": _HTTPCORE,
+        "tests.client.test_proxies::test_proxies_environ?*-http://localhost:123?": _HTTPCORE,
+        "tests.test_api::test_httpcore_lazy_loading": _HTTPCORE,
+        "tests.test_exceptions::test_httpcore_exception_mapping": _HTTPCORE,
+        **{f"tests.test_main::test_{name}": _COMMAND for name in
+           "get json binary redirects follow_redirects post verbose auth".split()},
+        "tests.test_main::test_errors": "the service names the scheme in words of its own",
+        "tests.test_timeouts::test_write_timeout?asyncio?": _WAITS,
+        "tests.test_timeouts::test_connect_timeout?asyncio?": _WAITS,
+        "tests.test_timeouts::test_pool_timeout?asyncio?": "waiting for a connection is limited by the service's own rule",
     },
     "requests": {
         "*::test_different_connection_pool_for_*": _POOLS,
