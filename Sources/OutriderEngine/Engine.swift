@@ -28,7 +28,7 @@ package final class Engine: Sendable {
         surroundings = Surroundings(
             transport: transport,
             workspace: Workspace(in: settings.temporaryDirectory), counters: EngineCounters(), executors: executors,
-            paths: PathWatch(executors),
+            paths: NetworkPathMonitor(executors),
             credentials: CredentialBroker(later: { executors.later(seconds: $0, $1) }),
             mostAttempts: settings.mostAttempts)
     }
@@ -117,6 +117,20 @@ package final class Engine: Sendable {
     /// Forgets something later: runs short work once after so many seconds. Cancel it when it has lost its purpose.
     package func later(seconds: Double, _ work: @escaping @Sendable () -> Void) -> Postponed {
         surroundings.executors.later(seconds: seconds, work)
+    }
+
+    /// How the way to a URL is now, or any way out of this machine without one. Sends nothing.
+    package func path(to url: HTTPURL?) -> PathSample { NetworkPath.sample(to: url) }
+
+    /// Reports how that way changes, once it is started.
+    ///
+    /// - Parameter adjust: adds what is known of the way from elsewhere.
+    package func watchPath(
+        to url: HTTPURL?, adjust: @escaping @Sendable (PathSample) -> PathSample,
+        tell: @escaping @Sendable (PathSample, PathSample) -> Void
+    ) -> PathWatch {
+        PathWatch(
+            surroundings.paths, surroundings.executors, sample: { adjust(NetworkPath.sample(to: url)) }, tell: tell)
     }
 
     /// Keeps bytes that turn out too long to be handed over at once.

@@ -70,6 +70,9 @@ package enum Methods {
         table.add(OAuthToken.self)
         table.add(OAuthWait.self)
 
+        table.add(ReachabilityStatus.self)
+        table.add(ReachabilityWatching.self)
+
         table.add(RequestAdopt.self)
         table.add(RequestAuthenticate.self)
         table.add(RequestBuild.self)
@@ -128,6 +131,10 @@ package enum Methods {
         table.add(StreamOpen.self)
         table.add(StreamRead.self)
         table.add(StreamWrite.self)
+
+        table.add(TCPCloseRead.self)
+        table.add(TCPOpen.self)
+        table.add(TCPStartTLS.self)
 
         table.add(UploadOpen.self)
         table.add(UploadSend.self)

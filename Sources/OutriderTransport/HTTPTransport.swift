@@ -36,7 +36,8 @@ package final class HTTPTransport: Transport {
     package var loop: any EventLoop { pool.loop }
 
     package func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt {
-        AttemptRunner(attempt, observer: observer, pool: pool, wiring: wiring)
+        attempt.duplex.map { DuplexRunner(attempt, $0, observer: observer, pool: pool, wiring: wiring) }
+            ?? AttemptRunner(attempt, observer: observer, pool: pool, wiring: wiring)
     }
 
     /// How many connections are busy and idle, and how many attempts wait for one, right now.

@@ -29,6 +29,8 @@ final class ExchangeDriver: @unchecked Sendable {
     let loop: any EventLoop
     private let executor: LoopExecutor
     private let isNew: Bool
+    /// Ends a delay when the network has changed.
+    private var pathWatch: Int?
     let began = ContinuousClock.now
     let heldBefore: Duration
 
@@ -215,11 +217,30 @@ final class ExchangeDriver: @unchecked Sendable {
             self.onLoop { self.delayEnded() }
         }
         waiting = .delay(alarm)
+        if isLasting, seconds > 0.1 { awaitNetwork() }
+    }
+
+    /// What goes on for as long as it can need not wait where the network has just come, or is another one.
+    private func awaitNetwork() {
+        guard let url = attempt.map({ $0.proxy?.url ?? $0.url }) else { return }
+        let before = NetworkPath.sample(to: url)
+        pathWatch = exchange.surroundings.paths.watch { [weak self] in
+            let now = NetworkPath.sample(to: url)
+            if now != before, now.status == .reachable { self?.onLoop { self?.networkCame() } }
+        }
+    }
+
+    private func networkCame() {
+        guard case .delay(let alarm) = waiting else { return }
+        alarm.cancel()
+        delayEnded()
     }
 
     private func delayEnded() {
         guard case .delay = waiting else { return }
         waiting = .none
+        if let pathWatch { exchange.surroundings.paths.unwatch(pathWatch) }
+        pathWatch = nil
         if let cancellation { proceed(machine.failed(cancellation)) } else { restart(machine.waited()) }
     }
 

@@ -28,7 +28,7 @@ extension Attempt {
     mutating func sign(forProxy signature: Signature, bodyHash: String = "") -> SentSignature {
         // the request line has the whole URL where the proxy carries the request on (RFC 9112 section 3.2.2)
         let answer =
-            url.isSecure
+            isTunneled
             ? signature.answer(
                 method: "CONNECT", uri: url.authorityWithPort, bodyHash: signature.bodyHash?.hash("") ?? "")
             : signature.answer(method: method, uri: url.description, bodyHash: bodyHash)
@@ -55,10 +55,10 @@ extension ExchangeDriver {
         signing.proxy.next = nil
         var outgoing = attempt
         if let chosen {
-            let hash = attempt.url.isSecure ? "" : try await bodyHash(of: attempt.body, chosen)
+            let hash = attempt.isTunneled ? "" : try await bodyHash(of: attempt.body, chosen)
             signing.proxy.sent = outgoing.sign(forProxy: chosen, bodyHash: hash)
             exchange.tell(.credentialUsed) { .credential(chosen, attempt: number) }
-        } else if !attempt.url.isSecure, attempt.body.isDear, authenticator.mayBeAsked(at: proxy.url) {
+        } else if !attempt.isTunneled, attempt.body.isDear, authenticator.mayBeAsked(at: proxy.url) {
             // what is dear, or can be had once, is not sent to be refused; a tunnel is asked for before anything is sent
             outgoing.expectsContinue = true
         }
@@ -74,8 +74,8 @@ extension ExchangeDriver {
             return false
         }
         // what comes through a tunnel is the origin's
-        guard answer.status == 407, !attempt.url.isSecure else {
-            try acceptedByProxy(answer, proxy, authenticator, isTunnel: attempt.url.isSecure)
+        guard answer.status == 407, !attempt.isTunneled else {
+            try acceptedByProxy(answer, proxy, authenticator, isTunnel: attempt.isTunneled)
             if let sent = signing.proxy.sent?.signature {
                 exchange.tell(.credentialAccepted) { .credential(sent, attempt: number) }
             }

@@ -9,7 +9,7 @@ struct Surroundings: Sendable {
     let workspace: Workspace
     let counters: EngineCounters
     let executors: LoopExecutors
-    let paths: PathWatch
+    let paths: NetworkPathMonitor
     let budgets = RetryBudgets()
     let credentials: CredentialBroker
     let monitor = Monitor()

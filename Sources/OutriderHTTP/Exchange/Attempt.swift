@@ -27,6 +27,7 @@ package struct Attempt: Sendable {
         var addresses = AddressPolicy.any
         var proxyAuthorization: ProxyAuthorization?
         var login: Login?
+        var duplex: Duplex?
     }
 
     // proof: changed through `values` of one attempt only, and only while no other has it.
@@ -114,6 +115,11 @@ package struct Attempt: Sendable {
     package var login: Login? {
         get { parts.values.login }
         set { values.login = newValue }
+    }
+    /// For a TCP stream, which carries bytes both ways and no request; nil for HTTP.
+    package var duplex: Duplex? {
+        get { parts.values.duplex }
+        set { values.duplex = newValue }
     }
 }
 

@@ -13,8 +13,11 @@ extension Attempt {
     package var route: ProxyRoute? {
         guard let proxy else { return nil }
         guard proxy.speaksHTTP else { return ProxyRoute(proxy, isTunnel: true, user: proxy.credential) }
-        return ProxyRoute(proxy, isTunnel: url.isSecure, user: url.isSecure ? proxyAuthorization?.credential : nil)
+        return ProxyRoute(proxy, isTunnel: isTunneled, user: isTunneled ? proxyAuthorization?.credential : nil)
     }
+
+    /// Whether an HTTP proxy is asked for a way (CONNECT) instead of being given the request.
+    package var isTunneled: Bool { url.isSecure || url.isStream }
 }
 
 extension HTTPURL {

@@ -20,9 +20,11 @@ package final class ProxyRules: Sendable, Equatable {
 
     package var isDirect: Bool { http == nil && https == nil }
 
-    /// Nil where the way is direct: for Unix sockets always.
+    /// Nil where the way is direct: for Unix sockets always. TCP streams take the proxy of https, which leads anywhere.
     package func server(for url: HTTPURL) -> ProxyServer? {
-        guard url.socketPath == nil, let server = url.isSecure ? https : http, !bypass.covers(url) else { return nil }
+        guard url.socketPath == nil, let server = url.isSecure || url.isStream ? https : http,
+            !bypass.covers(url)
+        else { return nil }
         return server
     }
 

@@ -68,6 +68,7 @@ package enum AttemptBuilder {
         attempt.trust = spec.trust
         attempt.proxies = spec.proxies
         attempt.addresses = spec.addresses
+        if let duplex = spec.duplex { attempt.duplex = duplex }
         attempt.maximumBodyBytes = spec.wishes?.maxBody
         attempt.decodesContent = decodesContent(of: spec)
         attempt.expectsContinue = attempt.body != .none && (spec.expectsContinue || takesExpectation(from: &attempt))
@@ -86,6 +87,7 @@ package enum AttemptBuilder {
     @discardableResult
     package static func checkHead(_ spec: RequestSpec, bodyAt pointer: String = "/body") throws(HTTPFailure) -> HTTPURL
     {
+        if let duplex = spec.duplex { return duplex.endpoint }
         if let fault = FieldRules.fault(inMethod: spec.method) {
             throw HTTPFailure(.createURLRequestFailed, fault, pointer: "/method")
         }

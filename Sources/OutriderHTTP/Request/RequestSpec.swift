@@ -46,6 +46,8 @@ package struct RequestSpec: Sendable {
     package var decodesContent = true
     /// Where its file goes, if it is a download; `destination` is `file` then.
     package var download: DownloadSpec?
+    /// For a TCP stream, whose endpoint stands in place of the URL; nil for HTTP.
+    package var duplex: Duplex?
     /// What is to happen around the sending; nil for nothing but the sending.
     package var shared: SharedPlan?
 

@@ -102,6 +102,8 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case destinationBusy, resourceChanged, checksumMismatch, insufficientSpace, destinationUnsafe
         // event streams
         case eventStreamWrongContentType, eventStreamReconnectLimit, eventStreamRetryRefused
+        // TCP streams
+        case tcpClosed, writeAfterFinish, tlsUpgradeFailed
         // routers
         case unknownEndpoint, missingPathParameter, parametersDoNotFit
         // ends

@@ -2,19 +2,23 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// An http, https, ws, wss, http+unix or https+unix URL that may be requested: parsed once, and the only reading used for
-/// pool keys, Host, TLS names and connecting.
+/// pool keys, Host, TLS names and connecting. The endpoint of a TCP stream has the same form: tcp://host:port.
 package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     /// The most bytes that a URL may have: far more than servers take, and a bound for everything that is done with it.
     package static let maximumLength = 64 << 10
 
-    package enum Scheme: String, Sendable { case http, https, ws, wss }
+    package enum Scheme: String, Sendable {
+        case http, https, ws, wss
+        /// The endpoint of a stream without HTTP, in plain or with TLS. No URL of a client has these.
+        case tcp, tls
+    }
 
     package var scheme: Scheme
     /// Lower-case, ASCII; an IPv6 address without its brackets. A dot at the end is kept, since it is part of Host.
     package var host: String
     /// 1 to 65535; the default of the scheme if none was written.
     package var port: Int
-    /// From the path on, percent-encoded: "/a/b?c=d". Never empty.
+    /// From the path on, percent-encoded: "/a/b?c=d". Empty only for tcp and tls.
     package var target: String
     /// Set for `http+unix://%2Fpath%2Fto.sock/target`: connect to this socket instead of a host.
     package var socketPath: String?
@@ -29,9 +33,13 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
         self.socketPath = socketPath
     }
 
-    package var isSecure: Bool { scheme == .https || scheme == .wss }
+    package var isSecure: Bool { scheme == .https || scheme == .wss || scheme == .tls }
 
-    package var defaultPort: Int { isSecure ? 443 : 80 }
+    /// Whether it is the endpoint of a TCP stream.
+    package var isStream: Bool { scheme == .tcp || scheme == .tls }
+
+    /// 0 for a TCP stream, which has none.
+    package var defaultPort: Int { isStream ? 0 : isSecure ? 443 : 80 }
 
     /// What the Host field says (RFC 9110 section 7.2).
     package var authority: String { written(hasScheme: false, hasTarget: false) }

@@ -93,7 +93,9 @@ struct URLReader {
         position = colon + 1
         let slashes = bytes[position...].prefix { $0 == UInt8(ascii: "/") }.count
         let isUnix = name == "http+unix" || name == "https+unix"
-        guard let scheme = HTTPURL.Scheme(rawValue: isUnix ? String(name.dropLast(5)) : name) else {
+        guard let scheme = HTTPURL.Scheme(rawValue: isUnix ? String(name.dropLast(5)) : name),
+            scheme != .tcp, scheme != .tls
+        else {
             // "example.org:80" and "localhost:8080/x" look like schemes, but nobody means them so
             if slashes < 2, name.contains(".") || bytes[position...].first.map({ (0x30...0x39).contains($0) }) == true {
                 throw Self.fault(withoutScheme)

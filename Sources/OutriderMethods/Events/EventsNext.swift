@@ -58,6 +58,13 @@ struct EventsNext: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let scope = call.scope
         let limit = min(call.peer.terms.maxMessageBytes.map { max(1, $0 - 4096) } ?? Self.mostBytes, Self.mostBytes)
+        if let name = params.subscription?.name,
+            let watch = try? scope.handles.find(Handle<ReachabilityWatch>(named: name), "subscription")
+        {
+            guard let queue = watch.queue else { throw Self.pushed }
+            return Result(
+                taken: try await queue.next(params.most, bytes: limit, wait: params.wait, scope.service.engine))
+        }
         if let subscription = params.subscription {
             return try await next(of: try scope.handles.find(subscription, "subscription"), params, limit, call)
         }
@@ -76,14 +83,16 @@ struct EventsNext: Method {
             taken: try await queue.next(params.most, bytes: limit, wait: params.wait, scope.service.engine))
     }
 
+    private static var pushed: RPCError {
+        RPCError(
+            .wrongState, "the events of this subscription are sent; subscribe with pull to come for them",
+            data: ["pointer": .string("/subscription"), "state": .string("pushed")])
+    }
+
     private static func next(
         of subscription: Subscription, _ params: Params, _ limit: Int, _ call: Call<ClientScope>
     ) async throws -> Result {
-        guard subscription.isPulled else {
-            throw RPCError(
-                .wrongState, "the events of this subscription are sent; subscribe with pull to come for them",
-                data: ["pointer": .string("/subscription"), "state": .string("pushed")])
-        }
+        guard subscription.isPulled else { throw pushed }
         let engine = call.scope.service.engine
         switch try await subscription.next(params.most, bytes: limit, wait: params.wait, engine) {
         case .events(let events, let dropped, let isOver):

@@ -33,6 +33,12 @@ struct EventsUnsubscribe: Method {
     }
 
     static func call(_ params: SubscriptionReference, _ call: Call<ClientScope>) async throws -> Result {
+        let name = Handle<ReachabilityWatch>(named: params.subscription.name)
+        if let watch = try? call.scope.handles.find(name, "subscription") {
+            call.scope.handles.remove(name)
+            watch.close()
+            return Result(told: watch.told, dropped: 0)
+        }
         let subscription = try call.scope.handles.find(params.subscription, "subscription")
         call.scope.handles.remove(params.subscription)
         await subscription.end()

@@ -51,6 +51,8 @@ struct RequestAssembly {
             plan.adaptations.insert(.callback(book.add(code)), at: 0)
             spec.parameters = nil
         }
+        // adapters change requests, and a TCP stream has none
+        if spec.duplex != nil { plan.adaptations = [] }
         spec.plan = plan
     }
 

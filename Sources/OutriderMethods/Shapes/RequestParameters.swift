@@ -201,6 +201,8 @@ struct RequestParameters: JSONDecodable {
         spec.timeouts = settings.timeouts
         // a large file takes its time, as a stream does; silence still ends both
         if isStreamed || receiver == .file { spec.timeouts.total = Timeouts.streamTotal }
+        // a connection may have nothing to say for days
+        if spec.duplex != nil { spec.timeouts.idle = Timeouts.streamTotal }
         if isQuiet { (spec.timeouts.firstByte, spec.timeouts.idle) = (Timeouts.quiet, Timeouts.quiet) }
         timeout?.apply(to: &spec.timeouts)
         self.timeout?.apply(to: &spec.timeouts)

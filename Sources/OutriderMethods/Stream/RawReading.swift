@@ -49,13 +49,15 @@ extension ReadStream {
     }
 
     /// From now on that connection carries it.
-    func carry(on pipe: any RawPipe) {
+    ///
+    /// - Parameter ignoresInput: whether what the client sends there is not wanted.
+    func carry(on pipe: any RawPipe, ignoresInput: Bool = true) {
         let isOpen = contents.withLock { contents in
             if !contents.isClosed { contents.pipe = pipe }
             return !contents.isClosed
         }
         guard isOpen else { return pipe.abort() }
-        pipe.ignoreInput()
+        if ignoresInput { pipe.ignoreInput() }
         _ = carry()
         pipe.whenMoved { [weak self] in self?.pipeMoved() }
     }
@@ -112,8 +114,8 @@ extension ReadStream {
         }
         if contents.withLock({ $0.machine.isOver }) {
             contents.withLock { $0.pipe = nil }
-            handles.remove(handle)
-            pipe.finish()
+            release()
+            if duplex?.isWriting == true { pipe.endOutput() } else { pipe.finish() }
             tellEnd()
             return .over
         }

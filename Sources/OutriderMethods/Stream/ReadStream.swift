@@ -14,6 +14,10 @@ package final class ReadStream: Holdable {
     struct Contents: ~Copyable {
         var machine: StreamMachine
         var isRead = false
+        /// Reads of a TCP stream that wait for their turn.
+        var readers: [Bell] = []
+        /// The other direction; nil for a stream that is only read.
+        var duplex: TCPStream?
         var isClosed = false
         var look: ItemLook
         /// What the first read said that it consists of.
@@ -66,17 +70,20 @@ package final class ReadStream: Holdable {
         case closed
     }
 
+    /// What a read asks for.
+    struct Wish {
+        var bytes: Int
+        var items: Int
+        /// Bytes that must be there, unless the stream ends before.
+        var least = 1
+    }
+
     /// Waits until there is an item, the stream ends, or the time is over; then the piece is empty.
-    func read(upTo limit: Int, items: Int, wait: Duration) async throws -> Outcome {
-        let isFree = contents.withLock { contents in
-            if contents.isRead || contents.isAttached { return false }
-            contents.isRead = true
-            return true
-        }
-        guard isFree else { return .busy }
-        defer { contents.withLock { $0.isRead = false } }
-        if let outcome = try await attempt(limit, items, isLast: wait <= .zero) { return outcome }
+    func read(_ wish: Wish, wait: Duration) async throws -> Outcome {
         let deadline = ContinuousClock.now.advanced(by: wait)
+        guard try await takeTurn() else { return .busy }
+        defer { passTurn() }
+        if let outcome = try await attempt(wish, isLast: ContinuousClock.now >= deadline) { return outcome }
         // Ends with this read; only rings.
         let alarm = Task { [data] in
             try? await Task.sleep(until: deadline, clock: .continuous)
@@ -86,15 +93,15 @@ package final class ReadStream: Holdable {
         while true {
             await data.wait()
             try Task.checkCancellation()
-            if let outcome = try await attempt(limit, items, isLast: ContinuousClock.now >= deadline) {
+            if let outcome = try await attempt(wish, isLast: ContinuousClock.now >= deadline) {
                 return outcome
             }
         }
     }
 
-    private func attempt(_ limit: Int, _ items: Int, isLast: Bool) async throws -> Outcome? {
+    private func attempt(_ wish: Wish, isLast: Bool) async throws -> Outcome? {
         while true {
-            switch attempt(limit, items, isLast) {
+            switch attempt(wish, isLast) {
             case .over(let outcome): return outcome
             case .wait: return nil
             case .make(let work): await make(work)
@@ -116,11 +123,11 @@ package final class ReadStream: Holdable {
         contents.withLock { $0.machine.made(content) }
     }
 
-    private func attempt(_ limit: Int, _ items: Int, _ isLast: Bool) -> Attempt {
+    private func attempt(_ wish: Wish, _ isLast: Bool) -> Attempt {
         let (attempt, ended): (Attempt, HTTPFailure?) = contents.withLock { contents in
             let before = contents.machine.failure
             let attempt: Attempt =
-                switch contents.machine.read(upTo: limit, items: items) {
+                switch contents.machine.read(upTo: wish.bytes, items: wish.items, least: wish.least) {
                 case .piece(let piece, let end):
                     .over(.piece(piece, end: end, failure: end ? contents.machine.failure : nil))
                 case .make(let work): .make(work)
@@ -206,6 +213,7 @@ package final class ReadStream: Holdable {
         tellEnd()
         data.ring()
         if isFirst { hub.left(self, nil) }
+        duplex?.close()
     }
 
     // MARK: what the hub does
@@ -269,7 +277,7 @@ package final class ReadStream: Holdable {
                     failure: failure.map { JSONText(written: JSONWriter.bytes(of: FailureShape($0))) })
                 _ = await send(event, to: peer)
                 // whoever closes it meanwhile is answered behind that
-                handles.remove(handle)
+                release()
                 sent()
                 tellEnd()
                 // unless everything ends, this one ended by itself

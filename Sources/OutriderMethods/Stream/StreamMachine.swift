@@ -70,6 +70,8 @@ package struct StreamMachine: ~Copyable {
     private let longest: Int
     private var phase = Phase.open
     private var isBegun = false
+    /// Bytes that a read waits for.
+    private var wanted = 1
     private var isBodyOver = false
     private var contentType: String?
     private var scanner: any ItemScanner
@@ -167,7 +169,7 @@ package struct StreamMachine: ~Copyable {
     package mutating func step() -> Step {
         switch phase {
         case .done: return .stop
-        case .open where !isPush: return held < Self.readAhead || !hasItem() ? .fetch : .wait
+        case .open where !isPush: return held < max(Self.readAhead, wanted) || !hasItem() ? .fetch : .wait
         case .ended where !isPush: return .wait
         case .open, .ended:
             let most = ItemBudget(bytes: min(credit, budget.bytes), written: budget.written)
@@ -209,9 +211,14 @@ package struct StreamMachine: ~Copyable {
     }
 
     /// The next items: one at least, if there is one, then more up to so many bytes and items.
-    package mutating func read(upTo bytes: Int, items: Int = .max) -> Read {
+    ///
+    /// - Parameter least: of bytes, so many at least, unless the stream ends before; until then none are taken.
+    package mutating func read(upTo bytes: Int, items: Int = .max, least: Int = 1) -> Read {
         if isPush { return .wrongMode }
         if phase == .done { return .stop }
+        wanted = least
+        if least > 1, phase == .open, held < least, size != offset &+ held { return .wait }
+        wanted = 1
         if let piece = take(ItemBudget(bytes: bytes, written: longest), true, most: items) {
             let isLast = size == offset || (phase == .ended && !hasItem())
             // that an item is wrong, and that the stream ended early, are told one after the other
@@ -253,11 +260,24 @@ package struct StreamMachine: ~Copyable {
         return held
     }
 
+    /// Bytes that were delivered.
+    package var delivered: Int { offset }
+
+    /// Whether a read may ask for a number of bytes.
+    package var isOfBytes: Bool { scanner is ByteItems }
+
+    /// A number for what is told between its items.
+    package mutating func nextSequence() -> Int {
+        defer { sequence &+= 1 }
+        return sequence
+    }
+
     /// Whether a body began, or none will.
     package var hasBegun: Bool { isBegun || phase != .open }
 
     /// A read whose time is over without an item.
     package mutating func readNothing() -> Piece {
+        wanted = 1
         defer { sequence += 1 }
         return Piece(items: [], offset: offset, bytes: 0, sequence: sequence)
     }

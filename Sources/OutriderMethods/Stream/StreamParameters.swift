@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
@@ -8,6 +9,15 @@ extension RPCError {
     /// A stream that cannot do this now.
     static func wrongState(_ message: String, _ state: String) -> RPCError {
         RPCError(.wrongState, message, data: ["pointer": .string("/stream"), "state": .string(state)])
+    }
+
+    /// The same with the failure that says why.
+    static func wrongState(_ failure: HTTPFailure, _ state: String) -> RPCError {
+        var error = RPCError(failure)
+        error.code = Code.wrongState.rawValue
+        error.data?["pointer"] = .string("/stream")
+        error.data?["state"] = .string(state)
+        return error
     }
 }
 

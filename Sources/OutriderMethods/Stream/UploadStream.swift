@@ -34,6 +34,17 @@ final class UploadStream: Holdable, BodyFeed {
     }
 
     private let state = Mutex(State())
+    /// Nil for the body of a request.
+    private let tcp: String?
+
+    /// - Parameter tcp: the endpoint, if it feeds a TCP stream.
+    init(tcp: String? = nil) { self.tcp = tcp }
+
+    /// Bytes that were written.
+    var written: Int { state.withLock { $0.written } }
+
+    /// Whether more may be written.
+    var isOpen: Bool { state.withLock { $0.phase == .open } }
 
     // MARK: what the client does
 
@@ -42,6 +53,8 @@ final class UploadStream: Holdable, BodyFeed {
         case room(Int)
         /// It has been finished, or nobody wants it any more.
         case wrongState(String)
+        /// The same of a TCP stream.
+        case failed(HTTPFailure)
         case tooMuch
     }
 
@@ -49,8 +62,8 @@ final class UploadStream: Holdable, BodyFeed {
     func write(_ bytes: [UInt8], wait: Duration) async throws -> Outcome {
         let (outcome, ready) = state.withLock { state -> (Outcome?, (@Sendable (BodyFeedStep) -> Void)?) in
             switch state.phase {
-            case .finished: return (.wrongState("the stream has been finished"), nil)
-            case .done: return (.wrongState("the stream is over: the request that took it has ended"), nil)
+            case .finished: return (refusal(isFinished: true), nil)
+            case .done: return (refusal(isFinished: false), nil)
             case .open: break
             }
             guard state.waiting + bytes.count <= max(Self.limit, bytes.count) else { return (.tooMuch, nil) }
@@ -67,6 +80,17 @@ final class UploadStream: Holdable, BodyFeed {
         if let outcome { return outcome }
         ready?(.bytes(bytes))
         return .room(try await room(wait))
+    }
+
+    private func refusal(isFinished: Bool) -> Outcome {
+        guard let tcp else {
+            let text = isFinished ? "has been finished" : "is over: the request that took it has ended"
+            return .wrongState("the stream " + text)
+        }
+        if isFinished {
+            return .failed(HTTPFailure(.writeAfterFinish, "the stream to \(tcp) was finished: no bytes can follow"))
+        }
+        return .failed(HTTPFailure(.tcpClosed, "the stream to \(tcp) is closed", sent: .notSent))
     }
 
     private func room(_ wait: Duration) async throws -> Int {

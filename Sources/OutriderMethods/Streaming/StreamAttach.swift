@@ -10,7 +10,7 @@ struct StreamAttach: Method {
     static let name = "stream.attach"
     static let takesBytes = true
 
-    enum Direction: String, Sendable, CaseIterable { case read, write }
+    enum Direction: String, Sendable, CaseIterable { case read, write, both }
 
     struct Params: JSONDecodable {
         var stream: String
@@ -66,6 +66,22 @@ struct StreamAttach: Method {
                 Task { await stream.fill(from: pipe, size) }
             }
             return Result()
+        case (.both, let stream as ReadStream):
+            guard let duplex = stream.duplex else {
+                throw RPCError.wrongState("this stream is only read; attach to it with direction \"read\"", "read")
+            }
+            let beginning = try await stream.attach()
+            try duplex.upload.attach()
+            call.afterReply {
+                stream.carry(on: pipe, ignoresInput: false)
+                // Ends with the connection, or with the stream.
+                Task { await duplex.feed(from: pipe) }
+            }
+            return Result(size: beginning.size, failure: beginning.failure)
+        case (.both, _):
+            throw RPCError.wrongState("this stream feeds a body; attach to it with direction \"write\"", "write")
+        case (.write, let stream as ReadStream) where stream.duplex != nil:
+            throw RPCError.wrongState("a TCP stream is attached to as a whole: with direction \"both\"", "both")
         case (.read, _):
             throw RPCError.wrongState("this stream feeds a body; attach to it with direction \"write\"", "write")
         case (.write, _):

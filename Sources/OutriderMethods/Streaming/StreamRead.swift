@@ -16,6 +16,8 @@ struct StreamRead: Method {
         var wish: StreamWish?
         var bytes: Int
         var items: Int
+        /// Bytes that must be there.
+        var least: Int?
         /// Seconds.
         var wait: Double
 
@@ -26,9 +28,15 @@ struct StreamRead: Method {
             if fields.value("as") != nil { self.wish = wish }
             bytes = try fields.integer("bytes", in: 1...8_388_608) ?? 32768
             items = try fields.integer("items", in: 1...1_000_000) ?? .max
+            least = try fields.integer("min", in: 1...8_388_608)
             wait = try fields.number("wait", in: 0...600) ?? 30
             try fields.finish()
             self.stream = try JSONFields.need("stream", stream)
+            if let least, least > bytes {
+                throw JSONComplaint(
+                    "min is more than bytes, the most that the read returns: raise bytes to \(least)",
+                    at: JSONPointer(member: "min"))
+            }
         }
     }
 
@@ -36,6 +44,8 @@ struct StreamRead: Method {
         var piece: StreamMachine.Piece
         var place: ItemLook.Place
         var end: Bool
+        /// `min` bytes did not come in time.
+        var isTimedOut = false
         var failure: HTTPFailure?
 
         func encode(to writer: inout JSONWriter) {
@@ -52,6 +62,7 @@ struct StreamRead: Method {
                 if place != .base64 { writer.member("bytes", piece.bytes) }
                 writer.member("seq", piece.sequence)
                 writer.member("end", end)
+                if isTimedOut { writer.member("timedOut", true) }
                 if let failure = failure ?? piece.failure { writer.member("error", FailureShape(failure)) }
             }
         }
@@ -83,10 +94,16 @@ struct StreamRead: Method {
         let handles = call.scope.handles
         let stream = try handles.find(params.stream, "stream")
         if let wish = params.wish { try stream.become(wish.scanner, wish.look, named: wish.name) }
-        switch try await stream.read(upTo: params.bytes, items: params.items, wait: .seconds(params.wait)) {
+        if params.least != nil, !stream.isOfBytes {
+            throw RPCError.wrongState("min counts bytes, and this stream is read as something else", "items")
+        }
+        let wish = ReadStream.Wish(bytes: params.bytes, items: params.items, least: params.least ?? 1)
+        switch try await stream.read(wish, wait: .seconds(params.wait)) {
         case .piece(let piece, let end, let failure):
-            if end { handles.remove(params.stream) }
-            let items = Items(piece: piece, place: stream.look.place, end: end, failure: failure)
+            if end { stream.release() }
+            let isTimedOut = params.least != nil && piece.items.isEmpty && !end
+            let items = Items(
+                piece: piece, place: stream.look.place, end: end, isTimedOut: isTimedOut, failure: failure)
             guard items.place == .values, items.expectedBytes > StreamItem.mostAtOnce else { return .items(items) }
             return .text(await background { JSONText(written: JSONWriter.bytes(of: items)) })
         case .wrongMode:

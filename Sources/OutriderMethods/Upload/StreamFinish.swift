@@ -26,7 +26,7 @@ struct StreamFinish: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let stream = try call.scope.handles.find(params.stream, "stream")
+        let stream = try call.scope.handles.writing(params.stream)
         return Result(size: try stream.finish().get())
     }
 }

@@ -40,10 +40,11 @@ struct StreamWrite: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let stream = try call.scope.handles.find(params.stream, "stream")
+        let stream = try call.scope.handles.writing(params.stream)
         switch try await stream.write(params.bytes, wait: .seconds(params.wait)) {
         case .room(let room): return Result(accepted: params.bytes.count, room: room)
         case .wrongState(let text): throw RPCError.wrongState(text, "closed")
+        case .failed(let failure): throw RPCError.wrongState(failure, "closed")
         case .tooMuch:
             throw RPCError(
                 .tooMany, "too many bytes wait to be sent: wait for the answers to earlier writes",

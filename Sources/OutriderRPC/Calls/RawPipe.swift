@@ -30,6 +30,9 @@ package protocol RawPipe: AnyObject, Sendable {
     /// What the client sends from now on is not wanted, and forgotten.
     func ignoreInput()
 
+    /// Says that nothing more will come, when all that was written is delivered, and goes on reading.
+    func endOutput()
+
     /// Says that nothing more will come, and closes when all that was written is delivered.
     func finish()
 

@@ -10,7 +10,8 @@ final class RawConnection: RawPipe {
     /// With so many bytes waiting for their reader, no more is read from the client.
     private static let inputMost = 256 << 10
 
-    private enum Phase { case seized, open, finished, gone }
+    /// `ended`: nothing more is written, and reading goes on.
+    private enum Phase { case seized, open, ended, finished, gone }
 
     private struct Contents {
         var phase = Phase.seized
@@ -82,9 +83,18 @@ final class RawConnection: RawPipe {
     /// There may be room again. On the loop.
     func moved() { contents.withLock { $0.moved }?() }
 
-    func finish() {
+    func endOutput() {
         let isFirst = contents.withLock { contents in
             guard contents.phase == .open else { return false }
+            contents.phase = .ended
+            return true
+        }
+        if isFirst { onLoop { self.wire.endOutput() } }
+    }
+
+    func finish() {
+        let isFirst = contents.withLock { contents in
+            guard contents.phase == .open || contents.phase == .ended else { return false }
             contents.phase = .finished
             return true
         }

@@ -37,6 +37,10 @@ final class SocketWire: Wire {
         }
     }
 
+    func endOutput() {
+        channel.writeAndFlush(ByteBuffer()).whenComplete { _ in self.channel.close(mode: .output, promise: nil) }
+    }
+
     func abort() { channel.close(promise: nil) }
 
     func peerClosedInput() {

@@ -21,6 +21,9 @@ protocol Wire: AnyObject, Sendable {
     /// More will flow than messages: the kernel may hold more of it.
     func expectMuch()
 
+    /// Says that nothing more will come, as soon as all that was written is delivered; reading goes on.
+    func endOutput()
+
     /// Closes as soon as all that was written is delivered.
     func finish()
 

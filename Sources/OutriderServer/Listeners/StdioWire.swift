@@ -81,6 +81,9 @@ final class StdioWire: Wire {
 
     func setReading(_ on: Bool) { gate.change { $0.open = on } }
 
+    /// Standard output carries messages only, and ends with its process.
+    func endOutput() {}
+
     func finish() { queue.change { $0.jobs.append(.finish) } }
 
     func abort() {

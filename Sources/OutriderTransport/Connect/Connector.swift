@@ -21,9 +21,12 @@ final class Connector: @unchecked Sendable {
     private var failures: [HTTPFailure] = []
     private var stagger: Scheduled<Void>?
     private var completion: ((Result<any Channel, HTTPFailure>) -> Void)?
+    private let abstract: String?
 
-    init(to addresses: [SocketAddress], on loop: any EventLoop) {
+    /// - Parameter abstract: the name of a socket in the abstract namespace, in place of its address.
+    init(to addresses: [SocketAddress], on loop: any EventLoop, abstract: String? = nil) {
         self.loop = loop
+        self.abstract = abstract
         left = Self.interleaved(addresses)[...]
     }
 
@@ -68,7 +71,12 @@ final class Connector: @unchecked Sendable {
                 return channel.eventLoop.makeSucceededVoidFuture()
             }
         if address.protocol != .unix { bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1) }
-        return bootstrap.connect(to: address)
+        guard let abstract else { return bootstrap.connect(to: address) }
+        do {
+            return bootstrap.withConnectedSocket(try AbstractSocket.connect(to: abstract))
+        } catch {
+            return loop.makeFailedFuture(error)
+        }
     }
 
     private func connected(_ channel: any Channel) {

@@ -146,6 +146,12 @@ struct AttemptClock {
         timeline.tlsVersion = facts.tlsVersion
     }
 
+    /// The same for a connection that is nobody else's.
+    mutating func note(remote: String?, tlsVersion: String?) {
+        timeline.remote = remote
+        timeline.tlsVersion = tlsVersion
+    }
+
     mutating func sent(_ bytes: Int) {
         timeline.bytesSent &+= Int64(bytes)  // safe: an Int is an Int64
         phaseBytes &+= bytes

@@ -197,6 +197,10 @@ extension AttemptRunner: PoolWaiter {
             case .opened(let connection):
                 self.opening = nil
                 self.carry(on: connection)
+            // only for streams
+            case .bare(let channel, let place, _):
+                place.giveBack()
+                channel.close(promise: nil)
             case .failed(let failure): self.end(failure, openingFailed: true)
             }
         }

@@ -89,6 +89,13 @@ struct BodyQueue {
         }
     }
 
+    /// Forgets what has come and was not handed out.
+    mutating func dropPieces() {
+        pieces = []
+        first = 0
+        queuedBytes = 0
+    }
+
     mutating func end(_ trailers: HTTPFields) {
         self.trailers = trailers
         tail = .ended

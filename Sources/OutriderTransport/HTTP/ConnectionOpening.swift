@@ -17,6 +17,8 @@ final class ConnectionOpening: @unchecked Sendable {
         /// The phase that is beginning: resolve, connect, proxy or tls.
         case began(HTTPFailure.Phase)
         case opened(any AttemptConnection)
+        /// For a TCP stream: a channel that has carried nothing of the stream yet.
+        case bare(any Channel, ConnectionPlace, DuplexSecurity?)
         case failed(HTTPFailure)
     }
 
@@ -29,6 +31,8 @@ final class ConnectionOpening: @unchecked Sendable {
     private let pool: ConnectionPool
     private let wiring: Wiring
     private let greeting: ProxyGreeting
+    /// Nil for HTTP.
+    private let duplex: Duplex?
     private var tell: ((Step) -> Void)?
     private var connector: Connector?
     private var channel: (any Channel)?
@@ -44,6 +48,7 @@ final class ConnectionOpening: @unchecked Sendable {
     init(_ attempt: Attempt, key: PoolKey, pool: ConnectionPool, wiring: Wiring) {
         url = attempt.url
         client = attempt.client
+        duplex = attempt.duplex
         self.key = key
         greeting = ProxyGreeting(attempt)
         self.pool = pool
@@ -138,7 +143,7 @@ final class ConnectionOpening: @unchecked Sendable {
     private func connect(to addresses: [SocketAddress]) {
         guard let tell else { return }
         tell(.began(.connect))
-        let connector = Connector(to: addresses, on: pool.loop)
+        let connector = Connector(to: addresses, on: pool.loop, abstract: key.abstractName)
         self.connector = connector
         connector.start { result in
             self.connector = nil
@@ -163,7 +168,7 @@ final class ConnectionOpening: @unchecked Sendable {
         guard let tell else { return channel.close(promise: nil) }
         guard key.proxy?.isTunnel == true else {
             isThrough = true
-            return finish(channel, tlsVersion: nil)
+            return finish(channel, nil)
         }
         tell(.began(.proxy))
         let machine: any TunnelMachine =
@@ -199,26 +204,35 @@ final class ConnectionOpening: @unchecked Sendable {
     // MARK: the origin
 
     private func secure(_ channel: any Channel) {
-        guard key.isSecure else { return finish(channel, tlsVersion: nil) }
-        shakeHands(on: channel, with: url.hostName) { self.finish(channel, tlsVersion: $0) }
+        guard key.isSecure else { return finish(channel, nil) }
+        shakeHands(on: channel, with: duplex?.tls.serverName ?? url.hostName, duplex?.tls.protocols ?? ["http/1.1"]) {
+            self.finish(channel, $0)
+        }
     }
 
-    private func shakeHands(on channel: any Channel, with host: String, _ done: @escaping (String?) -> Void) {
+    private func shakeHands(
+        on channel: any Channel, with host: String, _ protocols: [String] = ["http/1.1"],
+        _ done: @escaping (DuplexSecurity) -> Void
+    ) {
         guard let tell else { return channel.close(promise: nil) }
         tell(.began(.tls))
-        wiring.tls.handshake(on: channel, host: host, trust: key.trust, for: client) { result in
+        wiring.tls.handshake(on: channel, host: host, trust: key.trust, for: client, protocols: protocols) { result in
             switch result {
-            case .success(let version): done(version)
+            case .success(let security): done(security)
             case .failure(let failure): self.fail(failure)
             }
         }
     }
 
-    private func finish(_ channel: any Channel, tlsVersion: String?) {
+    private func finish(_ channel: any Channel, _ security: DuplexSecurity?) {
         guard let tell, let place else { return channel.close(promise: nil) }
+        if duplex != nil {
+            (self.tell, self.channel, self.place) = (nil, nil, nil)
+            return tell(.bare(channel, place, security))
+        }
         let connection = HTTP1Connection(
             id: pool.makeID(), key: key, channel: channel,
-            facts: ConnectionFacts(remote: channel.remoteAddress?.plain ?? key.socketPath, tlsVersion: tlsVersion),
+            facts: ConnectionFacts(remote: channel.remoteAddress?.plain ?? key.socketPath, tlsVersion: security?.version),
             generation: generation, place: place, pool: pool)
         do {
             try connection.install()

@@ -15,18 +15,20 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler, @unc
     var verdict: HTTPFailure?
     weak var tls: NIOSSLClientHandler?
     private let host: String
-    private var completion: ((Result<String?, HTTPFailure>) -> Void)?
+    private var completion: ((Result<DuplexSecurity, HTTPFailure>) -> Void)?
 
-    init(host: String, _ completion: @escaping (Result<String?, HTTPFailure>) -> Void) {
+    init(host: String, _ completion: @escaping (Result<DuplexSecurity, HTTPFailure>) -> Void) {
         self.host = host
         self.completion = completion
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard case TLSUserEvent.handshakeCompleted = event else { return context.fireUserInboundEventTriggered(event) }
+        guard case TLSUserEvent.handshakeCompleted(let negotiated) = event else {
+            return context.fireUserInboundEventTriggered(event)
+        }
         let version = tls?.tlsVersion.map(Self.name)
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
-        finish(.success(version))
+        finish(.success(DuplexSecurity(version: version, negotiated: negotiated)))
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -38,7 +40,7 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler, @unc
         context.fireChannelInactive()
     }
 
-    private func finish(_ result: Result<String?, HTTPFailure>) {
+    private func finish(_ result: Result<DuplexSecurity, HTTPFailure>) {
         let completion = completion
         self.completion = nil
         completion?(result)

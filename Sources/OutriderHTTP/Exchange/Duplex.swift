@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What an attempt opens in place of an HTTP exchange: a stream of bytes both ways. Shared, never changed.
+package final class Duplex: Sendable {
+    /// tcp for plain bytes, tls for a handshake before the first byte.
+    package let endpoint: HTTPURL
+    package let tls: DuplexTLS
+    /// Gives the bytes that are sent. Its end is the end of writing.
+    package let feed: any BodyFeed
+    package let owner: any DuplexOwner
+
+    package init(_ endpoint: HTTPURL, tls: DuplexTLS, feed: any BodyFeed, owner: any DuplexOwner) {
+        self.endpoint = endpoint
+        self.tls = tls
+        self.feed = feed
+        self.owner = owner
+    }
+}
+
+/// How TLS is begun on a stream.
+package struct DuplexTLS: Sendable {
+    /// The name that the certificate must be valid for; nil for the host that was connected to.
+    package var serverName: String?
+    /// Protocols offered by ALPN (RFC 7301), the preferred first; none for no offer.
+    package var protocols: [String] = []
+
+    package init() {}
+}
+
+/// The TLS of an open stream.
+package struct DuplexSecurity: Sendable, Equatable {
+    /// "TLSv1.3".
+    package var version: String?
+    /// What the server chose of the protocols offered; nil for none.
+    package var negotiated: String?
+
+    package init(version: String?, negotiated: String?) {
+        self.version = version
+        self.negotiated = negotiated
+    }
+}
+
+/// Hears how a stream stands, on the event loop of its connection; must return quickly.
+package protocol DuplexOwner: AnyObject, Sendable {
+    /// The connection is open; the timeline says to which address, and how long that took.
+    func opened(_ control: any DuplexControl, _ timeline: Timeline, _ security: DuplexSecurity?)
+
+    /// All bytes of the peer were handed over, and no more will come; writing goes on.
+    func readEnded()
+
+    /// All bytes were sent, and their end.
+    func writeEnded()
+}
+
+/// Changes an open stream. May be called from anywhere.
+package protocol DuplexControl: AnyObject, Sendable {
+    /// Begins TLS as a client, behind the first `written` bytes of the feed. `completion` is called once, on any thread.
+    ///
+    /// Fails with `tlsUpgradeFailed`, which ends the stream, if more bytes came in plain than the `delivered` that the client
+    /// has read: they cannot be told from bytes that an attacker added (RFC 3207 section 6).
+    func startTLS(
+        _ tls: DuplexTLS, written: Int, delivered: Int,
+        _ completion: @escaping @Sendable (Result<DuplexSecurity, HTTPFailure>) -> Void)
+
+    /// What comes from now on is dropped, and reading has ended.
+    func closeRead()
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// How the way to a host looked at one moment.
+package struct PathSample: Sendable, Equatable {
+    package enum Status: String, Sendable { case reachable, unreachable, unknown }
+
+    package var status: Status
+    /// The interface that the way begins at; nil if there is none, or if it is not known.
+    package var interface: NetworkInterface?
+    /// Whether a way leads over that version of IP.
+    package var ipv4: Bool
+    package var ipv6: Bool
+    /// The address that connections come from, as it stands in messages; nil if it is not known.
+    package var local: String?
+
+    package init(
+        _ status: Status, interface: NetworkInterface? = nil, ipv4: Bool = false, ipv6: Bool = false,
+        local: String? = nil
+    ) {
+        self.status = status
+        self.interface = interface
+        self.ipv4 = ipv4
+        self.ipv6 = ipv6
+        self.local = local
+    }
+}
+
+package struct NetworkInterface: Sendable, Hashable {
+    package enum Kind: String, Sendable, CaseIterable { case ethernet, wifi, cellular, tunnel, loopback, other }
+
+    package var name: String
+    package var kind: Kind
+
+    package init(name: String, kind: Kind) {
+        self.name = name
+        self.kind = kind
+    }
+}
+
+/// Decides which of the samples of one way are told as changes.
+///
+/// A change is told when it is seen, but no sooner than 250 ms after the one before. A way that changes more than four
+/// times within two seconds is told once a second. Times are seconds of any clock that does not go back.
+package struct ReachabilityMachine: Sendable {
+    package static let pause = 0.25
+    package static let flappingPause = 1.0
+    private static let flappingSpan = 2.0
+    private static let flappingChanges = 4
+
+    /// What was told last.
+    package private(set) var told: PathSample
+    private var changes: [Double] = []
+
+    package enum Step: Sendable, Equatable {
+        /// Nothing is to be told.
+        case none
+        /// The way has changed, from what it was.
+        case tell(PathSample, previous: PathSample)
+        /// It is too early to tell: sample again then.
+        case sampleAgain(at: Double)
+    }
+
+    package init(_ first: PathSample) { told = first }
+
+    package mutating func sampled(_ sample: PathSample, at now: Double) -> Step {
+        changes.removeAll { now - $0 >= Self.flappingSpan }
+        guard sample != told else { return .none }
+        let pause = changes.count >= Self.flappingChanges ? Self.flappingPause : Self.pause
+        if let last = changes.last, now < last + pause { return .sampleAgain(at: last + pause) }
+        let previous = told
+        told = sample
+        changes.append(now)
+        return .tell(sample, previous: previous)
+    }
+}

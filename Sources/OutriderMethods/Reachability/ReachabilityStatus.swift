@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Says whether a way leads to a host, as far as this machine knows.
+struct ReachabilityStatus: Method {
+    static let name = "reachability.status"
+
+    struct Params: JSONDecodable {
+        var target: ReachabilityTarget
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            target = try ReachabilityTarget(&fields)
+            try fields.finish()
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var sample: PathSample
+        var probe: ReachabilityProbe?
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.members(of: sample)
+                writer.member("probe", probe)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let engine = call.scope.service.engine
+        var sample = engine.path(to: params.target.url)
+        guard let endpoint = params.target.probed else { return Result(sample: sample) }
+        let probe = await ReachabilityProbe.run(endpoint, engine, call.scope.quota)
+        sample.status = probe.failure == nil ? .reachable : .unreachable
+        return Result(sample: sample, probe: probe)
+    }
+}
+
+/// Which way is looked at: `url` or `host`, or any; and whether a connection is made to find out.
+struct ReachabilityTarget {
+    private enum Probe: String, CaseIterable, Sendable { case route, connect }
+
+    /// Nil for any way out.
+    var url: HTTPURL?
+    private var probe = Probe.route
+
+    init(_ fields: inout JSONFields) throws(JSONComplaint) {
+        let text: String? = try fields.optional("url")
+        let host: String? = try fields.optional("host")
+        probe = try fields.choice("probe") ?? .route
+        if let text {
+            if host != nil {
+                throw JSONComplaint("give url or host, not both", at: JSONPointer(member: "host"))
+            }
+            do throws(HTTPFailure) {
+                url = try HTTPURL(parsing: text)
+            } catch {
+                throw JSONComplaint(error.message, at: JSONPointer(member: "url"))
+            }
+        } else if let host {
+            guard let url = HTTPURL(streamTo: host, port: 9) else {
+                throw JSONComplaint(
+                    "host must be a host name or an address, without a scheme, port or path: \(host.excerpt)",
+                    at: JSONPointer(member: "host"))
+            }
+            self.url = url
+        }
+        if probe == .connect, text == nil {
+            throw JSONComplaint("probe \"connect\" needs url, which says the port", at: JSONPointer(member: "probe"))
+        }
+    }
+
+    /// The endpoint to connect to; nil if nothing is sent.
+    var probed: HTTPURL? {
+        guard probe == .connect, var url else { return nil }
+        (url.scheme, url.target) = (.tcp, "")
+        return url
+    }
+}
+
+extension JSONWriter {
+    mutating func members(of sample: PathSample) {
+        member("status", sample.status.rawValue)
+        if let interface = sample.interface { member("interface", NetworkInterfaceShape(interface)) }
+        member("ipv4", sample.ipv4)
+        member("ipv6", sample.ipv6)
+    }
+}
+
+struct NetworkInterfaceShape: JSONEncodable {
+    var interface: NetworkInterface
+
+    init(_ interface: NetworkInterface) { self.interface = interface }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("name", interface.name)
+            writer.member("kind", interface.kind.rawValue)
+        }
+    }
+}
+
+/// One connection that was opened and closed.
+struct ReachabilityProbe: JSONEncodable, Sendable {
+    var seconds: Double
+    var remote: String?
+    var failure: HTTPFailure?
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("ok", failure == nil)
+            writer.member("seconds", seconds)
+            writer.member("remote", remote)
+            if let failure { writer.member("error", FailureShape(failure)) }
+        }
+    }
+
+    /// Connects directly, with 5 seconds for each phase.
+    static func run(_ endpoint: HTTPURL, _ engine: Engine, _ quota: BodyQuota) async -> ReachabilityProbe {
+        var spec = RequestSpec(url: endpoint.description)
+        spec.method = "CONNECT"
+        spec.destination = .discard
+        (spec.timeouts.resolve, spec.timeouts.connect) = (5, 5)
+        let owner = ProbeOwner()
+        spec.duplex = Duplex(endpoint, tls: DuplexTLS(), feed: UploadStream(), owner: owner)
+        let began = ContinuousClock.now
+        let exchange = await engine.exchange(spec, quota: quota, keepsBody: false)
+        exchange.start()
+        _ = await exchange.reached(.response)
+        let seconds = (ContinuousClock.now - began).seconds
+        let failure = exchange.outcome?.failure
+        exchange.cancel()
+        return ReachabilityProbe(seconds: seconds, remote: owner.remote, failure: failure)
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderRPC
+
+/// Reads of a TCP stream queue in order; of others there is one at a time. And what a TCP stream is beside its reading half.
+extension ReadStream {
+    /// Reads that may wait for their turn.
+    private static let mostReaders = 64
+
+    /// The other direction; nil for a stream that is only read.
+    var duplex: TCPStream? { contents.withLock { $0.duplex } }
+
+    /// Bytes that its client has got.
+    var delivered: Int { contents.withLock { $0.machine.delivered } }
+
+    /// Whether a read may ask for a number of bytes.
+    var isOfBytes: Bool { contents.withLock { $0.machine.isOfBytes } }
+
+    /// Whether a second connection carries it, or is about to.
+    var isAttached: Bool { contents.withLock { $0.isAttached } }
+
+    /// A number for what is told between its items.
+    func nextSequence() -> Int { contents.withLock { $0.machine.nextSequence() } }
+
+    func join(_ duplex: TCPStream) { contents.withLock { $0.duplex = duplex } }
+
+    /// Its bytes are over: the handle stays only while there is something to write to.
+    func release() {
+        if duplex?.keepsHandle() != true { handles.remove(handle) }
+    }
+
+    /// Waits for the reads that came before. False where another read is under way that must end first.
+    func takeTurn() async throws -> Bool {
+        let bell = Bell()
+        let isFree = contents.withLock { contents -> Bool? in
+            if contents.isAttached { return false }
+            if !contents.isRead {
+                contents.isRead = true
+                return true
+            }
+            guard contents.duplex != nil, contents.readers.count < Self.mostReaders else { return false }
+            contents.readers.append(bell)
+            return nil
+        }
+        if let isFree { return isFree }
+        await bell.wait()
+        // a turn that was given is not in the queue any more
+        let isWaiting = contents.withLock { contents in
+            let count = contents.readers.count
+            contents.readers.removeAll { $0 === bell }
+            return contents.readers.count < count
+        }
+        guard Task.isCancelled else { return true }
+        if !isWaiting { passTurn() }
+        throw CancellationError()
+    }
+
+    func passTurn() {
+        let next = contents.withLock { contents -> Bell? in
+            if !contents.readers.isEmpty { return contents.readers.removeFirst() }
+            contents.isRead = false
+            return nil
+        }
+        next?.ring()
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Begins TLS on an open stream (STARTTLS).
+struct TCPStartTLS: Method {
+    static let name = "tcp.startTls"
+
+    struct Params: JSONDecodable {
+        var stream: Handle<ReadStream>
+        var tls: DuplexTLS
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let stream = try fields.optional("stream", as: Handle<ReadStream>.self)
+            tls = try TCPSecurityParameter.members(&fields)
+            try fields.finish()
+            self.stream = try JSONFields.need("stream", stream)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var outcome: Swift.Result<DuplexSecurity, HTTPFailure>
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                switch outcome {
+                case .success(let security):
+                    writer.member("ok", true)
+                    writer.member("tls", TCPSecurityShape(security: security))
+                case .failure(let failure):
+                    writer.member("ok", false)
+                    writer.member("error", FailureShape(failure))
+                }
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let stream = try call.scope.handles.find(params.stream, "stream")
+        let connection = try stream.connection()
+        if stream.isAttached {
+            throw RPCError.wrongState("a second connection carries the stream: begin TLS before stream.attach", "both")
+        }
+        return Result(outcome: await connection.startTLS(params.tls))
+    }
+}
+
+/// Ends the reading half of a stream.
+struct TCPCloseRead: Method {
+    static let name = "tcp.closeRead"
+
+    struct Params: JSONDecodable {
+        var stream: Handle<ReadStream>
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let stream = try fields.optional("stream", as: Handle<ReadStream>.self)
+            try fields.finish()
+            self.stream = try JSONFields.need("stream", stream)
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
+        try call.scope.handles.find(params.stream, "stream").connection().closeRead()
+        return JSONNothing()
+    }
+}
+
+extension ReadStream {
+    /// The connection behind it. Throws `wrongState` for the body of a response.
+    func connection() throws(RPCError) -> TCPStream {
+        if let duplex { return duplex }
+        throw RPCError.wrongState("this is the body of a response, not a stream of tcp.open", "read")
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// A TCP stream of a client: its reading half is a `ReadStream`, its writing half an `UploadStream`, and a request that
+/// carries both.
+///
+///     open ──the peer ends──▶ reading over ──stream.finish──▶ over
+///       └───stream.finish──▶ writing over ──the peer ends──────▲
+final class TCPStream: DuplexOwner {
+    /// What is known when the stream is open.
+    struct Opening: Sendable {
+        var timeline: Timeline
+        var security: DuplexSecurity?
+    }
+
+    private struct Contents {
+        var opening: Opening?
+        var control: (any DuplexControl)?
+        weak var stream: ReadStream?
+        weak var exchange: Exchange?
+        /// The client has heard of the end of reading.
+        var isReleased = false
+        var isOver = false
+        var pipe: (any RawPipe)?
+    }
+
+    let upload: UploadStream
+    private let hub: StreamHub
+    private let peer: any Peer
+    private let contents = Mutex(Contents())
+
+    init(to endpoint: HTTPURL, _ hub: StreamHub, _ peer: any Peer) {
+        upload = UploadStream(tcp: endpoint.socketPath ?? endpoint.authorityWithPort)
+        self.hub = hub
+        self.peer = peer
+    }
+
+    /// Joins the halves. Before the exchange begins.
+    func join(_ stream: ReadStream, _ exchange: Exchange) {
+        contents.withLock { contents in
+            contents.stream = stream
+            contents.exchange = exchange
+        }
+        stream.join(self)
+        exchange.whenEnded { [weak self] in self?.over() }
+    }
+
+    var opening: Opening? { contents.withLock { $0.opening } }
+
+    /// Whether more may be written.
+    var isWriting: Bool { upload.isOpen }
+
+    /// The client has heard of the end of reading: whether its handle is needed for writing.
+    func keepsHandle() -> Bool {
+        contents.withLock { contents in
+            contents.isReleased = true
+            return !contents.isOver
+        }
+    }
+
+    // MARK: what the transport says
+
+    func opened(_ control: any DuplexControl, _ timeline: Timeline, _ security: DuplexSecurity?) {
+        contents.withLock { contents in
+            contents.control = control
+            contents.opening = Opening(timeline: timeline, security: security)
+        }
+    }
+
+    func readEnded() {
+        let hub = hub
+        // Ends when everything was delivered, or with the stream.
+        Task {
+            try? await hub.bodyEnded()
+            await self.tell("readClosed")
+            await hub.end(nil)
+        }
+    }
+
+    func writeEnded() {
+        // Ends with the event.
+        Task { await self.tell("writeClosed") }
+    }
+
+    // MARK: what the client does
+
+    /// Begins TLS behind what was written until now.
+    func startTLS(_ tls: DuplexTLS) async -> Result<DuplexSecurity, HTTPFailure> {
+        let (control, stream) = contents.withLock { ($0.control, $0.stream) }
+        guard let control, let stream else {
+            return .failure(HTTPFailure(.tcpClosed, "the stream is closed", phase: .tls))
+        }
+        let (written, delivered) = (upload.written, stream.delivered)
+        let result = await withCheckedContinuation { continuation in
+            control.startTLS(tls, written: written, delivered: delivered) { continuation.resume(returning: $0) }
+        }
+        if case .success = result { await tell("secured") }
+        return result
+    }
+
+    func closeRead() { contents.withLock { $0.control }?.closeRead() }
+
+    /// Ends both directions.
+    func close() {
+        contents.withLock { $0.exchange }?.end(
+            with: HTTPFailure(.explicitlyCancelled, "the stream was closed", sent: .sent))
+    }
+
+    /// Takes what comes from a second connection, as fast as the network takes it, until its end.
+    func feed(from pipe: any RawPipe) async {
+        let isOpen = contents.withLock { contents in
+            if !contents.isOver { contents.pipe = pipe }
+            return !contents.isOver
+        }
+        guard isOpen else { return pipe.finish() }
+        while true {
+            switch await pipe.read() {
+            case .bytes(let bytes):
+                guard case .room? = try? await upload.write(bytes, wait: .seconds(86400)) else { return }
+            case .end:
+                _ = upload.finish()
+                return
+            case .gone:
+                close()
+                return pipe.abort()
+            }
+        }
+    }
+
+    private func over() {
+        let (pipe, handle) = contents.withLock { contents in
+            contents.isOver = true
+            contents.control = nil
+            defer { contents.pipe = nil }
+            return (contents.pipe, contents.isReleased ? contents.stream : nil)
+        }
+        upload.drop()
+        handle?.release()
+        pipe?.finish()
+    }
+
+    /// Tells those who are sent what comes.
+    private func tell(_ kind: String) async {
+        guard let stream = contents.withLock({ $0.stream }), stream.isPushed, !stream.isClosed else { return }
+        let event = SocketEvent(stream: stream.handle, sequence: stream.nextSequence(), kind: kind)
+        try? await peer.notify(Event("event.socket", event), unless: { [weak stream] in stream?.isClosed ?? true })
+    }
+}
+
+/// `event.socket`: how a connection behind a push stream stands.
+struct SocketEvent: JSONEncodable, Sendable {
+    var stream: Handle<ReadStream>
+    var sequence: Int
+    var kind: String
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("stream", stream)
+            writer.member("seq", sequence)
+            writer.member("kind", kind)
+        }
+    }
+}
+
+extension HandleTable {
+    /// What a client writes to: the body of a request, or a TCP stream. Throws `unknownHandle`.
+    func writing(_ handle: Handle<UploadStream>) throws(RPCError) -> UploadStream {
+        if let stream = try? find(Handle<ReadStream>(named: handle.name), "stream") {
+            if let duplex = stream.duplex { return duplex.upload }
+            throw RPCError.wrongState("this stream is only read: write to one of upload.open or tcp.open", "read")
+        }
+        return try find(handle, "stream")
+    }
+}

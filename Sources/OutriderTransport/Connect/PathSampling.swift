@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import NIOCore
+package import OutriderHTTP
+
+/// What the system says of the way to a host, and of its interfaces. Nothing is sent.
+extension NetworkPath {
+    /// The way to a URL; without one, any way out of this machine. For a host name that must be looked up, the same.
+    package static func sample(to url: HTTPURL?) -> PathSample {
+        let entries = interfaceAddresses()
+        guard let url, let known = try? url.knownAddresses() else { return general(entries) }
+        var sample = PathSample(.unreachable)
+        for address in known {
+            guard let local = localAddress(towards: address) else {
+                if address.protocol == .unix { sample.status = .reachable }
+                continue
+            }
+            sample.status = .reachable
+            if case .v4 = address { sample.ipv4 = true } else { sample.ipv6 = true }
+            guard sample.local == nil else { continue }
+            sample.local = local.ipAddress
+            let bytes = local.networkBytes
+            sample.interface = entries.first { $0.bytes == bytes }?.interface
+        }
+        return sample
+    }
+
+    /// The local addresses of this machine, 4 or 16 bytes each.
+    package static func localAddresses() -> Set<[UInt8]> { Set(interfaceAddresses().map(\.bytes)) }
+
+    /// Any way out: the interface of the default route goes first.
+    private static func general(_ entries: [InterfaceAddress]) -> PathSample {
+        guard isAvailable else { return PathSample(entries.isEmpty ? .unknown : .unreachable) }
+        let ways = entries.filter(\.isWayOut)
+        // documentation addresses (RFC 5737, RFC 3849), which the default route leads to; connecting sends nothing
+        let far = ["192.0.2.1", "2001:db8::1"].compactMap { try? SocketAddress(ipAddress: $0, port: 9) }
+        let local = far.lazy.compactMap { localAddress(towards: $0)?.networkBytes }.first
+        let first = ways.first { $0.bytes == local } ?? ways.first
+        return PathSample(
+            .reachable, interface: first?.interface, ipv4: ways.contains { $0.bytes.count == 4 },
+            ipv6: ways.contains { $0.bytes.count == 16 }, local: first.flatMap { $0.text })
+    }
+
+    private struct InterfaceAddress {
+        var name: String
+        var flags: UInt32
+        var bytes: [UInt8]
+
+        var isLoopback: Bool { flags & UInt32(clamping: IFF_LOOPBACK) != 0 }
+
+        /// Whether it is up and reaches beyond its own link.
+        var isWayOut: Bool {
+            let wanted = UInt32(clamping: IFF_UP | IFF_RUNNING)
+            let isOfLink = bytes.count == 16 && bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
+            return flags & wanted == wanted && !isLoopback && !isOfLink
+        }
+
+        var interface: NetworkInterface {
+            NetworkInterface(name: name, kind: InterfaceKind.of(name, flags: flags))
+        }
+
+        var text: String? { (try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: 0))?.ipAddress }
+    }
+
+    private static func interfaceAddresses() -> [InterfaceAddress] {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return [] }
+        defer { freeifaddrs(list) }
+        var found: [InterfaceAddress] = []
+        var next = list
+        while let entry = next?.pointee {
+            next = entry.ifa_next
+            guard let address = entry.ifa_addr else { continue }
+            let (offset, count): (Int, Int)
+            switch CInt(address.pointee.sa_family) {
+            // a sockaddr_in has 16 bits of family and 16 of port before the address
+            case AF_INET: (offset, count) = (4, 4)
+            // a sockaddr_in6 32 bits of flow more
+            case AF_INET6: (offset, count) = (8, 16)
+            default: continue
+            }
+            let raw = UnsafeRawBufferPointer(start: address, count: offset + count)
+            let name = String(cString: entry.ifa_name)
+            found.append(InterfaceAddress(name: name, flags: entry.ifa_flags, bytes: Array(raw[offset...])))
+        }
+        return found
+    }
+
+    /// The address that a connection there would come from; nil if no route leads there. Sends nothing.
+    private static func localAddress(towards address: SocketAddress) -> SocketAddress? {
+        let family: CInt
+        switch address {
+        case .v4: family = AF_INET
+        case .v6: family = AF_INET6
+        case .unixDomainSocket: return nil
+        }
+        // safe: the constants are small
+        let descriptor = socket(family, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let isRouted = address.withSockAddr { pointer, size in
+            connect(descriptor, pointer, socklen_t(clamping: size)) == 0
+        }
+        guard isRouted else { return nil }
+        var storage = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let isKnown = withUnsafeMutableBytes(of: &storage) { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            return getsockname(descriptor, base.assumingMemoryBound(to: sockaddr.self), &size) == 0
+        }
+        guard isKnown else { return nil }
+        return withUnsafeBytes(of: storage) { bytes in
+            family == AF_INET
+                ? SocketAddress(bytes.loadUnaligned(as: sockaddr_in.self))
+                : SocketAddress(bytes.loadUnaligned(as: sockaddr_in6.self))
+        }
+    }
+}
+
+/// What kind of interface a name stands for, as sysfs says.
+enum InterfaceKind {
+    static func of(_ name: String, flags: UInt32) -> NetworkInterface.Kind {
+        if flags & UInt32(clamping: IFF_LOOPBACK) != 0 { return .loopback }
+        let folder = "/sys/class/net/\(name)/"
+        guard !name.contains("/"), exists(folder) else { return .other }
+        if exists(folder + "wireless") || exists(folder + "phy80211") { return .wifi }
+        if text(folder + "uevent").contains("DEVTYPE=wwan") { return .cellular }
+        if exists(folder + "tun_flags") || flags & UInt32(clamping: IFF_POINTOPOINT) != 0 { return .tunnel }
+        // ARPHRD_ETHER, from linux/if_arp.h
+        return text(folder + "type").hasPrefix("1\n") ? .ethernet : .other
+    }
+
+    private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// A short file of the kernel; empty if it cannot be read.
+    private static func text(_ path: String) -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        let count = read(descriptor, &buffer, buffer.count)
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : ""
+    }
+}

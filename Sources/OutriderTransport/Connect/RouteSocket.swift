@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+
+/// Hears that links, addresses or routes of this machine have changed (rtnetlink(7)), and not what: the messages are not
+/// read, since some may be lost (ENOBUFS).
+package final class RouteSocket: Sendable {
+    private let descriptor: CInt
+    /// Two ends of a socket: `stop` shuts one down, and whoever waits at the other goes on.
+    private let stopper: (waiting: CInt, stopping: CInt)
+
+    // From linux/netlink.h and linux/rtnetlink.h, which Swift does not see.
+    private static let family: CInt = 16
+    private static let links: UInt32 = 0x1
+    private static let addresses: UInt32 = 0x10 | 0x100
+    private static let routes: UInt32 = 0x40 | 0x400
+
+    /// Nil where the system permits no such socket.
+    package init?() {
+        // safe: the constants are small
+        let flags = CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(Self.family, CInt(SOCK_RAW.rawValue) | flags, 0)
+        guard descriptor >= 0 else { return nil }
+        // sockaddr_nl: family, padding, port (the kernel chooses), groups
+        var address: (UInt16, UInt16, UInt32, UInt32) = (
+            UInt16(Self.family), 0, 0, Self.links | Self.addresses | Self.routes
+        )
+        let isBound = withUnsafeMutableBytes(of: &address) { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            return bind(descriptor, base.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) == 0
+        }
+        var ends: (CInt, CInt) = (-1, -1)
+        let isPaired = withUnsafeMutableBytes(of: &ends) { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            return socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | flags, 0, base.assumingMemoryBound(to: CInt.self)) == 0
+        }
+        guard isBound, isPaired else {
+            close(descriptor)
+            if isPaired {
+                close(ends.0)
+                close(ends.1)
+            }
+            return nil
+        }
+        self.descriptor = descriptor
+        stopper = ends
+    }
+
+    deinit {
+        close(descriptor)
+        close(stopper.waiting)
+        close(stopper.stopping)
+    }
+
+    /// Blocks until something has changed; false after `stop`.
+    package func wait() -> Bool {
+        while true {
+            var waited = [
+                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: stopper.waiting, events: Int16(POLLIN), revents: 0),
+            ]
+            let count = poll(&waited, 2, -1)
+            if count < 0 && errno != EINTR { return false }
+            if waited[1].revents != 0 { return false }
+            if hasRung() { return true }
+        }
+    }
+
+    /// Whether something has changed since this was asked last. Does not block.
+    package func hasRung() -> Bool {
+        var hasRung = false
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        // a storm of messages must not keep the caller for ever
+        for _ in 0..<256 {
+            let count = recv(descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT.rawValue))
+            guard count > 0 || (count < 0 && errno == ENOBUFS) else { break }
+            hasRung = true
+        }
+        return hasRung
+    }
+
+    /// Lets `wait` return false.
+    package func stop() { shutdown(stopper.stopping, CInt(SHUT_RDWR)) }
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+
+/// Carries one TCP stream: opens its connection, hands out what comes as the body of a response, and sends what its feed
+/// gives.
+///
+///     created ──▶ opening ──▶ open ──▶ done
+///
+/// The body ends when both directions have. The end of reading alone is told to the owner, once everything before it was
+/// handed out.
+// proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
+final class DuplexRunner: LoopAttempt, @unchecked Sendable {
+    enum Stage { case created, opening, open, done }
+
+    let attempt: Attempt
+    let duplex: Duplex
+    let key: PoolKey
+    let pool: ConnectionPool
+    let wiring: Wiring
+    private let observer: any AttemptObserver
+    private var opening: ConnectionOpening?
+    private var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
+    private var isReadPaused = false
+    var stage = Stage.created
+    var clock: AttemptClock
+    var connection: UpgradedConnection?
+    var writer: DuplexWriter?
+    var body: BodyQueue
+    var isHeld = false
+    /// The peer has ended its bytes, or the client wants no more of them.
+    var isReadOver = false
+    private var isReadEndTold = false
+    /// What comes is dropped.
+    var isReadClosed = false
+    var isWriteOver = false
+    /// Bytes that came, of those that can be read.
+    var received = 0
+    var upgrade: TLSUpgrade?
+    var deadlineIndex = 0
+
+    init(_ attempt: Attempt, _ duplex: Duplex, observer: any AttemptObserver, pool: ConnectionPool, wiring: Wiring) {
+        self.attempt = attempt
+        self.duplex = duplex
+        self.observer = observer
+        self.pool = pool
+        self.wiring = wiring
+        key = PoolKey(attempt.url, trust: attempt.trust, proxy: attempt.route, addresses: attempt.addresses)
+        clock = AttemptClock(attempt.timeouts)
+        body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
+    }
+
+    var peer: String { attempt.url.socketPath ?? attempt.url.authorityWithPort }
+
+    // MARK: what the caller wants
+
+    func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
+        pool.loop.assertInEventLoop()
+        waiting = completion
+        guard stage == .created else { return resume(.failure(.cancelled(.notSent))) }
+        stage = .opening
+        pool.deadlines.watch(self)
+        pool.closeOutdated(key, wiring.tls)
+        let opening = ConnectionOpening(attempt, key: key, pool: pool, wiring: wiring)
+        self.opening = opening
+        opening.start { self.opened($0) }
+    }
+
+    private func opened(_ step: ConnectionOpening.Step) {
+        switch step {
+        case .waits:
+            observer.queued()
+            clock.awaitConnection()
+            pool.deadlines.movedUp(self)
+        case .began(let phase):
+            clock.enter(phase)
+            observer.connecting(phase)
+            pool.deadlines.movedUp(self)
+        case .bare(let channel, let place, let security):
+            opening = nil
+            begin(UpgradedConnection(channel, place: place, allowsHalfClosure: true), security)
+        case .opened(let connection):
+            connection.close()
+            end(HTTPFailure(.sessionTaskFailed, "the connection to \(peer) is for requests, not for a stream"))
+        case .failed(let failure): end(failure)
+        }
+    }
+
+    private func begin(_ connection: UpgradedConnection, _ security: DuplexSecurity?) {
+        self.connection = connection
+        do {
+            try connection.install()
+        } catch {
+            return end(FailureBridge.exchange(error, with: peer, phase: .connect))
+        }
+        stage = .open
+        clock.enter(.request)
+        observer.sending(self)
+        let remote = connection.channel.remoteAddress?.plain ?? key.socketPath
+        clock.note(remote: remote, tlsVersion: security?.version)
+        clock.enter(.firstByte)
+        clock.headEnds()
+        clock.enter(.response)
+        clock.pause()
+        observer.connected(clock.timeline)
+        duplex.owner.opened(self, clock.snapshot, security)
+        // it may have been cancelled by then
+        guard stage == .open else { return }
+        let response = AttemptResponse(
+            status: 200, reason: "", version: "1.1", fields: [], body: DuplexBody(self))
+        resume(.success(response))
+        connection.start(self)
+        let writer = DuplexWriter(duplex.feed, to: connection)
+        self.writer = writer
+        if isHeld { writer.hold() }
+        writer.start { self.wrote($0) }
+    }
+
+    func cancel() {
+        pool.loop.assertInEventLoop()
+        end(.cancelled(.sent))
+    }
+
+    /// The next bytes; nil if they must be waited for.
+    func tryNext() -> Result<ByteBuffer?, HTTPFailure>? {
+        pool.loop.assertInEventLoop()
+        switch body.next() {
+        case .piece(let piece):
+            clock.decoded(piece.readableBytes)
+            if isReadPaused, !isHeld, body.hasRoom { readMore() }
+            return .success(piece)
+        case .end: return .success(nil)
+        case .failed(let failure):
+            if stage != .done { end(failure) }
+            return .failure(failure)
+        case .wait:
+            tellReadEnd()
+            return nil
+        }
+    }
+
+    func poll(_ completion: @escaping BodyQueue.Hand) -> Result<ByteBuffer?, HTTPFailure>? {
+        if let ready = tryNext() { return ready }
+        body.wait(completion)
+        // nobody is expected to speak to a reader that has heard the end
+        if !isReadOver, !isReadClosed { moved() }
+        readMore()
+        return nil
+    }
+
+    private func readMore() {
+        isReadPaused = isHeld
+        if !isHeld { connection?.read() }
+    }
+
+    private func moved() {
+        clock.moved()
+        pool.deadlines.movedUp(self)
+    }
+
+    /// Everything that came is handed out, and no more will come.
+    private func tellReadEnd() {
+        guard isReadOver || isReadClosed, !isReadEndTold else { return }
+        isReadEndTold = true
+        clock.pause()
+        duplex.owner.readEnded()
+    }
+
+    // MARK: ends
+
+    /// Both directions have ended.
+    func endInOrder() {
+        guard stage == .open else { return }
+        stage = .done
+        letGo()
+        body.end([])
+        deliver()
+    }
+
+    func end(_ failure: HTTPFailure) {
+        guard stage != .done else { return }
+        stage = .done
+        letGo()
+        if waiting != nil { observer.gaveUp(clock.snapshot) }
+        let hand = body.fail(failure)
+        upgrade?.completion(.failure(failure))
+        upgrade = nil
+        resume(.failure(failure))
+        hand?(.failure(failure))
+    }
+
+    private func letGo() {
+        clock.end()
+        pool.deadlines.forget(self)
+        opening?.cancel()
+        opening = nil
+        writer?.stop()
+        writer = nil
+        duplex.feed.drop()
+        connection?.close()
+        connection = nil
+    }
+
+    private func resume(_ result: Result<AttemptResponse, HTTPFailure>) {
+        guard let waiting else { return }
+        self.waiting = nil
+        waiting(result)
+    }
+
+    // MARK: writing
+
+    private func wrote(_ step: DuplexWriter.Step) {
+        switch step {
+        case .sent(let bytes):
+            clock.sent(bytes)
+            secureIfReady()
+        case .rested: secureIfReady()
+        case .finished:
+            isWriteOver = true
+            duplex.owner.writeEnded()
+            let isOver = isReadOver || isReadClosed
+            connection?.finish()
+            if isOver { endInOrder() }
+        case .failed(let failure): end(failure)
+        }
+    }
+
+    // MARK: reading
+
+    /// Hands what came to the caller that waits for it.
+    func deliver() {
+        guard let hand = body.takeWaiting() else { return }
+        guard let ready = tryNext() else { return body.wait(hand) }
+        clock.pause()
+        hand(ready)
+    }
+}
+
+extension DuplexRunner: UpgradedConnectionUser {
+    func received(_ bytes: ByteBuffer) {
+        clock.received(bytes.readableBytes)
+        if isReadClosed { return }
+        received &+= bytes.readableBytes
+        if body.isAwaited { clock.moved() }
+        body.append(bytes)
+        deliver()
+    }
+
+    func wantsMore() -> Bool {
+        isReadPaused = isHeld || !(body.hasRoom || isReadClosed)
+        return !isReadPaused
+    }
+
+    func readEnded() {
+        isReadOver = true
+        if isWriteOver { endInOrder() } else { deliver() }
+    }
+
+    func ended(_ error: (any Error)?) {
+        if isReadOver, isWriteOver { return endInOrder() }
+        guard let error else {
+            return end(HTTPFailure(.connectionLost, "\(peer) closed the connection", phase: .response, sent: .sent))
+        }
+        var failure = FailureBridge.exchange(error, with: peer, phase: .response)
+        failure.sent = .sent
+        end(failure)
+    }
+}
+
+extension DuplexRunner: Timed {
+    var deadline: NIODeadline { clock.deadline }
+
+    func deadlinePassed(_ now: NIODeadline) {
+        end(clock.failure(now, host: peer, limit: attempt.connectionsPerHost))
+    }
+}
+
+extension DuplexRunner: AttemptControl {
+    func hold() {
+        guard pool.loop.inEventLoop else { return pool.loop.execute { self.hold() } }
+        guard stage != .done, !isHeld else { return }
+        isHeld = true
+        clock.freeze()
+        writer?.hold()
+    }
+
+    func release() {
+        guard pool.loop.inEventLoop else { return pool.loop.execute { self.release() } }
+        guard isHeld else { return }
+        isHeld = false
+        clock.thaw()
+        guard stage != .done else { return }
+        pool.deadlines.movedUp(self)
+        writer?.release()
+        if isReadPaused, body.hasRoom { readMore() }
+    }
+}
+
+/// What comes on a stream, for code that is async. When the last reference goes, so does the stream.
+final class DuplexBody: AttemptResponseBody {
+    private let runner: DuplexRunner
+
+    init(_ runner: DuplexRunner) { self.runner = runner }
+
+    deinit { abandon() }
+
+    private typealias Continuation = UnsafeContinuation<Result<ByteBuffer?, HTTPFailure>, Never>
+
+    func next() async throws(HTTPFailure) -> ByteBuffer? {
+        let runner = runner
+        let loop = runner.pool.loop
+        let isOnLoop = loop.inEventLoop
+        if isOnLoop, !Task.isCancelled, let ready = runner.tryNext() { return try ready.get() }
+        return try await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: Continuation) in
+                let pull = { @Sendable in
+                    if let ready = runner.poll({ continuation.resume(returning: $0) }) {
+                        continuation.resume(returning: ready)
+                    }
+                }
+                if isOnLoop { pull() } else { loop.execute(pull) }
+            }
+        } onCancel: {
+            loop.execute { runner.cancel() }
+        }.get()
+    }
+
+    var expectedBytes: Int64? { nil }
+    var trailers: HTTPFields { [] }
+
+    /// Known on the loop only.
+    var timeline: Timeline { runner.pool.loop.inEventLoop ? runner.clock.snapshot : Timeline() }
+
+    func abandon() {
+        let runner = runner
+        let loop = runner.pool.loop
+        if loop.inEventLoop { runner.cancel() } else { loop.execute { runner.cancel() } }
+    }
+}
