@@ -33,7 +33,7 @@ struct Outrider: AsyncParsableCommand {
             PatchCommand.self, DeleteCommand.self, HeadCommand.self, DownloadCommand.self, GetSocketCommand.self,
             RouteCommand.self, DescribeCommand.self, SSECommand.self, StatsCommand.self, CredentialsCommand.self,
             KeeperCommand.self, StatusCommand.self, StopCommand.self, RestartCommand.self, DoctorCommand.self,
-            ConfigCommand.self,
+            ConfigCommand.self, ConnectCommand.self, ReachabilityCommand.self,
             LoginCommand.self, LogoutCommand.self, TokenCommand.self, GitCredentialCommand.self,
             DockerCredentialCommand.self, AWSCredentialCommand.self,
         ])

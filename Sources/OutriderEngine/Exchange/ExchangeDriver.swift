@@ -226,7 +226,8 @@ final class ExchangeDriver: @unchecked Sendable {
         let before = NetworkPath.sample(to: url)
         pathWatch = exchange.surroundings.paths.watch { [weak self] in
             let now = NetworkPath.sample(to: url)
-            if now != before, now.status == .reachable { self?.onLoop { self?.networkCame() } }
+            guard let self, now != before, now.status == .reachable else { return }
+            self.onLoop { self.networkCame() }
         }
     }
 

@@ -73,7 +73,7 @@ package final class RouteSocket: Sendable {
         var buffer = [UInt8](repeating: 0, count: 8192)
         // a storm of messages must not keep the caller for ever
         for _ in 0..<256 {
-            let count = recv(descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT.rawValue))
+            let count = recv(descriptor, &buffer, buffer.count, CInt(clamping: MSG_DONTWAIT))
             guard count > 0 || (count < 0 && errno == ENOBUFS) else { break }
             hasRung = true
         }

@@ -86,6 +86,9 @@ struct ServiceClient: ~Copyable {
         return reply
     }
 
+    /// Carries standard input and output over the connection, which carries bytes from now on.
+    mutating func carry() throws(CommandFailure) { try wire.carry() }
+
     /// The reply to the last call, or nil for anything else.
     private func take(
         _ line: [UInt8], _ onEvent: ([UInt8]) throws(CommandFailure) -> Void

@@ -63,6 +63,14 @@ struct Wire: ~Copyable {
         }
     }
 
+    /// Carries standard input and output from now on, until both directions have ended.
+    mutating func carry() throws(CommandFailure) {
+        let early = buffer
+        buffer = []
+        searched = 0
+        try Tunnel.run(over: input, early: early)
+    }
+
     private mutating func takeLine() -> [UInt8]? {
         guard let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
             searched = buffer.count

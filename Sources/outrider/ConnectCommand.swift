@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderJSON
+
+/// A TCP stream in a shell: standard input goes out, what comes goes to standard output.
+struct ConnectCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "connect",
+        abstract: "Connects standard input and output with a host, through any proxy, with TLS if asked for.",
+        discussion: """
+              outrider connect mail.example 25
+              outrider connect --tls imap.example 993
+              printf 'PING\\r\\n' | outrider connect localhost 6379
+              ssh -o ProxyCommand='outrider connect -x socks5h://proxy.example %h %p' host.example
+              outrider connect --unix /run/service.sock
+
+            Each direction ends by itself: the end of standard input ends sending, and standard output is closed when the \
+            host has sent all. A service on a socket is needed, and started if none runs.
+
+            Exit status: 0 the connection ended in order; 1 to 6 as `outrider call`; 12 network, 13 trust.
+            """)
+
+    @Argument(help: "Where to: a host name or an address.")
+    var host: String?
+
+    @Argument(help: "The port.")
+    var port: Int?
+
+    @Option(name: .long, help: "A Unix socket in place of host and port: its path, or @name.", completion: .file())
+    var unix: String?
+
+    @Flag(name: .long, help: "Begin TLS before the first byte; the certificate is checked.")
+    var tls = false
+
+    @Option(name: .customLong("server-name"), help: "The name that the certificate must be valid for; else the host.")
+    var serverName: String?
+
+    @Option(name: .long, help: "Protocols to offer in TLS (ALPN), with commas.")
+    var alpn: String?
+
+    @Option(name: .long, help: "Seconds for each phase of connecting.")
+    var timeout: Double?
+
+    @OptionGroup var proxy: ProxyOptions
+
+    @Option(name: .long, help: "The service's socket; else $OUTRIDER_SOCKET, else the one of this user.", completion: .file())
+    var socket: String?
+
+    @Option(name: .long, help: "The user who runs the service, by number; else $OUTRIDER_PEER_UID, else you.")
+    var peerUid: UInt32?
+
+    @Flag(name: .long, help: "Do not start a service if none runs.")
+    var noSpawn = false
+
+    func validate() throws {
+        if unix == nil, host == nil || port == nil {
+            throw ValidationError("give HOST and PORT, such as mail.example 25, or --unix PATH")
+        }
+        if unix != nil, host != nil { throw ValidationError("--unix takes the place of HOST and PORT") }
+        if !tls, serverName != nil || alpn != nil { throw ValidationError("--server-name and --alpn go with --tls") }
+        if let port, !(1...65535).contains(port) { throw ValidationError("PORT must be from 1 to 65535") }
+    }
+
+    func run() throws {
+        let path = try ServicePath(flag: socket, peer: peerUid)
+        var client = ServiceClient(try connect(path))
+        let opened = try client.object("tcp.open", params(), by: .never)
+        if let error = opened["error"]?.object { throw CommandFailure(response: error) }
+        guard let stream = opened["stream"], let request = opened["request"] else {
+            throw CommandFailure(.brokeProtocol, "the result of tcp.open names no stream")
+        }
+        guard let wire = try path.connect() else {
+            throw CommandFailure(.ended, "the service ended while the connection was open")
+        }
+        var carrier = ServiceClient(wire)
+        _ = try carrier.object(
+            "stream.attach", ["stream": stream, "direction": .string("both")], by: Deadline(after: 30))
+        try carrier.carry()
+        let ended = try client.object("request.wait", ["request": request, "timeout": .integer(1)], by: .never)
+        // a reader that left has heard all it wanted
+        if let error = ended["error"]?.object, error["code"]?.integer != 1900 { throw CommandFailure(response: error) }
+    }
+
+    private func connect(_ path: ServicePath) throws(CommandFailure) -> Wire {
+        guard noSpawn else { return try Daemon(socket: path).connect() }
+        if let wire = try path.connect() { return wire }
+        throw CommandFailure(.noConnection, "no service answers at \(path.path)")
+    }
+
+    private func params() -> JSONObject {
+        var params: JSONObject = [:]
+        if let unix {
+            params["path"] = .string(unix)
+        } else {
+            params["host"] = .string(host ?? "")
+            params["port"] = .integer(Int64(port ?? 0))
+        }
+        if tls {
+            var security: JSONObject = [:]
+            if let serverName { security["serverName"] = .string(serverName) }
+            if let alpn { security["alpn"] = .array(alpn.split(separator: ",").map { .string(String($0)) }) }
+            params["tls"] = security.isEmpty ? .bool(true) : .object(security)
+        }
+        if let timeout { params["timeout"] = .real(timeout) }
+        proxy.add(to: &params)
+        return params
+    }
+}

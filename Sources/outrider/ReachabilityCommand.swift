@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import OutriderJSON
+
+/// How the way to a host stands, as lines of JSON.
+struct ReachabilityCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reachability",
+        abstract: "Says whether a way leads to a host, or tells how that changes.",
+        discussion: """
+              outrider reachability
+              outrider reachability --connect https://example.org/
+              outrider reachability --watch | jq -r .status
+
+            A line of JSON has status, interface, ipv4 and ipv6. With --watch the first line is the present state, and a \
+            line follows whenever it changes.
+
+            Exit status: 0 reachable; 7 not reachable; 1 to 6 as `outrider call`.
+            """)
+
+    @Argument(help: "Where to: a URL or a host. Without it, any way out of this machine.")
+    var target: String?
+
+    @Flag(name: .long, help: "Go on, and write a line for each change.")
+    var watch = false
+
+    @Flag(name: .long, help: "Find out by connecting to the URL; otherwise nothing is sent.")
+    var connect = false
+
+    @Option(name: .long, help: "With --watch and --connect: seconds between connections, at least 5.")
+    var interval: Double?
+
+    @OptionGroup var service: ServiceOptions
+
+    func validate() throws {
+        if connect, target?.contains("://") != true {
+            throw ValidationError("--connect needs a URL, such as https://example.org/")
+        }
+        if interval != nil, !watch || !connect { throw ValidationError("--interval goes with --watch and --connect") }
+    }
+
+    func run() throws {
+        var service = try service.connect(orPrivate: true)
+        let reply = try service.client.object(watch ? "reachability.watch" : "reachability.status", params(), by: .never)
+        try Self.write(reply)
+        guard watch else {
+            if reply["status"]?.string != "reachable" { throw CommandFailure(code: 7, nil) }
+            return
+        }
+        guard let subscription = reply["subscription"] else {
+            throw CommandFailure(.brokeProtocol, "the result of reachability.watch names no subscription")
+        }
+        let asked: JSONObject = ["subscription": subscription, "wait": .integer(600)]
+        while true {
+            let next = try service.client.object("events.next", asked, by: .never)
+            for event in next["events"]?.array ?? [] {
+                if let state = event.object?["params"]?.object { try Self.write(state) }
+            }
+            if next["end"] == .bool(true) { return }
+        }
+    }
+
+    private static func write(_ state: JSONObject) throws(CommandFailure) {
+        var line = state
+        line["subscription"] = nil
+        line["seq"] = nil
+        try StandardOutput.line(JSONWriter.bytes(of: line))
+    }
+
+    private func params() -> JSONObject {
+        var params: JSONObject = [:]
+        if let target { params[target.contains("://") ? "url" : "host"] = .string(target) }
+        if connect { params["probe"] = .string("connect") }
+        if let interval { params["interval"] = .real(interval) }
+        if watch { params["pull"] = .bool(true) }
+        return params
+    }
+}
