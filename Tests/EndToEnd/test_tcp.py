@@ -78,12 +78,10 @@ def test_more_may_be_awaited_than_is_read_ahead(wire, echoing):
     """`min` bounds what is held, not the service's own reading ahead. [S2]"""
     stream = dial(wire, echoing.port)["stream"]
     sent = os.urandom(1 << 20)
-    sender = threading.Thread(target=lambda: None)
     for start in range(0, len(sent), 1 << 16):
         write(wire, stream, sent[start : start + (1 << 16)])
     got, _ = read(wire, stream, min=1 << 20, bytes=1 << 20)
     assert got == sent
-    del sender
 
 
 def test_reads_queue_in_order(wire, echoing):
@@ -141,12 +139,13 @@ def test_events_tell_how_a_pushed_stream_stands(wire):
     """[S8] [3.U.4] [3.U.5]"""
     with Host(echo) as host:
         stream = dial(wire, host.port, mode="push", credit=1000, **{"as": "lines"})["stream"]
-        write(wire, stream, b"one\r\ntwo\r\n")
-        result(wire.call("stream.finish", {"stream": stream}))
+        wire.start("stream.write", {"stream": stream, "text": "one\r\ntwo\r\n"})
+        wire.start("stream.finish", {"stream": stream})
         told = []
         while not told or told[-1][0] != "event.end":
             message = wire.receive()
-            told.append((message["method"], message["params"]))
+            if "method" in message:
+                told.append((message["method"], message["params"]))
     values = [params["text"] for name, params in told if name == "event.text"]
     kinds = [params["kind"] for name, params in told if name == "event.socket"]
     assert values == ["one", "two"] and sorted(kinds) == ["readClosed", "writeClosed"], told

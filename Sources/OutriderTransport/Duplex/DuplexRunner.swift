@@ -126,6 +126,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
     /// The next bytes; nil if they must be waited for.
     func tryNext() -> Result<ByteBuffer?, HTTPFailure>? {
         pool.loop.assertInEventLoop()
+        if isHeld, stage == .open { return nil }
         switch body.next() {
         case .piece(let piece):
             clock.decoded(piece.readableBytes)
@@ -198,7 +199,8 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         opening = nil
         writer?.stop()
         writer = nil
-        duplex.feed.drop()
+        // before it is open there may be another attempt
+        if connection != nil { duplex.feed.drop() }
         connection?.close()
         connection = nil
     }
@@ -231,7 +233,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
 
     /// Hands what came to the caller that waits for it.
     func deliver() {
-        guard let hand = body.takeWaiting() else { return }
+        guard !isHeld, let hand = body.takeWaiting() else { return }
         guard let ready = tryNext() else { return body.wait(hand) }
         clock.pause()
         hand(ready)
@@ -259,7 +261,8 @@ extension DuplexRunner: UpgradedConnectionUser {
     }
 
     func ended(_ error: (any Error)?) {
-        if isReadOver, isWriteOver { return endInOrder() }
+        // where we have ended, the end of the peer is the end of the connection
+        if isWriteOver, isReadOver || error == nil { return endInOrder() }
         guard let error else {
             return end(HTTPFailure(.connectionLost, "\(peer) closed the connection", phase: .response, sent: .sent))
         }
@@ -295,6 +298,7 @@ extension DuplexRunner: AttemptControl {
         pool.deadlines.movedUp(self)
         writer?.release()
         if isReadPaused, body.hasRoom { readMore() }
+        deliver()
     }
 }
 
