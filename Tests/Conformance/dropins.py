@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Runs the tests of requests and of httpx with the adapter and the transports of the Python client in place of their own.
+"""Runs the tests of requests and httpx with the adapter and the transports of the Python client.
 
     dropins.py [requests|httpx] [-k EXPRESSION]
 

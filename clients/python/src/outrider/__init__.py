@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ._async.sessions import AsyncSession as AsyncSession
     from ._async.started import AsyncRequest as AsyncRequest
     from ._async.streams import AsyncStream as AsyncStream
+    from ._async.tcp import AsyncTCPConnection as AsyncTCPConnection
     from ._async.watching import AsyncWatch as AsyncWatch
     from ._protocol.exceptions import CallbackError as CallbackError
     from ._protocol.exceptions import CallCancelled as CallCancelled
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from ._resources.login import LoginFailed as LoginFailed
     from ._resources.oauth import AccessToken as AccessToken
     from ._resources.oauth import LoggedOut as LoggedOut
+    from ._resources.sockets import Reachability as Reachability
     from ._sync.client import Client as Client
     from ._sync.credentials import Credential as Credential
     from ._sync.event_source import EventSource as EventSource
@@ -102,6 +104,7 @@ if TYPE_CHECKING:
     from ._sync.sessions import Session as Session
     from ._sync.started import Request as Request
     from ._sync.streams import Stream as Stream
+    from ._sync.tcp import TCPConnection as TCPConnection
     from ._sync.watching import Watch as Watch
 
 _WHERE = {
@@ -115,6 +118,7 @@ _WHERE = {
     "_async.sessions": "AsyncSession",
     "_async.started": "AsyncRequest",
     "_async.streams": "AsyncStream",
+    "_async.tcp": "AsyncTCPConnection",
     "_async.watching": "AsyncWatch",
     "_protocol.models": "Event Headers",
     "_protocol.progress": "Progress",
@@ -122,6 +126,7 @@ _WHERE = {
     "_resources.event_source": "ServerSentEvent",
     "_resources.login": "DeviceLogin Login LoginFailed",
     "_resources.oauth": "AccessToken LoggedOut",
+    "_resources.sockets": "Reachability",
     "_sync.client": "Client",
     "_sync.event_source": "EventSource",
     "_sync.events": "EventStream",
@@ -131,6 +136,7 @@ _WHERE = {
     "_sync.sessions": "Session",
     "_sync.started": "Request",
     "_sync.streams": "Stream",
+    "_sync.tcp": "TCPConnection",
     "_sync.watching": "Watch",
     "_protocol.exceptions": "CallCancelled CallError CallbackError Cancelled ConnectError ConnectionLost ExchangeError"
     " FeatureMissing FileError HandleError InterceptionError InvalidCall LimitError MalformedResponse NameNotFound"

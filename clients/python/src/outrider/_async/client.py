@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .event_source import AsyncEventSource
     from .events import AsyncEventStream
     from .oauth import AsyncCredentials
+    from .reachability import AsyncReachabilities
     from .router import AsyncRouter
     from .sessions import AsyncSession
     from .started import AsyncRequest
@@ -77,6 +78,7 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
 
     download: AsyncDownloads
     oauth: AsyncCredentials
+    reachability: AsyncReachabilities
 
     def __init__(
         self,
@@ -100,11 +102,13 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            """Loads ``download`` and ``oauth`` when they are first used."""
+            """Loads a resource when it is first used."""
             if name == "download":
                 from .downloads import AsyncDownloads as kind
             elif name == "oauth":
                 from .oauth import AsyncCredentials as kind
+            elif name == "reachability":
+                from .reachability import AsyncReachabilities as kind
             else:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             made = kind(self)
@@ -112,9 +116,12 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
             return made
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), "download", "oauth"]
+        return [*super().__dir__(), "download", "oauth", "reachability"]
 
     # Requests
+
+    def _caller(self) -> AsyncClient:
+        return self
 
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
         if options.get("progress"):

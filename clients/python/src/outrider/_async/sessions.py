@@ -139,7 +139,10 @@ class AsyncSession(AsyncVerbs):
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
         return await self._client._send(method, url, {**options, "session": await self._handle()})
 
-    async def _own(self, options: Options) -> Options:
+    def _caller(self) -> AsyncCaller:
+        return self._client
+
+    async def _own(self, options: Any) -> Any:
         return {**options, "session": await self._handle()}
 
     async def many(

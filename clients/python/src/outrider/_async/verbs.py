@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._protocol.options import Options
+    from .caller import AsyncCaller
     from .responses import AsyncResponse
+    from .tcp import AsyncTCPConnection
 
 
 class AsyncVerbs:
@@ -20,6 +22,29 @@ class AsyncVerbs:
 
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
         raise NotImplementedError
+
+    def _caller(self) -> AsyncCaller:
+        raise NotImplementedError
+
+    async def _own(self, options: Any) -> Any:
+        """The options, with the session that they are for."""
+        return options
+
+    def tcp(
+        self, host: str | None = None, port: int | None = None, *, path: str | None = None, **options: Any
+    ) -> AsyncTCPConnection:
+        """Opens a TCP connection, or a Unix socket with ``path``; see :class:`outrider.AsyncTCPConnection`.
+
+        ``tls``      ``True``, or ``{"serverName": name, "alpn": [...]}``: TLS before the first byte
+        ``proxy``, ``timeout``, ``addresses``, ``retry``, ``session`` and ``tag`` are those of requests.
+        """
+        from .._resources.sockets import build_tcp
+        from .tcp import AsyncTCPConnection
+
+        async def given() -> dict[str, Any]:
+            return build_tcp(host, port, path, await self._own(options))
+
+        return AsyncTCPConnection(self._caller(), given)
 
     async def get(self, url: str, **options: Unpack[Options]) -> AsyncResponse:
         """Sends a GET request, and waits for its response.

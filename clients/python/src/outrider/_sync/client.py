@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .event_source import EventSource
     from .events import EventStream
     from .oauth import Credentials
+    from .reachability import Reachabilities
     from .router import Router
     from .sessions import Session
     from .started import Request
@@ -78,6 +79,7 @@ class Client(Connected, Verbs):
 
     download: Downloads
     oauth: Credentials
+    reachability: Reachabilities
 
     def __init__(
         self,
@@ -101,11 +103,13 @@ class Client(Connected, Verbs):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            """Loads ``download`` and ``oauth`` when they are first used."""
+            """Loads a resource when it is first used."""
             if name == "download":
                 from .downloads import Downloads as kind
             elif name == "oauth":
                 from .oauth import Credentials as kind
+            elif name == "reachability":
+                from .reachability import Reachabilities as kind
             else:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             made = kind(self)
@@ -113,9 +117,12 @@ class Client(Connected, Verbs):
             return made
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), "download", "oauth"]
+        return [*super().__dir__(), "download", "oauth", "reachability"]
 
     # Requests
+
+    def _caller(self) -> Client:
+        return self
 
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
         if options.get("progress"):

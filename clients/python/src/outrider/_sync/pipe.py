@@ -8,6 +8,7 @@ from io import RawIOBase
 
 from .._connection.peers import connect
 from .._protocol.exceptions import OutriderError
+from .._protocol.frames import call_frame, encode
 from .._resources.reading import PIECE
 from .._resources.streams import attached, cut
 
@@ -80,3 +81,27 @@ class Pipe(RawIOBase):
 def open_pipe(path: str, frame: bytes, ended: Callable[[], None]) -> Pipe:
     """A connection for the bytes of one stream; ``ended`` raises at their end if the body was cut short."""
     return Pipe(path, frame, ended)
+
+
+def open_socket(path: str, stream: str) -> Any:
+    """A stream of ``tcp.open`` as a ``socket.socket``."""
+    import socket as sockets
+
+    try:
+        made = sockets.socket(fileno=connect(path, False).detach())
+    except OSError as problem:
+        raise cut(problem) from None
+    try:
+        made.sendall(call_frame(1, "stream.attach", encode({"stream": stream, "direction": "both"})))
+        line = b""
+        while not line.endswith(b"\n"):
+            # what follows the line belongs to the peer
+            waiting = made.recv(65536, sockets.MSG_PEEK)
+            if not waiting:
+                raise cut()
+            line += made.recv(waiting.find(b"\n") + 1 or len(waiting))
+        attached(line)
+    except BaseException:
+        made.close()
+        raise
+    return made

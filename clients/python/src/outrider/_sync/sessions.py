@@ -140,7 +140,10 @@ class Session(Verbs):
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
         return self._client._send(method, url, {**options, "session": self._handle()})
 
-    def _own(self, options: Options) -> Options:
+    def _caller(self) -> Caller:
+        return self._client
+
+    def _own(self, options: Any) -> Any:
         return {**options, "session": self._handle()}
 
     def many(

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._protocol.options import Options
+    from .caller import Caller
     from .responses import Response
+    from .tcp import TCPConnection
 
 
 class Verbs:
@@ -21,6 +23,29 @@ class Verbs:
 
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
         raise NotImplementedError
+
+    def _caller(self) -> Caller:
+        raise NotImplementedError
+
+    def _own(self, options: Any) -> Any:
+        """The options, with the session that they are for."""
+        return options
+
+    def tcp(
+        self, host: str | None = None, port: int | None = None, *, path: str | None = None, **options: Any
+    ) -> TCPConnection:
+        """Opens a TCP connection, or a Unix socket with ``path``; see :class:`outrider.TCPConnection`.
+
+        ``tls``      ``True``, or ``{"serverName": name, "alpn": [...]}``: TLS before the first byte
+        ``proxy``, ``timeout``, ``addresses``, ``retry``, ``session`` and ``tag`` are those of requests.
+        """
+        from .._resources.sockets import build_tcp
+        from .tcp import TCPConnection
+
+        def given() -> dict[str, Any]:
+            return build_tcp(host, port, path, self._own(options))
+
+        return TCPConnection(self._caller(), given)
 
     def get(self, url: str, **options: Unpack[Options]) -> Response:
         """Sends a GET request, and waits for its response.

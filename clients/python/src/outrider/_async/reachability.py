@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Whether a way leads out of this machine, or to a host. Loaded when a program asks."""
+
+from __future__ import annotations
+
+from .._protocol.exceptions import HandleError, ServerGone
+from .._resources.sockets import Reachability
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from typing import Any
+
+    from .caller import AsyncCaller
+
+
+class AsyncReachabilities:
+    """``await client.reachability(host="example.org")`` tells how it is, ``client.reachability.watch()`` each change.
+
+    Nothing is sent, unless ``probe="connect"`` opens a connection to ``url`` and closes it. Do not ask before each
+    request: send it, and look at its failure.
+    """
+
+    def __init__(self, client: AsyncCaller) -> None:
+        self._client = client
+
+    async def __call__(
+        self, url: str | None = None, *, host: str | None = None, probe: str | None = None
+    ) -> Reachability:
+        """How it is now."""
+        return Reachability(await self._client.invoke("reachability.status", _wish(url, host, probe)))
+
+    async def watch(
+        self, url: str | None = None, *, host: str | None = None, probe: str | None = None,
+        timeout: float | None = None,
+    ) -> AsyncIterator[Reachability]:
+        """How it is now, then each change; ends when there is none for ``timeout`` seconds."""
+        events = self._client.events("event.reachability", timeout=timeout)
+        try:
+            first = await self._client.invoke("reachability.watch", _wish(url, host, probe))
+            yield Reachability(first)
+            async for event in events:
+                if event.params.get("subscription") == first["subscription"]:
+                    yield Reachability(event.params)
+        finally:
+            events.close()
+            try:
+                await self._client.invoke("events.unsubscribe", {"subscription": first["subscription"]})
+            except (HandleError, ServerGone):
+                pass
+
+
+def _wish(url: str | None, host: str | None, probe: str | None) -> dict[str, Any]:
+    given = {"url": url, "host": host, "probe": probe}
+    return {name: value for name, value in given.items() if value is not None}

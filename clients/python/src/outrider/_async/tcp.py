@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""TCP connections and Unix sockets through the service. Loaded when the first one is opened."""
+
+from __future__ import annotations
+
+from .._protocol.exceptions import HandleError, ServerGone, StreamError, from_failure
+from .._resources.feeding import Patience, pieces, written
+from .._resources.reading import PATIENCE, PIECE, WAIT
+from .._resources.sockets import late, opened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from types import TracebackType
+    from typing import Any
+
+    from .caller import AsyncCaller
+
+
+class AsyncTCPConnection:
+    """Bytes both ways; made by :meth:`outrider.AsyncClient.tcp`::
+
+        async with client.tcp("mail.example.org", 25) as connection:
+            print(await connection.read_line())
+            await connection.write(b"EHLO me\\r\\n")
+
+    ``remote`` is the address of the peer, ``tls`` the secure connection. Proxies, name lookups and trust are those of
+    requests.
+    """
+
+    def __init__(self, client: AsyncCaller, given: dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]]) -> None:
+        self._client = client
+        self._stream: str | None = None
+        self._rest = b""
+        self._ended = False
+        self.remote: str | None = None
+        self.tls: dict[str, Any] | None = None
+        self._given = given  # async
+        # sync: self._open(given)
+
+    async def _open(self, given: dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]]) -> None:
+        params = await given() if callable(given) else given
+        result = opened(await self._client.invoke("tcp.open", params))
+        self._stream, self.remote, self.tls = str(result["stream"]), result.get("remote"), result.get("tls")
+
+    def _name(self) -> str:
+        if self._stream is None:
+            raise ValueError("the connection is not open")
+        return self._stream
+
+    async def read(self, max: int = PIECE, *, min: int = 1, timeout: float | None = None) -> bytes:
+        """At least ``min`` bytes and at most ``max``; fewer only at the end, none after that.
+
+        Raises :class:`~outrider.RequestTimeout` if they do not come within ``timeout`` seconds, and takes nothing then.
+        """
+        if not 1 <= min <= max:
+            raise ValueError("read takes 1 <= min <= max")
+        while len(self._rest) < min and not self._ended:
+            await self._more(min - len(self._rest), timeout)
+        found, self._rest = self._rest[:max], self._rest[max:]
+        return found
+
+    async def read_line(self, *, timeout: float | None = None) -> bytes:
+        """A line with its end, LF or CR LF; without it only at the end of all bytes."""
+        while b"\n" not in self._rest and not self._ended:
+            await self._more(1, timeout)
+        end = self._rest.find(b"\n") + 1 or len(self._rest)
+        found, self._rest = self._rest[:end], self._rest[end:]
+        return found
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """The lines until the peer ends, without their ends."""
+        while line := await self.read_line():
+            yield line.rstrip(b"\r\n")
+
+    async def _more(self, least: int, timeout: float | None) -> None:
+        wait = WAIT if timeout is None else timeout
+        asked = {"stream": self._name(), "bytes": PIECE, "min": least, "wait": wait}
+        answer = await self._client.invoke("stream.read", asked, timeout=PATIENCE)
+        from binascii import a2b_base64
+
+        self._rest += a2b_base64(answer.get("base64") or "")
+        self._ended = answer["end"]
+        if answer.get("error") is not None:
+            raise from_failure(answer["error"], None)
+        if answer.get("timedOut") and timeout is not None:
+            raise late("the connection", timeout)
+
+    async def write(self, data: bytes | bytearray | memoryview | str) -> None:
+        """Sends bytes, or text as UTF-8; waits while the peer takes nothing."""
+        patience = Patience(None)
+        for piece in pieces(data):
+            room = 0
+            while room == 0:
+                taken = await self._client.invoke("stream.write", written(self._name(), piece, 30), timeout=60)
+                room, piece = taken["room"], b""
+                patience.note(room)
+
+    async def finish(self) -> None:
+        """Ends the writing half: the peer sees the end, and may go on sending."""
+        await self._client.invoke("stream.finish", {"stream": self._name()}, timeout=60)
+
+    async def start_tls(self, server_name: str | None = None, *, alpn: list[str] | None = None) -> None:
+        """Goes on with TLS (STARTTLS), once the peer has agreed in clear text.
+
+        Raises :class:`~outrider.StreamError` if bytes of the peer are unread: whoever is between could have put them
+        there.
+        """
+        if self._rest:
+            raise StreamError("bytes came before TLS began: read them first, or do not trust the peer", code=2022)
+        given = {"serverName": server_name, "alpn": alpn}
+        params = {name: value for name, value in given.items() if value is not None}
+        result = opened(await self._client.invoke("tcp.startTls", {"stream": self._name(), **params}))
+        self.tls = result.get("tls")
+
+    # sync: def detach(self) -> Any:
+    # sync:     """The connection as a ``socket.socket``, for libraries; this object is of no more use then.
+    # sync:
+    # sync:     Needs a service on a socket.
+    # sync:     """
+    # sync:     from .pipe import open_socket
+    # sync:
+    # sync:     path = self._client._socket_path()
+    # sync:     if path is None or self._rest:
+    # sync:         raise RuntimeError("a socket needs a service on a socket, and no bytes that were read ahead")
+    # sync:     stream, self._stream = self._name(), None
+    # sync:     return open_socket(path, stream)
+    # sync:
+    # sync: def makefile(self, mode: str = "rwb", **options: Any) -> Any:
+    # sync:     """The connection as a file, as of :meth:`socket.socket.makefile`."""
+    # sync:     with self.detach() as made:
+    # sync:         return made.makefile(mode, **options)
+    # sync:
+    async def close(self) -> None:
+        """Ends the connection in both directions. Harmless when done twice."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            try:
+                await self._client.invoke("stream.close", {"stream": stream})
+            except (HandleError, ServerGone):
+                pass
+
+    async def __aenter__(self) -> AsyncTCPConnection:
+        if self._stream is None:  # async
+            await self._open(self._given)  # async
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<AsyncTCPConnection {self.remote if self._stream else 'not open'}>"

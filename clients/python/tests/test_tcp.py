@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""TCP connections through the service, and the way out of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import outrider
+import pytest
+from outrider import AsyncClient, Client
+from peers import Scripted
+
+Serve = Callable[[Callable[[socket.socket], None]], Scripted]
+
+
+def shouting(stream: socket.socket) -> None:
+    """Greets, then repeats each line in capitals until the end of what it is sent, and says goodbye."""
+    stream.sendall(b"220 hello\r\n")
+    with stream.makefile("rb") as lines:
+        for line in lines:
+            stream.sendall(line.upper())
+    stream.sendall(b"bye")
+
+
+def test_bytes_go_both_ways(client: Client, scripted: Serve) -> None:
+    server = scripted(shouting)
+    with client.tcp("127.0.0.1", server.port) as connection:
+        assert connection.remote == f"127.0.0.1:{server.port}" and connection.tls is None
+        assert connection.read_line() == b"220 hello\r\n"
+        connection.write(b"one\n")
+        connection.write("naïve\n")
+        assert connection.read(4, min=4) == b"ONE\n"
+        assert connection.read_line(timeout=10) == "NAïVE\n".encode()
+        with pytest.raises(outrider.RequestTimeout, match=r"nothing came within 0\.05 seconds"):
+            connection.read(timeout=0.05)
+        connection.write(b"x" * 1_000_000 + b"\nend\n")
+        assert len(connection.read_line()) == 1_000_001
+        connection.finish()
+        assert list(connection.lines()) == [b"END", b"bye"] and connection.read() == b""
+    connection.close()
+    with pytest.raises(ValueError, match="not open"):
+        connection.write(b"x")
+    with pytest.raises(ValueError, match="1 <= min <= max"):
+        connection.read(0)
+
+
+def test_what_cannot_be_opened(client: Client) -> None:
+    with pytest.raises(outrider.ConnectError):
+        client.tcp("127.0.0.1", 1)
+    with pytest.raises(TypeError, match="a TCP connection has no option tsl"):
+        client.tcp("127.0.0.1", 1, tsl=True)
+
+
+def test_a_connection_of_a_session_and_a_socket_of_the_program(client: Client, scripted: Serve) -> None:
+    server = scripted(shouting)
+    connection = client.session().tcp("127.0.0.1", server.port)
+    with connection.makefile("rwb") as file:
+        assert file.readline() == b"220 hello\r\n"
+        file.write(b"two\n")
+        file.flush()
+        assert file.readline() == b"TWO\n"
+    made = client.tcp("127.0.0.1", server.port).detach()
+    with made:
+        assert made.recv(100).startswith(b"2")
+        made.shutdown(socket.SHUT_WR)
+
+
+def test_the_awaiting_client_does_the_same(service: str, scripted: Serve) -> None:
+    server = scripted(shouting)
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client:
+            async with client.tcp("127.0.0.1", server.port) as connection:
+                assert await connection.read_line() == b"220 hello\r\n"
+                await connection.write(b"one\n")
+                await connection.finish()
+                assert [line async for line in connection.lines()] == [b"ONE", b"bye"]
+            assert (await client.reachability(host="127.0.0.1")).status == "reachable"
+
+    asyncio.run(work())
+
+
+def test_tls_is_not_begun_over_unread_bytes(client: Client, scripted: Serve) -> None:
+    def talk(stream: socket.socket) -> None:
+        stream.sendall(b"220 ready\r\n250 injected\r\n")
+        stream.recv(100)
+
+    with client.tcp("127.0.0.1", scripted(talk).port) as connection:
+        assert connection.read_line() == b"220 ready\r\n"
+        with pytest.raises(outrider.StreamError):
+            connection.start_tls()
+
+
+def test_reachability(client: Client, origin: str) -> None:
+    found = client.reachability(host="127.0.0.1")
+    assert (found.status, found.kind, bool(found)) == ("reachable", "loopback", True)
+    assert client.reachability(origin, probe="connect").status == "reachable"
+    assert [one.status for one in client.reachability.watch(host="127.0.0.1", timeout=0.1)] == ["reachable"]
+    assert "reachability" in dir(client) and "reachable" in repr(found)
