@@ -14,6 +14,8 @@ package final class Engine: Sendable {
     private let fields: HTTPFields
     private let group: any EventLoopGroup
     private let lastClient = Atomic<UInt64>(0)
+    /// Cookies that programs share by name.
+    package let jars: CookieJars
 
     /// - Parameters:
     ///   - fields: what every request gets unless it says otherwise, such as User-Agent.
@@ -24,6 +26,7 @@ package final class Engine: Sendable {
         self.settings = settings
         self.fields = fields
         self.group = group
+        jars = CookieJars(root: settings.jars, suffixes: settings.publicSuffixes)
         let executors = LoopExecutors(group)
         surroundings = Surroundings(
             transport: transport,
@@ -51,7 +54,8 @@ package final class Engine: Sendable {
     package func exchange(
         _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
         advisor: (any ExchangeAdvisor)? = nil, turns: (any TurnKeeper)? = nil, outlet: (any BodyOutlet)? = nil,
-        identity: ExchangeIdentity = ExchangeIdentity(), keeper: CredentialKeeper? = nil
+        identity: ExchangeIdentity = ExchangeIdentity(), keeper: CredentialKeeper? = nil,
+        cookies: ExchangeCookies? = nil
     ) async -> Exchange {
         let request: Result<Attempt, HTTPFailure>
         do throws(HTTPFailure) {
@@ -61,7 +65,7 @@ package final class Engine: Sendable {
         }
         let exchange = Exchange(
             spec, request, in: surroundings, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor,
-            turns: turns, outlet: outlet, identity: identity, keeper: keeper)
+            turns: turns, outlet: outlet, identity: identity, keeper: keeper, cookies: cookies)
         exchange.tellCreation()
         if let failure = turns?.join(exchange) { exchange.end(with: failure) }
         return exchange

@@ -27,5 +27,10 @@ package struct EngineSettings: Sendable {
     /// How long kept bodies and finished requests are remembered, in seconds. Default 10 minutes.
     package var keepSeconds = 600.0
 
+    /// The directory of named cookie jars; nil for `.local/share/outrider/cookies` in the home of the user.
+    package var jars: String?
+    /// A Public Suffix List that counts if it is newer than the others; nil for none.
+    package var publicSuffixes: String?
+
     package init() {}
 }

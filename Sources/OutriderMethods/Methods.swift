@@ -12,6 +12,16 @@ package enum Methods {
         table.add(Initialize.self)
         table.add(Shutdown.self)
 
+        table.add(CookiesClear.self)
+        table.add(CookiesDelete.self)
+        table.add(CookiesExplain.self)
+        table.add(CookiesExport.self)
+        table.add(CookiesGet.self)
+        table.add(CookiesHeader.self)
+        table.add(CookiesImport.self)
+        table.add(CookiesList.self)
+        table.add(CookiesSet.self)
+
         table.add(begun: DataSend.self)
         table.add(DataStart.self)
 

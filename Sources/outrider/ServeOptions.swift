@@ -70,6 +70,16 @@ struct ServeOptions: ParsableArguments {
         completion: .file())
     var routers: String?
 
+    @Option(
+        name: .long, help: "The directory of named cookie jars; else $OUTRIDER_JARS, else this user's place.",
+        completion: .directory)
+    var jars: String?
+
+    @Option(
+        name: .long, help: "A Public Suffix List that counts if it is newer than the one that is built in.",
+        completion: .file())
+    var publicSuffixes: String?
+
     @Option(name: .long, help: "The longest message taken from a client, in bytes.")
     var maxMessageBytes = defaults.maxMessageBytes
 
@@ -126,6 +136,8 @@ struct ServeOptions: ParsableArguments {
         settings.deviceLogin = !noDeviceLogin
         settings.proxy = proxy
         settings.routers = routers
+        settings.jars = jars
+        settings.publicSuffixes = publicSuffixes
         settings.maxMessageBytes = maxMessageBytes
         settings.maxInline = maxInline
         settings.connectionsPerHost = connectionsPerHost

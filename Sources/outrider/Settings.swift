@@ -27,6 +27,8 @@ struct Settings: Sendable {
     var deviceLogin = true
     var proxy: String?
     var routers: String?
+    var jars: String?
+    var publicSuffixes: String?
     var maxMessageBytes = 16_777_216
     var maxInline = 1_048_576
     var connectionsPerHost = 6
@@ -90,6 +92,7 @@ struct Settings: Sendable {
     private mutating func takeEnvironment() throws {
         if proxy == nil { proxy = environmentVariable("OUTRIDER_PROXY") }
         if caFile == nil { caFile = environmentVariable("SSL_CERT_FILE") }
+        if jars == nil { jars = environmentVariable("OUTRIDER_JARS") }
         if logFile == nil { logFile = environmentVariable("OUTRIDER_LOG_FILE") }
         if logLevel == nil { logLevel = try Self.choice("OUTRIDER_LOG") }
         if logFormat == nil { logFormat = try Self.choice("OUTRIDER_LOG_FORMAT") }
@@ -164,7 +167,18 @@ extension Settings {
         engine.maxInline = maxInline
         engine.mostAttempts = maxAttempts
         engine.deviceLogin = deviceLogin
+        engine.jars = jars.map(Self.absolute)
+        engine.publicSuffixes = publicSuffixes
         return engine
+    }
+
+    /// The path from the root, without a slash at its end.
+    private static func absolute(_ path: String) -> String {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return path }
+        defer { free(here) }
+        return "\(String(cString: here))/\(path)"
     }
 
     var transport: HTTPTransport.Settings {

@@ -100,6 +100,8 @@ package final class Exchange: Sendable {
     let turns: (any TurnKeeper)?
     /// The credentials of its session; nil without one.
     let keeper: CredentialKeeper?
+    /// Nil if the request neither sends nor takes cookies.
+    let cookies: ExchangeCookies?
     /// Nil where it goes through no proxy.
     let proxyAuthenticator: Authenticator?
     let surroundings: Surroundings
@@ -111,9 +113,10 @@ package final class Exchange: Sendable {
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in surroundings: Surroundings, quota: BodyQuota,
         keepsBody: Bool, observer: (any ExchangeObserver)?, advisor: (any ExchangeAdvisor)?,
         turns: (any TurnKeeper)?, outlet: (any BodyOutlet)?, identity: ExchangeIdentity,
-        keeper: CredentialKeeper?
+        keeper: CredentialKeeper?, cookies: ExchangeCookies? = nil
     ) {
         self.turns = turns
+        self.cookies = cookies
         self.identity = identity
         self.keeper = keeper
         proxyAuthenticator = Authenticator.forProxies(of: spec, keeper)

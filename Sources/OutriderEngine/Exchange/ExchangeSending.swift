@@ -45,6 +45,12 @@ extension ExchangeDriver {
 
     private func transmit(_ outgoing: Attempt, of attempt: Attempt) {
         if let cancellation { return proceed(failed(cancellation)) }
+        guard let cookies = exchange.cookies else { return dispatch(outgoing, of: attempt) }
+        addCookies(of: cookies, to: outgoing) { self.dispatch($0, of: attempt) }
+    }
+
+    private func dispatch(_ outgoing: Attempt, of attempt: Attempt) {
+        if let cancellation { return proceed(failed(cancellation)) }
         tellSending(outgoing)
         let sending = exchange.surroundings.transport.make(outgoing, observer: exchange)
         self.sending = sending
@@ -58,11 +64,16 @@ extension ExchangeDriver {
             wait(for: { await self.refusedByProxy(failure, attempt) }, then: { self.proceed($0) })
         case .success(let response):
             tellAnswer(response)
-            let isWatched = download != nil || signing.authenticator != nil || exchange.proxyAuthenticator != nil
-            guard isWatched || RedirectPolicy.redirects(response.status) else { return accept(response) }
-            wait(for: { await self.detour(after: response, to: attempt) }) { step in
-                if let step { self.proceed(step) } else { self.accept(response) }
-            }
+            guard exchange.cookies != nil else { return consider(response, to: attempt) }
+            takeCookies(of: response, to: attempt) { self.consider(response, to: attempt) }
+        }
+    }
+
+    private func consider(_ response: AttemptResponse, to attempt: Attempt) {
+        let isWatched = download != nil || signing.authenticator != nil || exchange.proxyAuthenticator != nil
+        guard isWatched || RedirectPolicy.redirects(response.status) else { return accept(response) }
+        wait(for: { await self.detour(after: response, to: attempt) }) { step in
+            if let step { self.proceed(step) } else { self.accept(response) }
         }
     }
 

@@ -72,12 +72,15 @@ package struct StoreRoot {
     /// What was right when it was made may have been changed since.
     func inspect() throws(OAuthFailure) {
         try StoreFile.inspectDirectory(directory)
-        guard !Self.remote.contains(outrider_file_system(directory)) else {
+        guard !Self.isRemote(directory) else {
             throw OAuthFailure(
                 .store, "store_unsafe",
                 "\(directory) is on a network file system; name a directory on a local disk with --credentials")
         }
     }
+
+    /// Whether a directory is on another machine's disk, where locks promise nothing.
+    static func isRemote(_ directory: String) -> Bool { remote.contains(outrider_file_system(directory)) }
 
     /// NFS, SMB, CIFS, SMB 2, AFS, Ceph, 9P (statfs(2)).
     private static let remote: Set<Int> = [

@@ -37,6 +37,8 @@ package enum MonitorDetail: Sendable {
     case file(path: String, size: Int64)
     /// A stream, bytes of it or of an item in it, and what is wrong with that.
     case item(stream: String, size: Int, HTTPFailure?)
+    /// Cookies that were not taken or not sent, without their values.
+    case cookies([CookieChange], attempt: Int)
 
     /// How a request ended.
     package struct Finish: Sendable {

@@ -22,6 +22,7 @@ package enum MonitorTopic: UInt8, Sendable, CaseIterable {
     case callbackAsked, callbackAnswered, callbackFailed
     case sessionCreated, sessionUpdated, sessionFlushed, sessionClosed
     case tokenRefreshing, tokenRefreshed, tokenFailed
+    case cookiesRefused
 
     /// As on the wire: `attemptBodySent` is `attempt.bodySent`.
     package var name: String { Self.names[Int(rawValue)] }

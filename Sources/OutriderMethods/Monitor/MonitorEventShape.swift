@@ -128,6 +128,9 @@ struct MonitorDetailShape: JSONEncodable {
             writer.member("handle", stream)
             writer.member("size", size)
             encode(failure, to: &writer)
+        case .cookies(let changes, let attempt):
+            Self.number(attempt, to: &writer)
+            writer.member("cookies", changes.map(CookieChangeShape.init))
         }
     }
 

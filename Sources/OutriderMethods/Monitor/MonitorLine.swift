@@ -77,6 +77,8 @@ struct MonitorLine: LogLine {
         case .file(_, let size): "\(size) bytes"
         case .item(let stream, let size, let failure):
             "\(stream), \(size) bytes" + (failure.map { ", \(words($0))" } ?? "")
+        case .cookies(let changes, let attempt):
+            changes.compactMap(\.reason?.text).joined(separator: ", ") + Self.nth(attempt)
         }
     }
 

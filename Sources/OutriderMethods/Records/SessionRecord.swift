@@ -20,6 +20,8 @@ struct SessionSettings: Sendable {
     var challengeCode: ClientAdvisor.Code?
     /// Those that it is made with.
     var credentials: [ProtectionSpaces.Entry] = []
+    /// Nil for a session that keeps and sends none.
+    var cookies: SessionCookies?
     var interceptor = Interceptor()
     /// What the interceptors are called.
     var shown: [String] = []
@@ -29,7 +31,7 @@ struct SessionSettings: Sendable {
 final class SessionRecord: Holdable {
     static let kind = HandleKind.session
 
-    let handle = Handle<SessionRecord>()
+    let handle: Handle<SessionRecord>
     let label: String?
     /// Whether every client of the service may use it, by its name.
     let isShared: Bool
@@ -40,7 +42,10 @@ final class SessionRecord: Holdable {
     /// Whoever made it.
     private let owner: MonitorOwner
 
-    init(_ settings: SessionSettings, name: String?, isShared: Bool, _ scope: ClientScope) {
+    init(
+        _ settings: SessionSettings, _ handle: Handle<SessionRecord>, name: String?, isShared: Bool, _ scope: ClientScope
+    ) {
+        self.handle = handle
         label = name
         self.isShared = isShared
         service = scope.service

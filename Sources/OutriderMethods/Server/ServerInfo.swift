@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderEngine
 import OutriderJSON
 import OutriderRPC
 
@@ -16,6 +17,7 @@ struct ServerInfo: Method {
         var pid: Int
         /// Seconds.
         var uptime: Double
+        var suffixes: SuffixLists.Facts
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
@@ -36,7 +38,23 @@ struct ServerInfo: Method {
                 }
                 writer.member("features", Features())
                 writer.member("limits", limits)
+                encodeSuffixes(to: &writer)
             }
+        }
+
+        private func encodeSuffixes(to writer: inout JSONWriter) {
+            writer.member("publicSuffixes") { writer in
+                writer.member("source", suffixes.source)
+                writer.member("date", suffixes.date)
+                writer.member("warning", suffixes.problem ?? age)
+            }
+        }
+
+        /// Nil for a list of the last year.
+        private var age: String? {
+            let yearAgo = TimeShape(WallTime(seconds: WallTime.now.seconds - 365 * 86_400)).description.prefix(10)
+            guard let date = suffixes.date, date < yearAgo else { return nil }
+            return "the Public Suffix List is more than a year old: name a newer one with --public-suffixes"
         }
     }
 
@@ -45,6 +63,6 @@ struct ServerInfo: Method {
         let uptime = control.startedAt.duration(to: .now)
         return Result(
             control: control, limits: Limits(call.scope), peer: call.peer.info, pid: Int(getpid()),
-            uptime: (uptime / .milliseconds(1)).rounded() / 1000)
+            uptime: (uptime / .milliseconds(1)).rounded() / 1000, suffixes: call.scope.service.engine.jars.suffixes.facts)
     }
 }

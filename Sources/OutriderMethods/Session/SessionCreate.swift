@@ -40,8 +40,10 @@ struct SessionCreate: Method {
         let scope = call.scope
         var settings = SessionSettings()
         try params.session.apply(to: &settings, isShared: params.isShared, call)
+        let handle = Handle<SessionRecord>()
+        try await params.session.openJar(for: &settings, title: params.label ?? handle.name, call)
         let record = SessionRecord(
-            settings, name: params.label, isShared: params.isShared, scope)
+            settings, handle, name: params.label, isShared: params.isShared, scope)
         let directory = params.isShared ? scope.share.sessions : scope.sessions
         if let name = params.label, !directory.add(record, as: name) {
             throw RPCError(

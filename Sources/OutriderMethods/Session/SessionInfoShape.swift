@@ -60,6 +60,7 @@ struct SessionInfoShape: JSONEncodable {
             writer.member("startImmediately", settings.spec.startsImmediately)
             writer.member("credentials", credentials.map(SessionCredentialShape.init))
             encodeLimits(to: &writer)
+            encodeCookies(to: &writer)
             writer.member("requests") { writer in
                 writer.member("active", counts.requests)
                 writer.member("running", counts.running)
@@ -82,6 +83,17 @@ struct SessionInfoShape: JSONEncodable {
             writer.member("callback", code.name)
             writer.member("decide", code.way.rawValue)
             writer.member("timeout", code.timeout)
+        }
+    }
+
+    private func encodeCookies(to writer: inout JSONWriter) {
+        guard let cookies = settings.cookies else { return }
+        writer.member("cookies") { writer in
+            writer.member("jar", cookies.jar.name)
+            writer.member("send", cookies.options.sends)
+            writer.member("accept", cookies.options.accept.rawValue)
+            writer.member("events", cookies.hasEvents)
+            writer.member("problem", cookies.jar.storeState?.problem)
         }
     }
 

@@ -66,6 +66,7 @@ struct SessionUpdate: Method {
         let record = try SessionRecord.own(params.session, call.scope)
         var settings = record.settings
         try params.changes.apply(to: &settings, isShared: record.isShared, call)
+        try await params.changes.openJar(for: &settings, title: record.title, call)
         record.update(settings, replacesCredentials: params.changes.hasCredentials)
         record.tell(.sessionUpdated, call.scope.owner)
         return SessionInfoShape(record, call.scope)

@@ -18,6 +18,7 @@ struct SessionParameters: Sendable {
     private var limits: LimitsParameter?
     private var credentials: [SessionCredentialParameter]?
     private var challenge: CallbackParameter?
+    private var cookies: SessionCookiesParameter?
 
     /// More are refused.
     private static let mostCredentials = 256
@@ -45,9 +46,18 @@ struct SessionParameters: Sendable {
             list.count > Self.mostCredentials ? "must not hold more than \(Self.mostCredentials)" : nil
         }
         challenge = try fields.optional("challenge")
+        cookies = try fields.optional("cookies")
     }
 
     var hasCredentials: Bool { credentials != nil }
+
+    /// Opens the jar that the session names. Throws `wrongState` for a jar that cannot be used.
+    func openJar(
+        for settings: inout SessionSettings, title: String, _ call: Call<ClientScope>
+    ) async throws(RPCError) {
+        guard let cookies else { return }
+        settings.cookies = try await cookies.made(title: title, replacing: settings.cookies, call)
+    }
 
     /// Changes what was said. Throws `unknownHandle` for an interceptor, and `invalidParams` for a shared one that would
     /// send credentials to whatever origin somebody names.

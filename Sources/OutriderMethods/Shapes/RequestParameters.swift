@@ -32,6 +32,8 @@ struct RequestParameters: JSONDecodable {
     var proxy: ProxyParameter?
     /// Nil for what its session says.
     var addresses: AddressWord?
+    /// Nil for what its session says.
+    var cookies: RequestCookiesParameter?
     /// The client's code that it names; nil for none.
     var codes: RequestCodes?
     private var maxInline: Int?
@@ -119,6 +121,7 @@ struct RequestParameters: JSONDecodable {
         priority = try fields.choice("priority")
         proxy = try fields.optional("proxy")
         addresses = try fields.choice("addresses")
+        cookies = try fields.optional("cookies")
         if let addresses { spec.addresses = addresses.policy }
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
         spec.addsDefaultFields = try fields.optional("defaultHeaders") ?? true
@@ -184,7 +187,7 @@ struct RequestParameters: JSONDecodable {
     var isPlain: Bool {
         spec.shared == nil && spec.wishes == nil && spec.download == nil && spec.parameters?.encoder == nil
             && spec.serialize.isPlain && session == nil && codes == nil && !adds && events.isEmpty && progress.isEmpty
-            && !isDetached && !isStreamed && receiver == .said
+            && !isDetached && !isStreamed && receiver == .said && cookies == nil
     }
 
     /// Whether the body goes to streams.

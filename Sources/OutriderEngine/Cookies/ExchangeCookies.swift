@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+
+/// How a request, or all requests of a session, use cookies.
+package struct CookieOptions: Sendable, Equatable {
+    package enum Accept: String, Sendable, CaseIterable {
+        case all, none, firstParty
+    }
+
+    package var sends = true
+    package var accept = Accept.all
+    /// Name and value of cookies beside those of the jar, for the origin of the request only.
+    package var extra: [Extra] = []
+    /// The top-level site in whose name the request is made; nil for a request of its own.
+    package var site: HTTPURL?
+    /// With `site`: the user goes to the URL, so that Lax cookies are sent by safe methods.
+    package var isNavigation = false
+
+    package struct Extra: Sendable, Equatable {
+        package var name: String
+        package var value: String
+
+        package init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package init() {}
+}
+
+/// The cookie step of one exchange: the Cookie field of each hop, and the Set-Cookie fields of each final head.
+package final class ExchangeCookies: Sendable {
+    /// Nil for a request that has extra cookies only.
+    private let jar: SharedJar?
+    private let options: CookieOptions
+    /// The URL that the caller asked for.
+    private let home: HTTPURL?
+    private let homeSite: String?
+    /// The site that SameSite judges by.
+    private let context: String?
+
+    /// - Parameter url: of the request, as the caller wrote it.
+    package init(_ jar: SharedJar?, _ options: CookieOptions, url: String) {
+        self.jar = jar
+        self.options = options
+        home = Result { () throws(HTTPFailure) in try HTTPURL(parsing: url) }.success
+        if let jar {
+            homeSite = home.flatMap { CookieRequest($0, jar.suffixes)?.site }
+            context = options.site.flatMap { CookieRequest($0, jar.suffixes)?.schemefulSite }
+        } else {
+            (homeSite, context) = (nil, nil)
+        }
+    }
+
+    /// Nil if the jar must be read first; then `load` and ask again.
+    func apply(to attempt: Attempt) -> (attempt: Attempt, leftOut: [CookieChange])? {
+        var pairs: [String] = []
+        var leftOut: [CookieChange] = []
+        if let own = attempt.fields.first("Cookie") {
+            pairs.append(own)
+        } else if let jar, options.sends, let request = request(attempt) {
+            guard let chosen = jar.choose(for: request) else { return nil }
+            if let field = chosen.field { pairs.append(field) }
+            leftOut = chosen.leftOut.map { CookieChange(refused: $0.name, domain: $0.domain, path: $0.path, .fieldTooLong) }
+        }
+        if !options.extra.isEmpty, home.map({ attempt.url.isSameOrigin(as: $0) }) ?? false {
+            pairs += options.extra.map { "\($0.name)=\($0.value)" }
+        }
+        guard !pairs.isEmpty else { return (attempt, leftOut) }
+        var attempt = attempt
+        attempt.fields.set("Cookie", pairs.joined(separator: "; "))
+        return (attempt, leftOut)
+    }
+
+    func load() async { await jar?.refresh() }
+
+    /// Takes the cookies of a head. The second part waits until they are on the disk; nil if there is nothing to wait for.
+    func take(_ fields: HTTPFields, from attempt: Attempt) -> (changes: [CookieChange], commit: JarCommit?)? {
+        guard let jar else { return nil }
+        let values = fields.all("Set-Cookie")
+        guard !values.isEmpty else { return nil }
+        guard let request = request(attempt) else { return (refused(values, attempt.url, .noHost), nil) }
+        switch options.accept {
+        case .all: break
+        case .none: return (refused(values, attempt.url, .notAccepted), nil)
+        case .firstParty: if request.site != homeSite { return (refused(values, attempt.url, .thirdParty), nil) }
+        }
+        return jar.take(values, from: request)
+    }
+
+    private func refused(_ values: [String], _ url: HTTPURL, _ reason: CookieRefusal) -> [CookieChange] {
+        values.map { value in
+            let name = value.prefix { $0 != "=" && $0 != ";" }.prefix(64)
+            return CookieChange(refused: String(name), domain: url.hostName, path: "/", reason)
+        }
+    }
+
+    private func request(_ attempt: Attempt) -> CookieRequest? {
+        guard let jar, var request = CookieRequest(attempt.url, jar.suffixes) else { return nil }
+        request.context = context
+        request.sendsLax = options.isNavigation && Self.safeMethods.contains(attempt.method)
+        return request
+    }
+
+    private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"]
+}
+
+extension Result {
+    fileprivate var success: Success? {
+        if case .success(let value) = self { value } else { nil }
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderFiles
+import OutriderHTTP
+
+/// Why a named jar cannot be used, or not be written.
+package struct JarFailure: Error, Sendable {
+    package enum Reason: String, Sendable {
+        /// Made by a later version of Outrider, or no jar at all: left as it is.
+        case newer, foreign
+        /// The directory is open to others, or on a network file system.
+        case unsafe
+        /// No permission, a read-only disk, no room, or a disk that fails.
+        case unwritable
+        /// Another process keeps the lock.
+        case busy
+        case damaged
+    }
+
+    package var reason: Reason
+    /// One sentence for people, without values of cookies.
+    package var message: String
+
+    init(_ reason: Reason, _ message: String) {
+        self.reason = reason
+        self.message = message
+    }
+}
+
+/// The database of one jar: a row per cookie. Blocks; for one thread at a time, with the lock of the store.
+final class JarDatabase {
+    /// "OutC", so that other programs' databases are recognized.
+    private static let applicationID: Int64 = 0x4F75_7443
+    private static let version: Int64 = 1
+    private static let day = 86_400 * Cookie.second
+
+    private let database: SQLiteDatabase
+    private let upsert: SQLiteStatement
+    /// The number of the newest row that was read or written here.
+    private(set) var lastChange: Int64 = 0
+
+    /// Opens the database, or makes a new one. Throws SQLiteFailure or JarFailure.
+    init(_ path: String) throws {
+        if access(path, F_OK) != 0 {
+            do throws(FileFault) {
+                // SQLite itself would let the umask decide who may read it
+                close(try CheckedFile.open(path, O_RDWR | O_CREAT | O_EXCL, .own))
+            } catch {
+                throw JarFailure(.unwritable, "\(path) cannot be made: \(error)")
+            }
+        }
+        database = try SQLiteDatabase(path)
+        let isNew = try Self.inspect(database, path)
+        for setting in Self.settings(isNew: isNew) { try database.run("PRAGMA \(setting)") }
+        if isNew { try Self.create(in: database) }
+        upsert = try database.prepare(Self.upsertText)
+    }
+
+    /// Before anything is written: whether the file is empty; a foreign or newer one is left alone.
+    private static func inspect(_ database: SQLiteDatabase, _ path: String) throws -> Bool {
+        let application = try database.integer("PRAGMA application_id") ?? 0
+        let version = try database.integer("PRAGMA user_version") ?? 0
+        if application == 0, version == 0, try database.integer("PRAGMA schema_version") == 0 { return true }
+        guard application == applicationID else {
+            throw JarFailure(.foreign, "\(path) is a database of another program; name another jar, or move it away")
+        }
+        guard version <= Self.version else {
+            throw JarFailure(
+                .newer, "\(path) was written by a later version of Outrider; use that version, or name another jar")
+        }
+        return false
+    }
+
+    private static func settings(isNew: Bool) -> [String] {
+        // on creation only: a second process that set these again would wait for the first
+        (isNew ? ["page_size = 4096", "auto_vacuum = INCREMENTAL", "journal_mode = WAL"] : []) + [
+            "synchronous = FULL", "wal_autocheckpoint = 0", "journal_size_limit = 1048576", "cache_size = -256",
+            "mmap_size = 0", "secure_delete = ON", "trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY",
+        ]
+    }
+
+    private static func create(in database: SQLiteDatabase) throws {
+        try database.run("BEGIN IMMEDIATE")
+        try database.run(
+            """
+            CREATE TABLE cookie (domain TEXT NOT NULL, path TEXT NOT NULL, name TEXT NOT NULL, hostOnly INTEGER NOT NULL,
+            partition TEXT NOT NULL, value BLOB, expires INTEGER, created INTEGER NOT NULL, usedHour INTEGER NOT NULL,
+            flags INTEGER NOT NULL, change INTEGER NOT NULL, PRIMARY KEY (domain, path, name, hostOnly, partition))
+            WITHOUT ROWID
+            """)
+        try database.run("CREATE INDEX cookieChange ON cookie (change)")
+        try database.run("PRAGMA application_id = \(applicationID)")
+        try database.run("PRAGMA user_version = \(version)")
+        try database.run("COMMIT")
+    }
+
+    // MARK: reading
+
+    private static let columns = """
+        domain, path, name, hostOnly, partition, value, expires, created, usedHour, flags, change
+        """
+
+    /// The rows that are newer than what was read before. Rows up to a broken page are kept in `rows` if it throws.
+    func read(into rows: inout [JarRow]) throws(SQLiteFailure) {
+        let statement = try database.prepare(
+            "SELECT \(Self.columns) FROM cookie WHERE change > \(lastChange) ORDER BY change")
+        while try statement.step() {
+            if let row = Self.row(statement) { rows.append(row) }
+            lastChange = max(lastChange, statement.integer(10) ?? 0)
+        }
+    }
+
+    private static func row(_ statement: SQLiteStatement) -> JarRow? {
+        guard let domain = statement.text(0), let path = statement.text(1), let name = statement.text(2),
+            let hostOnly = statement.integer(3), let partition = statement.text(4), let flags = statement.integer(9)
+        else { return nil }
+        var cookie = Cookie(name: name, value: "", domain: domain)
+        cookie.path = path
+        cookie.isHostOnly = hostOnly != 0
+        cookie.partition = partition.isEmpty ? nil : String(partition.dropFirst())
+        guard let value = statement.text(5) else { return .gone(cookie.identity) }
+        cookie.value = value
+        cookie.expires = statement.integer(6)
+        cookie.created = statement.integer(7) ?? 0
+        cookie.used = (statement.integer(8) ?? 0).multipliedReportingOverflow(by: CookieJar.hour).partialValue
+        cookie.isSecure = flags & 1 != 0
+        cookie.isHTTPOnly = flags & 2 != 0
+        switch flags >> 2 & 3 {
+        case 1: cookie.sameSite = Cookie.SameSite.none
+        case 2: cookie.sameSite = .lax
+        case 3: cookie.sameSite = .strict
+        default: break
+        }
+        return .cookie(cookie)
+    }
+
+    // MARK: writing
+
+    private static let upsertText = """
+        INSERT INTO cookie (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (domain, path, name, hostOnly, partition) DO UPDATE SET value = excluded.value,
+        expires = excluded.expires, created = excluded.created, usedHour = excluded.usedHour, flags = excluded.flags,
+        change = excluded.change
+        """
+
+    /// All rows or none; they are on the disk when this returns.
+    func write(_ rows: [JarRow], now: Int64) throws(SQLiteFailure) {
+        try database.run("BEGIN IMMEDIATE")
+        do throws(SQLiteFailure) {
+            var change = max(lastChange, try database.integer("SELECT max(change) FROM cookie") ?? 0)
+            for row in rows {
+                change += 1
+                try write(row, change, now: now)
+            }
+            try database.run("COMMIT")
+            lastChange = change
+        } catch {
+            // without a transaction there is nothing to undo
+            do throws(SQLiteFailure) { try database.run("ROLLBACK") } catch {}
+            throw error
+        }
+    }
+
+    private func write(_ row: JarRow, _ change: Int64, now: Int64) throws(SQLiteFailure) {
+        defer { upsert.reset() }
+        let identity = row.identity
+        upsert.bind(1, identity.domain)
+        upsert.bind(2, identity.path)
+        upsert.bind(3, identity.name)
+        upsert.bind(4, identity.isHostOnly ? 1 : 0)
+        // "" stands for none, so that a partition without a site can be told from it
+        upsert.bind(5, identity.partition.map { ":" + $0 } ?? "")
+        upsert.bind(11, change)
+        switch row {
+        case .gone:
+            upsert.bind(8, now)
+            upsert.bind(9, now / CookieJar.hour)
+            upsert.bind(10, 0)
+        case .cookie(let cookie):
+            upsert.bind(6, Array(cookie.value.utf8))
+            upsert.bind(7, cookie.expires)
+            upsert.bind(8, cookie.created)
+            upsert.bind(9, cookie.used / CookieJar.hour)
+            upsert.bind(10, Self.flags(cookie))
+        }
+        _ = try upsert.step()
+    }
+
+    private static func flags(_ cookie: Cookie) -> Int64 {
+        let sameSite: Int64 =
+            switch cookie.sameSite {
+            case nil: 0
+            case Cookie.SameSite.none?: 1
+            case .lax?: 2
+            case .strict?: 3
+            }
+        return (cookie.isSecure ? 1 : 0) | (cookie.isHTTPOnly ? 2 : 0) | sameSite << 2
+    }
+
+    /// Removes deletions older than a day, expired cookies, and cookies of a session that were unused for 30 days.
+    func clean(now: Int64) throws(SQLiteFailure) {
+        try database.run(
+            """
+            DELETE FROM cookie WHERE value IS NULL AND created < \(now - Self.day) OR expires <= \(now)
+            OR value IS NOT NULL AND expires IS NULL AND usedHour < \((now - 30 * Self.day) / CookieJar.hour)
+            """)
+    }
+
+    func checkpoint() { database.checkpoint() }
+}

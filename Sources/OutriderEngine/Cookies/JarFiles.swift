@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import CLinux
+import Glibc
+import OutriderFiles
+import OutriderHTTP
+
+/// The files of one jar: `jar.db` with its `-wal` and `-shm`, `store.lock`, and databases that were put aside.
+struct JarFiles: Sendable {
+    let directory: String
+
+    var database: String { "\(directory)/jar.db" }
+    var lock: String { "\(directory)/store.lock" }
+
+    private static let mostAside = 2
+    private static let asideSeconds = 7 * 86_400
+
+    /// 1 to 64 of letters, digits, dot, hyphen and underscore, no dot in front; nil if the name may be used.
+    package static func fault(ofName name: String) -> String? {
+        let isPlain = name.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
+            default: false
+            }
+        }
+        guard isPlain, (1...64).contains(name.utf8.count), name.utf8.first != 0x2E else {
+            return "must have 1 to 64 letters, digits, dots, hyphens or underscores, and no dot in front"
+        }
+        return nil
+    }
+
+    /// The directory of all jars of the user, unless a setting names another one.
+    static var usualRoot: String? {
+        guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }
+        let path = String(cString: home)
+        return path.hasPrefix("/") ? "\(path)/.local/share/outrider/cookies" : nil
+    }
+
+    /// Makes the directory if need be; refuses one that others may enter, or on another machine's disk.
+    func prepare() throws(JarFailure) {
+        do throws(OAuthFailure) {
+            try StoreFile.makeDirectory(directory)
+        } catch {
+            let isUnsafe = error.reason == "store_unsafe"
+            throw JarFailure(
+                isUnsafe ? .unsafe : .unwritable,
+                isUnsafe ? "\(directory) must be a directory of this user with mode 0700" : error.message)
+        }
+        guard !StoreRoot.isRemote(directory) else {
+            throw JarFailure(
+                .unsafe, "\(directory) is on a network file system; name a directory on a local disk with --jars")
+        }
+    }
+
+    /// Renames a damaged database; the last two are kept for a week.
+    func putAside(now: Int64) {
+        let mark = "\(directory)/damaged-\(now / Cookie.second)"
+        for end in ["", "-wal", "-shm"] { rename(database + end, "\(mark).db\(end)") }
+        let aside = names().filter { $0.hasPrefix("damaged-") && $0.hasSuffix(".db") }.sorted()
+        for name in aside.dropLast(Self.mostAside) { remove(name) }
+    }
+
+    /// Removes databases that were put aside more than a week ago.
+    func clean(now: Int64) {
+        for name in names() where name.hasPrefix("damaged-") && name.hasSuffix(".db") {
+            let seconds = Int64(name.dropFirst(8).dropLast(3)) ?? 0  // safe: of a text this gives nil
+            if seconds < now / Cookie.second - Int64(Self.asideSeconds) { remove(name) }
+        }
+    }
+
+    private func remove(_ name: String) { for end in ["", "-wal", "-shm"] { unlink("\(directory)/\(name)\(end)") } }
+
+    private func names() -> [String] { Self.names(in: directory) }
+
+    /// The entries of a directory; none if it cannot be read.
+    static func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) { raw in
+                    String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+                })
+        }
+        return names
+    }
+}

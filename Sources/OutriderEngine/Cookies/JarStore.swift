@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderTransport
+import Synchronization
+
+/// Where a jar is on disk, for showing.
+package struct JarStoreState: Sendable, Equatable {
+    package var path: String
+    /// Why changes are not written at present; nil if they are.
+    package var problem: String?
+}
+
+/// What a jar learns from its store.
+struct JarNews: Sendable {
+    /// Rows of other processes; all rows at the first reading.
+    var rows: [JarRow] = []
+    /// The counter of the store at which they were read.
+    var mark: UInt64
+    var isFirst = false
+    /// The database is new, in place of a damaged one: all that is in memory belongs into it.
+    var isRebuilt = false
+}
+
+/// The store of one jar: changes wait here and are written in batches by the thread of all jars.
+///
+/// Responsible for: batches, retries after failures, what waits for a commit.
+/// Not responsible for: statements (`JarDatabase`); which files (`JarFiles`).
+final class JarStore: Sendable {
+    /// All jars share one thread, which ends when there is nothing to do.
+    static let thread = BlockingThreads(1)
+
+    private struct State {
+        /// The newest row of each cookie that is not on the disk yet.
+        var pending: [Cookie.Identity: JarRow] = [:]
+        var waiting: [JarCommit] = []
+        var isScheduled = false
+        /// Nothing is written before this time, in microseconds since 1970.
+        var retryAt: Int64 = 0
+        var problem: String?
+    }
+
+    private let worker: JarWorker
+    private let state = Mutex(State())
+    /// Hears of each batch, on the thread.
+    private let listener = Mutex<(@Sendable (JarNews) -> Void)?>(nil)
+
+    init(_ worker: JarWorker) { self.worker = worker }
+
+    deinit {
+        let worker = worker
+        Self.thread.run(for: .service, isOwed: true) { worker.close() }
+    }
+
+    /// Changes with each commit of any process. A short read of a small file.
+    var mark: UInt64 { worker.lock.changes }
+
+    var storeState: JarStoreState {
+        JarStoreState(path: worker.files.directory, problem: state.withLock { $0.problem })
+    }
+
+    func listen(_ listener: @escaping @Sendable (JarNews) -> Void) { self.listener.withLock { $0 = listener } }
+
+    // MARK: for the jar
+
+    /// Writes rows; the commit ends once they are on the disk, or cannot be for now.
+    func write(_ rows: [JarRow]) -> JarCommit? {
+        guard !rows.isEmpty else { return nil }
+        return enqueue(rows, isWaitedFor: true)
+    }
+
+    /// The same for what nothing waits for.
+    func touch(_ rows: [JarRow]) { _ = enqueue(rows, isWaitedFor: false) }
+
+    /// Reads what other processes have changed.
+    func read() -> JarCommit { enqueue([], isWaitedFor: true) }
+
+    func isPending(_ identity: Cookie.Identity) -> Bool { state.withLock { $0.pending[identity] != nil } }
+
+    private func enqueue(_ rows: [JarRow], isWaitedFor: Bool) -> JarCommit {
+        let commit = JarCommit()
+        let begins = state.withLock { state in
+            for row in rows { state.pending[row.identity] = row }
+            if isWaitedFor { state.waiting.append(commit) }
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        if begins { Self.thread.run(for: .service, isOwed: true) { self.work() } }
+        return commit
+    }
+
+    // MARK: on the thread
+
+    private func work() {
+        let now = SharedJar.now
+        let (batch, waiting) = state.withLock { state -> ([Cookie.Identity: JarRow], [JarCommit]) in
+            defer { state.waiting = [] }
+            guard now >= state.retryAt else { return ([:], state.waiting) }
+            defer { state.pending = [:] }
+            return (state.pending, state.waiting)
+        }
+        var news: JarNews
+        do throws(JarFailure) {
+            news = try worker.sync(Array(batch.values), now: now)
+            state.withLock { if now >= $0.retryAt { $0.problem = nil } }
+        } catch {
+            news = JarNews(mark: mark)
+            giveBack(batch, error, now: now)
+        }
+        listener.withLock { $0 }?(news)
+        for commit in waiting { commit.finish() }
+        let goesOn = state.withLock { state in
+            let isMore = !state.waiting.isEmpty || !state.pending.isEmpty && now >= state.retryAt
+            state.isScheduled = isMore
+            return isMore
+        }
+        guard goesOn else { return }
+        worker.pause()
+        Self.thread.run(for: .service, isOwed: true) { self.work() }
+    }
+
+    /// The jar in memory goes on; the rows are written when there is room again.
+    private func giveBack(_ batch: [Cookie.Identity: JarRow], _ failure: JarFailure, now: Int64) {
+        let seconds: Int64 = failure.reason == .busy ? 1 : 60
+        state.withLock { state in
+            state.pending.merge(batch) { newer, _ in newer }
+            if state.pending.count > Self.mostPending { state.pending = state.pending.filter { $0.value.isCookie } }
+            state.retryAt = now + seconds * Cookie.second
+            state.problem = failure.message
+        }
+    }
+
+    private static let mostPending = 2 * CookieJar.mostInAll
+}
+
+extension JarRow {
+    fileprivate var isCookie: Bool { if case .cookie = self { true } else { false } }
+}

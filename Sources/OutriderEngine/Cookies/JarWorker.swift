@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderFiles
+import OutriderHTTP
+
+/// The thread's side of a store: the open database, and what to do if it is damaged.
+// proof: everything but the lock is used on the one thread of all jars only.
+final class JarWorker: @unchecked Sendable {
+    let files: JarFiles
+    let lock: StoreLock
+    private var database: JarDatabase?
+    private var mark: UInt64?
+    private var epoch: UInt64 = 0
+    /// Commits since the last checkpoint.
+    private var commits = 0
+
+    private static let commitsPerCheckpoint = 100
+    private static let pauseMicroseconds: useconds_t = 5000
+
+    /// Opens the store or makes a new one. Blocks; throws for a store that may not be used at all.
+    init(_ files: JarFiles) throws(JarFailure) {
+        self.files = files
+        try files.prepare()
+        do throws(FileFault) {
+            lock = try StoreLock(files.lock)
+        } catch {
+            throw JarFailure(.unwritable, "\(files.lock) cannot be opened: \(error)")
+        }
+        try held { () throws(JarFailure) in try open(now: SharedJar.now) }
+    }
+
+    /// Writes rows and reads those of others, in one step under the lock.
+    func sync(_ rows: [JarRow], now: Int64) throws(JarFailure) -> JarNews {
+        try held { () throws(JarFailure) in
+            do throws(JarFailure) {
+                return try exchange(rows, now: now)
+            } catch {
+                guard error.reason == .damaged else { throw error }
+                return try rebuild(rows, now: now)
+            }
+        }
+    }
+
+    /// Lets other processes have the lock.
+    func pause() { usleep(Self.pauseMicroseconds) }
+
+    func close() {
+        // the last connection moves the log into the database: not while another process writes
+        _ = lock.hold { database = nil }
+        database = nil
+    }
+
+    // MARK: with the lock
+
+    private func held<Value>(_ work: () throws(JarFailure) -> Value) throws(JarFailure) -> Value {
+        let result = lock.hold { Result { () throws(JarFailure) in try work() } }
+        guard let result else {
+            throw JarFailure(.busy, "another process has used \(files.directory) for seconds without a pause")
+        }
+        return try result.get()
+    }
+
+    private func open(now: Int64) throws(JarFailure) {
+        do {
+            let opened = try JarDatabase(files.database)
+            try opened.clean(now: now)
+            database = opened
+        } catch let failure as SQLiteFailure where failure.isDamage {
+            _ = try rebuild([], now: now)
+        } catch let failure as JarFailure {
+            throw failure
+        } catch {
+            throw self.failure(error)
+        }
+        epoch = lock.epoch
+        mark = nil
+        files.clean(now: now)
+    }
+
+    private func exchange(_ rows: [JarRow], now: Int64) throws(JarFailure) -> JarNews {
+        if database == nil || epoch != lock.epoch { try open(now: now) }
+        guard let database else { throw JarFailure(.unwritable, "\(files.database) is not open") }
+        var news = JarNews(mark: lock.changes, isFirst: mark == nil)
+        do throws(SQLiteFailure) {
+            if mark != news.mark { try database.read(into: &news.rows) }
+            mark = news.mark
+            guard !rows.isEmpty else { return news }
+            let own = Set(rows.map(\.identity))
+            news.rows.removeAll { own.contains($0.identity) }
+            try database.write(rows, now: now)
+        } catch {
+            throw failure(error)
+        }
+        lock.raiseChanges()
+        news.mark = lock.changes
+        mark = news.mark
+        commits += 1
+        if commits >= Self.commitsPerCheckpoint {
+            database.checkpoint()
+            commits = 0
+        }
+        return news
+    }
+
+    /// Reads what can be read of a damaged database, cookie by cookie, puts it aside, and makes a new one.
+    private func rebuild(_ rows: [JarRow], now: Int64) throws(JarFailure) -> JarNews {
+        var salvaged: [JarRow] = []
+        database = nil
+        do {
+            try JarDatabase(files.database).read(into: &salvaged)
+        } catch {
+            // the rows before the broken page are kept
+        }
+        files.putAside(now: now)
+        lock.raiseEpoch()
+        epoch = lock.epoch
+        do {
+            let fresh = try JarDatabase(files.database)
+            let newer = Set(rows.map(\.identity))
+            try fresh.write(salvaged.filter { !newer.contains($0.identity) } + rows, now: now)
+            database = fresh
+        } catch {
+            throw failure(error)
+        }
+        lock.raiseChanges()
+        mark = lock.changes
+        return JarNews(rows: salvaged, mark: lock.changes, isFirst: true, isRebuilt: true)
+    }
+
+    private func failure(_ error: any Error) -> JarFailure {
+        if let failure = error as? JarFailure { return failure }
+        guard let failure = error as? SQLiteFailure else {
+            return JarFailure(.unwritable, "\(files.database) cannot be used: \(error)")
+        }
+        if failure.isDamage { return JarFailure(.damaged, "\(files.database) is damaged: \(failure.text)") }
+        if failure.isBusy { return JarFailure(.busy, "\(files.database) is used by another program: \(failure.text)") }
+        let room = failure.isFull ? "there is no room for \(files.database)" : "\(files.database) cannot be written"
+        return JarFailure(.unwritable, "\(room): \(failure.text)")
+    }
+}

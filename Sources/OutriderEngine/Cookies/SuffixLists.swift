@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+package import OutriderHTTP
+import Synchronization
+
+/// The Public Suffix List that holds: the newest of the one that is built in, Debian's, and the file of a setting.
+package final class SuffixLists: Sendable {
+    package struct Choice: Sendable {
+        package var list: PublicSuffixes
+        /// `built in`, or the path of the file.
+        package var source: String
+        /// Why the file of the setting is not used; nil if it is, or there is none.
+        package var problem: String?
+    }
+
+    private static let debian = "/usr/share/publicsuffix/public_suffix_list.dat"
+    private static let builtInSource = "built in"
+    /// A longer file is no list.
+    private static let mostBytes = 16 << 20
+
+    private let file: String?
+    private let choice = Mutex<Choice?>(nil)
+
+    init(file: String?) { self.file = file }
+
+    /// Chosen at the first use, which reads files.
+    package var current: Choice {
+        choice.withLock { choice in
+            if let choice { return choice }
+            let found = choose()
+            choice = found
+            return found
+        }
+    }
+
+    /// What is known of the list without reading one that nothing has used yet.
+    package struct Facts: Sendable {
+        package var source: String
+        /// `YYYY-MM-DD`; nil if it is not known.
+        package var date: String?
+        package var problem: String?
+    }
+
+    package var facts: Facts {
+        let known = choice.withLock { $0 }
+        if let found = known ?? (file == nil ? nil : current) {
+            return Facts(source: found.source, date: found.list.date, problem: found.problem)
+        }
+        let builtIn = PublicSuffixes.builtInDate
+        guard let date = Self.changed(Self.debian), date > builtIn else {
+            return Facts(source: Self.builtInSource, date: builtIn)
+        }
+        return Facts(source: Self.debian, date: date)
+    }
+
+    private func choose() -> Choice {
+        var best = Choice(list: .builtIn, source: Self.builtInSource)
+        if let date = Self.changed(Self.debian), date > PublicSuffixes.builtInDate, let list = Self.read(Self.debian) {
+            best = Choice(list: list, source: Self.debian)
+        }
+        guard let file else { return best }
+        guard let list = Self.read(file) else {
+            best.problem = "\(file) is no list of public suffixes that can be read"
+            return best
+        }
+        guard list.date ?? "" >= best.list.date ?? "" else {
+            best.problem = "\(file) is older than the list of \(best.list.date ?? "?")"
+            return best
+        }
+        return Choice(list: list, source: file)
+    }
+
+    private static func read(_ path: String) -> PublicSuffixes? {
+        guard let file = fopen(path, "re") else { return nil }
+        defer { fclose(file) }
+        var info = stat()
+        guard fstat(fileno(file), &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size <= off_t(mostBytes) else {
+            return nil
+        }
+        let size = Int(info.st_size)
+        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            count = fread(buffer.baseAddress, 1, size, file)
+        }
+        return PublicSuffixes.read(String(decoding: bytes, as: UTF8.self), date: day(of: info))
+    }
+
+    private static func changed(_ path: String) -> String? {
+        var info = stat()
+        return stat(path, &info) == 0 ? day(of: info) : nil
+    }
+
+    private static func day(of info: stat) -> String? {
+        var seconds = info.st_mtim.tv_sec
+        var parts = tm()
+        guard gmtime_r(&seconds, &parts) != nil else { return nil }
+        let (year, month, day) = (parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday)
+        return "\(year)-\(month < 10 ? "0" : "")\(month)-\(day < 10 ? "0" : "")\(day)"
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderTransport
+
+/// Cookies, at each attempt and at each redirect.
+extension ExchangeDriver {
+    /// The request with its Cookie field; a shared jar that another process has changed is read before.
+    func addCookies(
+        of cookies: ExchangeCookies, to outgoing: Attempt, then completion: @escaping @Sendable (Attempt) -> Void
+    ) {
+        if let found = cookies.apply(to: outgoing) {
+            tell(found.leftOut)
+            return completion(found.attempt)
+        }
+        wait(for: { await cookies.load() }) {
+            let found = cookies.apply(to: outgoing)
+            self.tell(found?.leftOut ?? [])
+            completion(found?.attempt ?? outgoing)
+        }
+    }
+
+    /// Takes the cookies of a final head before anything else is done with it. A jar on disk has them when this goes on: a
+    /// cookie whose response a client has seen is never lost.
+    func takeCookies(
+        of response: AttemptResponse, to attempt: Attempt, then completion: @escaping @Sendable () -> Void
+    ) {
+        guard let taken = exchange.cookies?.take(response.fields, from: attempt) else { return completion() }
+        tell(taken.changes.filter { $0.kind == .refused })
+        guard let commit = taken.commit else { return completion() }
+        wait(for: { await commit.value() }, then: completion)
+    }
+
+    private func tell(_ refused: [CookieChange]) {
+        guard !refused.isEmpty else { return }
+        exchange.tell(.cookiesRefused) { .cookies(refused, attempt: exchange.attemptNumber) }
+    }
+}

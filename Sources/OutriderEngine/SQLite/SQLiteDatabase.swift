@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import CSQLite
+
+/// A connection to a database. For one thread at a time; every call may block on the disk.
+///
+/// Responsible for: statements, bound values, errors as values.
+/// Not responsible for: which files may be opened, and when (`JarDatabase`); locks between processes (`StoreLock`).
+final class SQLiteDatabase {
+    private let handle: OpaquePointer
+
+    /// Opens a database that exists, never through a symbolic link.
+    ///
+    /// - Parameter busySeconds: how long a statement waits for another connection.
+    init(_ path: String, isReadOnly: Bool = false, busySeconds: Double = 2) throws(SQLiteFailure) {
+        var found: OpaquePointer?
+        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+        let code = sqlite3_open_v2(path, &found, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nil)
+        guard code == SQLITE_OK, let found else {
+            let failure = SQLiteFailure(code: code, errno: found.map { sqlite3_system_errno($0) } ?? 0, "open")
+            sqlite3_close_v2(found)
+            throw failure
+        }
+        handle = found
+        sqlite3_extended_result_codes(found, 1)
+        sqlite3_busy_timeout(found, CInt(truncatingIfNeeded: Int(busySeconds * 1000)))
+    }
+
+    deinit { sqlite3_close_v2(handle) }
+
+    /// Runs one statement to its end.
+    func run(_ sql: String) throws(SQLiteFailure) {
+        let statement = try prepare(sql)
+        while try statement.step() {}
+    }
+
+    /// The first column of the first row; nil without a row.
+    func integer(_ sql: String) throws(SQLiteFailure) -> Int64? {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.integer(0) : nil
+    }
+
+    func prepare(_ sql: String) throws(SQLiteFailure) -> SQLiteStatement {
+        var found: OpaquePointer?
+        let code = sqlite3_prepare_v2(handle, sql, -1, &found, nil)
+        guard code == SQLITE_OK, let found else { throw failure(code, "prepare") }
+        return SQLiteStatement(found, of: self)
+    }
+
+    /// Moves what is in the write-ahead log into the database, as far as readers permit.
+    func checkpoint() {
+        // what fails now is done by the next checkpoint
+        _ = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+    }
+
+    fileprivate func failure(_ code: CInt, _ action: String) -> SQLiteFailure {
+        SQLiteFailure(code: code, errno: sqlite3_system_errno(handle), action)
+    }
+}
+
+/// A prepared statement; reset before its values are bound again.
+final class SQLiteStatement {
+    private let handle: OpaquePointer
+    private let database: SQLiteDatabase
+
+    fileprivate init(_ handle: OpaquePointer, of database: SQLiteDatabase) {
+        self.handle = handle
+        self.database = database
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    /// Whether there is a row.
+    func step() throws(SQLiteFailure) -> Bool {
+        let code = sqlite3_step(handle)
+        switch code {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default: throw database.failure(code, "step")
+        }
+    }
+
+    /// Ready for other values; bound ones are dropped.
+    func reset() {
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+    }
+
+    // MARK: values, from 1
+
+    func bind(_ index: CInt, _ value: Int64?) {
+        if let value { sqlite3_bind_int64(handle, index, value) } else { sqlite3_bind_null(handle, index) }
+    }
+
+    func bind(_ index: CInt, _ value: String) {
+        var value = value
+        value.withUTF8 { bytes in
+            let start = UnsafeRawPointer(bytes.baseAddress).map { $0.assumingMemoryBound(to: CChar.self) }
+            _ = sqlite3_bind_text(handle, index, start ?? Self.empty, CInt(clamping: bytes.count), Self.copied)
+        }
+    }
+
+    func bind(_ index: CInt, _ value: [UInt8]) {
+        value.withUnsafeBytes { bytes in
+            _ = sqlite3_bind_blob(
+                handle, index, bytes.baseAddress ?? UnsafeRawPointer(Self.empty), CInt(clamping: bytes.count),
+                Self.copied)
+        }
+    }
+
+    /// SQLITE_TRANSIENT: the value is copied before the call returns.
+    private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
+    /// What stands for text or bytes of no length: a null pointer would mean NULL.
+    // proof: allocated once, never written or freed.
+    nonisolated(unsafe) private static let empty: UnsafePointer<CChar> = {
+        let byte = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
+        byte.initialize(to: 0)
+        return UnsafePointer(byte)
+    }()
+
+    // MARK: columns, from 0
+
+    func integer(_ column: CInt) -> Int64? {
+        sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : sqlite3_column_int64(handle, column)
+    }
+
+    /// Nil for NULL.
+    func bytes(_ column: CInt) -> [UInt8]? {
+        guard sqlite3_column_type(handle, column) != SQLITE_NULL else { return nil }
+        let start = sqlite3_column_blob(handle, column)
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return Array(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
+    }
+
+    func text(_ column: CInt) -> String? { bytes(column).map { String(decoding: $0, as: UTF8.self) } }
+}
+
+/// Why SQLite did not do what was asked.
+struct SQLiteFailure: Error {
+    /// An extended result code.
+    var code: CInt
+    /// Of the system; 0 if it is not known.
+    var errno: CInt
+    /// What was tried.
+    var action: String
+
+    init(code: CInt, errno: CInt, _ action: String) {
+        self.code = code
+        self.errno = errno
+        self.action = action
+    }
+
+    private var primary: CInt { code & 0xFF }
+
+    /// The file is no database, or a broken one.
+    var isDamage: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
+    /// There is no room.
+    var isFull: Bool { primary == SQLITE_FULL || primary == SQLITE_IOERR && (errno == 28 || errno == 122) }
+    var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
+
+    /// For people; never holds a value that was stored.
+    var text: String { "\(String(cString: sqlite3_errstr(code))) (\(code), \(action))" }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderFiles
+
+/// The file `store.lock` of a store that several processes use: a lock for writing (flock(2)), and two counters.
+///
+/// `changes` is raised by each commit, so that what other processes have in memory is known to be old; `epoch` when the
+/// database was put aside, so that they open the new one. Counters are read without the lock.
+final class StoreLock: Sendable {
+    private let file: CInt
+
+    /// Seconds for which another process may keep the lock.
+    private static let patience = 2.0
+
+    /// - Parameter path: of a file that is made if need be and never removed.
+    init(_ path: String) throws(FileFault) {
+        file = try CheckedFile.open(path, O_RDWR | O_CREAT, .own)
+    }
+
+    deinit { close(file) }
+
+    var changes: UInt64 { counter(at: 0) }
+    var epoch: UInt64 { counter(at: 8) }
+
+    /// With the lock only.
+    func raiseChanges() { raise(at: 0) }
+    func raiseEpoch() { raise(at: 8) }
+
+    /// Runs work with the lock; nil if another process keeps the lock for seconds. Blocks.
+    func hold<Value>(_ work: () -> Value) -> Value? {
+        let end = Clocks.awake + Self.patience
+        var wait: useconds_t = 500
+        while flock(file, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR, Clocks.awake < end else { return nil }
+            usleep(wait)
+            wait = min(wait * 2, 5000)
+        }
+        defer { flock(file, LOCK_UN) }
+        return work()
+    }
+
+    private func counter(at offset: off_t) -> UInt64 {
+        var value: UInt64 = 0
+        let count = pread(file, &value, 8, offset)
+        return count == 8 ? value : 0
+    }
+
+    private func raise(at offset: off_t) {
+        var value = counter(at: offset) &+ 1
+        // a full disk: others notice the change at the next one
+        _ = pwrite(file, &value, 8, offset)
+    }
+}

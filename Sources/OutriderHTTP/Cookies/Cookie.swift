@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// A cookie as a jar keeps it (RFC 6265bis section 5.7).
+///
+/// Times are microseconds since 1970: fine enough that the cookies of one response differ.
+package struct Cookie: Sendable, Equatable {
+    package enum SameSite: String, Sendable, CaseIterable {
+        case none, lax, strict
+    }
+
+    /// What makes a cookie the same cookie: a new one replaces the old one with this identity.
+    package struct Identity: Sendable, Hashable {
+        package var domain: String
+        package var path: String
+        package var name: String
+        package var isHostOnly: Bool
+        package var partition: String?
+    }
+
+    /// Never empty.
+    package var name: String
+    package var value: String
+    /// The host, or the domain that the server named: lower case, in punycode, without a dot around it.
+    package var domain: String
+    /// The cookie goes to exactly this host, and to no host below it.
+    package var isHostOnly = true
+    /// Begins with a slash.
+    package var path = "/"
+    package var isSecure = false
+    package var isHTTPOnly = false
+    /// Nil if the server named none, or one that does not exist.
+    package var sameSite: SameSite?
+    /// The top-level site that a Partitioned cookie belongs to; empty if its request named none, nil for other cookies.
+    package var partition: String?
+    /// Nil for a cookie of the session.
+    package var expires: Int64?
+    /// Its place in the Cookie field; a new value keeps the time of the old one.
+    package var created: Int64 = 0
+    package var used: Int64 = 0
+
+    package init(name: String, value: String, domain: String) {
+        self.name = name
+        self.value = value
+        self.domain = domain
+    }
+
+    package var identity: Identity {
+        Identity(domain: domain, path: path, name: name, isHostOnly: isHostOnly, partition: partition)
+    }
+
+    package func isExpired(at now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
+
+    /// How the Cookie field shows it.
+    package var pair: String { "\(name)=\(value)" }
+
+    /// Most bytes of name and value together (RFC 6265bis section 5.6).
+    package static let mostBytes = 4096
+    /// Most seconds until the expiry: 400 days (RFC 6265bis section 5.5).
+    package static let longestLife: Int64 = 400 * 86_400
+    package static let second: Int64 = 1_000_000
+
+    /// The time in microseconds; the largest number for times that do not fit.
+    package static func time(seconds: Int64) -> Int64 {
+        let (product, isTooLarge) = seconds.multipliedReportingOverflow(by: second)
+        return isTooLarge ? (seconds < 0 ? .min : .max) : product
+    }
+
+    /// The expiry, no later than 400 days from now.
+    package static func capped(_ expires: Int64, now: Int64) -> Int64 {
+        min(expires, now &+ longestLife &* second)
+    }
+}
+
+/// What became of a cookie; values are never part of it.
+package struct CookieChange: Sendable, Equatable {
+    package enum Kind: String, Sendable, CaseIterable {
+        case added, replaced, deleted, expired, evicted, refused
+    }
+
+    package var kind: Kind
+    package var name: String
+    /// Empty if the cookie was refused before its domain was known.
+    package var domain: String
+    package var path: String
+    package var reason: CookieRefusal?
+    /// Which cookie of the jar changed; nil for a refused one.
+    package var identity: Cookie.Identity?
+
+    package init(_ kind: Kind, _ cookie: Cookie) {
+        self.kind = kind
+        (name, domain, path) = (cookie.name, cookie.domain, cookie.path)
+        identity = cookie.identity
+    }
+
+    package init(refused name: String, domain: String, path: String, _ reason: CookieRefusal) {
+        kind = .refused
+        (self.name, self.domain, self.path) = (name, domain, path)
+        self.reason = reason
+    }
+}
+
+/// Why a cookie was not taken, or is not sent.
+package enum CookieRefusal: String, Sendable, CaseIterable {
+    // taking
+    case controlCharacter, noName, tooLarge, domainMismatch, publicSuffix, domainNotASCII, secureOverHTTP,
+        overlaysSecure, prefix, sameSiteNoneNeedsSecure, partitionedNeedsSecure, thirdParty, notAccepted, noHost
+    // sending
+    case otherHost, otherPath, needsSecure, expired, otherPartition, crossSite, fieldTooLong
+
+    /// For people.
+    package var text: String {
+        switch self {
+        case .controlCharacter: "the field has a control character"
+        case .noName: "the cookie has no name"
+        case .tooLarge: "name and value have more than 4,096 bytes"
+        case .domainMismatch: "Domain is neither the host nor a domain above it"
+        case .publicSuffix: "Domain is a public suffix, or above the registrable domain of the host"
+        case .domainNotASCII: "Domain has characters beyond ASCII"
+        case .secureOverHTTP: "a Secure cookie came over plain http"
+        case .overlaysSecure: "a Secure cookie of that name exists, and the response came over plain http"
+        case .prefix: "the prefix of the name needs attributes that the cookie does not have"
+        case .sameSiteNoneNeedsSecure: "SameSite=None needs Secure"
+        case .partitionedNeedsSecure: "Partitioned needs Secure"
+        case .thirdParty: "the response came from another site than the request named"
+        case .notAccepted: "the request or its session accepts no cookies"
+        case .noHost: "requests to a Unix socket have no cookies"
+        case .otherHost: "the cookie belongs to another host"
+        case .otherPath: "the path of the cookie does not lead to the URL"
+        case .needsSecure: "a Secure cookie is not sent over plain http"
+        case .expired: "the cookie has expired"
+        case .otherPartition: "the cookie belongs to another partition"
+        case .crossSite: "SameSite keeps the cookie from a cross-site request"
+        case .fieldTooLong: "the Cookie field would have more than 32 KiB"
+        }
+    }
+}

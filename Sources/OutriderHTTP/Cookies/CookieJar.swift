@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Cookies by site (RFC 6265bis section 5.7 and 5.8). A value: time comes in as an argument, changes go out as results.
+///
+/// Responsible for: what is replaced, deleted and evicted; which cookies go to a URL, and in which order.
+/// Not responsible for: what a Set-Cookie field may set (`CookieRules`); files; who is told.
+package struct CookieJar: Sendable {
+    /// Cookies of one registrable domain, or of one host without one.
+    package static let mostOfSite = 180
+    package static let mostInAll = 3000
+    /// The longest Cookie field, in bytes.
+    package static let mostFieldBytes = 32 << 10
+
+    /// Each site in the order of sending: the longest path first, then the oldest cookie.
+    private var sites: [String: [Cookie]] = [:]
+    package private(set) var count = 0
+    /// The last time that was given out: cookies of one response differ in theirs.
+    private var lastTime: Int64 = 0
+
+    package init() {}
+
+    /// The cookies of one request, and those that found no room in its field.
+    package struct Chosen: Sendable, Equatable {
+        package var cookies: [Cookie] = []
+        package var leftOut: [Cookie] = []
+        /// Cookies whose last use now falls into another hour.
+        package var touched: [Cookie.Identity] = []
+
+        /// The value of the Cookie field; nil without cookies.
+        package var field: String? {
+            cookies.isEmpty ? nil : cookies.map(\.pair).joined(separator: "; ")
+        }
+    }
+
+    // MARK: taking
+
+    /// Takes the Set-Cookie fields of one response, in their order.
+    ///
+    /// - Parameter now: microseconds since 1970.
+    package mutating func take(
+        _ fields: [String], from request: CookieRequest, _ suffixes: PublicSuffixes, now: Int64
+    ) -> [CookieChange] {
+        var changes: [CookieChange] = []
+        for field in fields {
+            do throws(CookieError) {
+                let cookie = try CookieRules.cookie(field, from: request, suffixes, now: tick(now))
+                if !request.isSecure, !cookie.isSecure, overlaysSecure(cookie, site: request.site) {
+                    throw CookieError(.overlaysSecure, name: SetCookieScanner.shown(cookie.name))
+                }
+                changes += put(cookie, site: request.site, now: now)
+            } catch {
+                changes.append(
+                    CookieChange(refused: error.name, domain: request.host, path: request.path, error.reason))
+            }
+        }
+        return changes
+    }
+
+    /// Puts a cookie into its place; one that has expired removes the cookie that it replaces.
+    ///
+    /// - Parameter site: the registrable domain of the cookie's domain, or that domain.
+    package mutating func put(_ cookie: Cookie, site: String, now: Int64) -> [CookieChange] {
+        var cookie = cookie
+        let old = remove(cookie.identity, site: site)
+        if let old { cookie.created = old.created }
+        if cookie.isExpired(at: now) { return old.map { [CookieChange(.deleted, $0)] } ?? [] }
+        insert(cookie, site: site)
+        return [CookieChange(old == nil ? .added : .replaced, cookie)] + evict(site: site, now: now)
+    }
+
+    /// The same for a cookie as a store has it: nothing is replaced by rule, nothing evicted.
+    package mutating func restore(_ cookie: Cookie, site: String) {
+        _ = remove(cookie.identity, site: site)
+        insert(cookie, site: site)
+    }
+
+    @discardableResult
+    package mutating func remove(_ identity: Cookie.Identity, site: String) -> Cookie? {
+        guard let index = sites[site]?.firstIndex(where: { $0.identity == identity }) else { return nil }
+        return remove(at: index, site: site)
+    }
+
+    /// A time that no cookie of this jar has yet.
+    private mutating func tick(_ now: Int64) -> Int64 {
+        lastTime = max(now, lastTime &+ 1)
+        return lastTime
+    }
+
+    private mutating func insert(_ cookie: Cookie, site: String) {
+        let length = cookie.path.utf8.count
+        let place =
+            sites[site]?.firstIndex { other in
+                let otherLength = other.path.utf8.count
+                return otherLength < length || otherLength == length && other.created > cookie.created
+            }
+        sites[site, default: []].insert(cookie, at: place ?? sites[site]?.count ?? 0)
+        lastTime = max(lastTime, cookie.created)
+        count += 1
+    }
+
+    private mutating func remove(at index: Int, site: String) -> Cookie? {
+        count -= 1
+        let cookie = sites[site]?.remove(at: index)
+        if sites[site]?.isEmpty == true { sites[site] = nil }
+        return cookie
+    }
+
+    /// Step 16 of section 5.7: domain in either direction, path in one.
+    private func overlaysSecure(_ cookie: Cookie, site: String) -> Bool {
+        (sites[site] ?? []).contains { other in
+            other.isSecure && other.name == cookie.name && CookieRequest.leads(cookie.path, through: other.path)
+                && (other.domain == cookie.domain || CookieRequest.isBelow(other.domain, cookie.domain)
+                    || CookieRequest.isBelow(cookie.domain, other.domain))
+        }
+    }
+
+    // MARK: limits
+
+    /// Exactly the excess goes: expired cookies first, then those that are not Secure, then the longest unused.
+    private mutating func evict(site: String, now: Int64) -> [CookieChange] {
+        var changes: [CookieChange] = []
+        if let cookies = sites[site], cookies.count > Self.mostOfSite {
+            changes += removeAll(.expired, site: site) { $0.isExpired(at: now) }
+            while let cookies = sites[site], cookies.count > Self.mostOfSite,
+                let index = Self.victim(among: cookies, whereNot: \.isSecure) ?? Self.victim(among: cookies)
+            {
+                changes += remove(at: index, site: site).map { [CookieChange(.evicted, $0)] } ?? []
+            }
+        }
+        guard count > Self.mostInAll else { return changes }
+        changes += purge(now: now)
+        while count > Self.mostInAll, let (site, index) = longestUnused() {
+            changes += remove(at: index, site: site).map { [CookieChange(.evicted, $0)] } ?? []
+        }
+        return changes
+    }
+
+    /// The longest unused of the cookies that lack something, or of all.
+    private static func victim(among cookies: [Cookie], whereNot quality: KeyPath<Cookie, Bool>? = nil) -> Int? {
+        cookies.indices.filter { index in quality.map { !cookies[index][keyPath: $0] } ?? true }
+            .min { (cookies[$0].used, cookies[$0].created) < (cookies[$1].used, cookies[$1].created) }
+    }
+
+    private func longestUnused() -> (site: String, index: Int)? {
+        var found: (site: String, index: Int, used: Int64)?
+        for (site, cookies) in sites {
+            guard let index = Self.victim(among: cookies) else { continue }
+            let used = cookies[index].used
+            if found.map({ used < $0.used }) ?? true { found = (site, index, used) }
+        }
+        return found.map { ($0.site, $0.index) }
+    }
+
+    /// Removes what has expired.
+    package mutating func purge(now: Int64) -> [CookieChange] { removeAll(.expired) { $0.isExpired(at: now) } }
+
+    /// Removes every cookie that the condition names.
+    package mutating func removeAll(
+        _ kind: CookieChange.Kind = .deleted, where condition: (Cookie) -> Bool
+    ) -> [CookieChange] {
+        sites.keys.sorted().flatMap { removeAll(kind, site: $0, where: condition) }
+    }
+
+    private mutating func removeAll(
+        _ kind: CookieChange.Kind, site: String, where condition: (Cookie) -> Bool
+    ) -> [CookieChange] {
+        let gone = (sites[site] ?? []).filter(condition)
+        guard !gone.isEmpty else { return [] }
+        sites[site]?.removeAll(where: condition)
+        if sites[site]?.isEmpty == true { sites[site] = nil }
+        count -= gone.count
+        return gone.map { CookieChange(kind, $0) }
+    }
+
+    // MARK: sending
+
+    /// The cookies for a request, in the order of the Cookie field; their last use is now.
+    package mutating func choose(for request: CookieRequest, now: Int64) -> Chosen {
+        var chosen = Chosen()
+        guard let cookies = sites[request.site] else { return chosen }
+        var bytes = 0
+        for (index, cookie) in cookies.enumerated() where verdict(on: cookie, for: request, now: now) == nil {
+            let length = cookie.name.utf8.count + 1 + cookie.value.utf8.count + (bytes > 0 ? 2 : 0)
+            guard bytes + length <= Self.mostFieldBytes else {
+                chosen.leftOut.append(cookie)
+                continue
+            }
+            bytes += length
+            if cookie.used / Self.hour != now / Self.hour { chosen.touched.append(cookie.identity) }
+            sites[request.site]?[index].used = now
+            chosen.cookies.append(cookie)
+        }
+        return chosen
+    }
+
+    package static let hour = 3600 * Cookie.second
+
+    /// Nil if the cookie goes to the request; otherwise the reason why it does not.
+    package func verdict(on cookie: Cookie, for request: CookieRequest, now: Int64) -> CookieRefusal? {
+        if cookie.isHostOnly ? cookie.domain != request.host : !request.lies(in: cookie.domain) { return .otherHost }
+        if !request.leads(through: cookie.path) { return .otherPath }
+        if cookie.isSecure, !request.isSecure { return .needsSecure }
+        if cookie.isExpired(at: now) { return .expired }
+        if let partition = cookie.partition, partition != request.context ?? "" { return .otherPartition }
+        guard request.isCrossSite, cookie.sameSite != Cookie.SameSite.none else { return nil }
+        return request.sendsLax && cookie.sameSite != .strict ? nil : .crossSite
+    }
+
+    // MARK: looking
+
+    /// All cookies: by site, then in the order of sending.
+    package var all: [Cookie] { sites.keys.sorted().flatMap { sites[$0] ?? [] } }
+
+    /// The cookies of one site, in the order of sending.
+    package func cookies(of site: String) -> [Cookie] { sites[site] ?? [] }
+
+    package func cookie(_ identity: Cookie.Identity, site: String) -> Cookie? {
+        sites[site]?.first { $0.identity == identity }
+    }
+}

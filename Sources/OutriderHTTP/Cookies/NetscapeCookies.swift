@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Cookie files in the form of Netscape, as curl, wget and yt-dlp write them: seven fields between tabs.
+///
+///     # Netscape HTTP Cookie File
+///     #HttpOnly_.example.org	TRUE	/	TRUE	1767225600	name	value
+package enum NetscapeCookies {
+    /// A line that set no cookie.
+    package struct Skipped: Sendable, Equatable {
+        /// From 1.
+        package var line: Int
+        package var reason: String
+
+        package init(line: Int, reason: String) {
+            self.line = line
+            self.reason = reason
+        }
+    }
+
+    package struct Found: Sendable, Equatable {
+        package var cookies: [Cookie] = []
+        package var skipped: [Skipped] = []
+    }
+
+    private static let tab = UInt8(ascii: "\t")
+    private static let httpOnly = "#HttpOnly_"
+    /// More lines that were skipped are not listed.
+    private static let mostSkipped = 1000
+
+    /// Reads a file; a broken line costs only itself. Bytes that are not UTF-8 are replaced.
+    ///
+    /// - Parameter now: microseconds since 1970; the cookies are used now, and each is a little younger than the one before.
+    package static func read(_ bytes: [UInt8], _ suffixes: PublicSuffixes, now: Int64) -> Found {
+        var found = Found()
+        for (index, raw) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            let line = raw.last == 0x0D ? raw.dropLast() : raw
+            let isHTTPOnly = line.starts(with: httpOnly.utf8)
+            if line.first == UInt8(ascii: "#"), !isHTTPOnly { continue }
+            if line.allSatisfy({ $0 == 0x20 || $0 == tab }) { continue }
+            let fields = (isHTTPOnly ? line.dropFirst(httpOnly.utf8.count) : line[...])
+                .split(separator: tab, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
+            do throws(CookieLineFault) {
+                var cookie = try cookie(fields, suffixes)
+                cookie.isHTTPOnly = isHTTPOnly
+                (cookie.created, cookie.used) = (now &+ Int64(found.cookies.count), now)
+                do throws(CookieError) {
+                    try CookieRules.check(cookie, suffixes)
+                } catch {
+                    throw CookieLineFault(error.reason.text)
+                }
+                found.cookies.append(cookie)
+            } catch {
+                if found.skipped.count < mostSkipped {
+                    found.skipped.append(Skipped(line: index + 1, reason: error.reason))
+                }
+            }
+        }
+        return found
+    }
+
+    private struct CookieLineFault: Error {
+        var reason: String
+        init(_ reason: String) { self.reason = reason }
+    }
+
+    /// Six fields mean an empty value; the flag and not a dot decides whether the cookie goes to hosts below.
+    private static func cookie(
+        _ fields: [String], _ suffixes: PublicSuffixes
+    ) throws(CookieLineFault) -> Cookie {
+        guard fields.count == 6 || fields.count == 7 else {
+            throw CookieLineFault("has \(fields.count) fields between tabs, not 7")
+        }
+        guard let isWide = flag(fields[1]) else { throw CookieLineFault("the second field is neither TRUE nor FALSE") }
+        guard let isSecure = flag(fields[3]) else { throw CookieLineFault("the fourth field is neither TRUE nor FALSE") }
+        guard let expires = seconds(fields[4]) else { throw CookieLineFault("the fifth field is no time in seconds") }
+        guard fields[2].utf8.first == UInt8(ascii: "/") else { throw CookieLineFault("the path does not begin with /") }
+        let written = fields[0].utf8.first == UInt8(ascii: ".") ? String(fields[0].dropFirst()) : fields[0]
+        guard let host = canonicalHost(written) else { throw CookieLineFault("the domain is no host name") }
+        var cookie = Cookie(name: fields[5], value: fields.count == 7 ? fields[6] : "", domain: host)
+        cookie.isHostOnly = !isWide || isAddress(host)
+        cookie.path = fields[2]
+        cookie.isSecure = isSecure
+        cookie.expires = expires == 0 ? nil : Cookie.time(seconds: expires)
+        return cookie
+    }
+
+    private static func flag(_ text: String) -> Bool? {
+        switch text.uppercased() {
+        case "TRUE": true
+        case "FALSE": false
+        default: nil
+        }
+    }
+
+    /// Whole seconds; wget and some browsers write a fraction behind them.
+    private static func seconds(_ text: String) -> Int64? {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let whole = parts.first, let seconds = Int64(whole) else { return nil }  // safe: of a text this gives nil
+        guard parts.count == 1 || parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return max(seconds, 0)
+    }
+
+    /// A host as jars name it: lower case, in punycode, no dot at the end, an IPv6 address without brackets; nil if the text
+    /// is none.
+    package static func canonicalHost(_ text: String) -> String? {
+        let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+        let inner = isBracketed ? String(text.dropFirst().dropLast()) : text
+        do throws(HTTPFailure) {
+            if inner.utf8.contains(UInt8(ascii: ":")) { return try IPAddressText.ipv6(Array(inner.utf8)[...]) }
+            guard !inner.isEmpty, inner.utf8.last != UInt8(ascii: ".") else { return nil }
+            return try HostName.canonical(Array(inner.utf8)[...])
+        } catch {
+            return nil
+        }
+    }
+
+    package static func isAddress(_ host: String) -> Bool { IPAddressText.bytes(of: host) != nil }
+
+    // MARK: writing
+
+    /// A file of the cookies. Those with a tab or a line end in a value cannot stand in it; their names are returned.
+    package static func write(_ cookies: [Cookie]) -> (text: [UInt8], skipped: [String]) {
+        var text = Array("# Netscape HTTP Cookie File\n# https://curl.se/docs/http-cookies.html\n\n".utf8)
+        var skipped: [String] = []
+        for cookie in cookies {
+            let parts = [cookie.domain, cookie.path, cookie.name, cookie.value]
+            if parts.contains(where: { $0.utf8.contains { $0 == tab || $0 == 0x0A || $0 == 0x0D } }) {
+                skipped.append(cookie.name)
+                continue
+            }
+            let expires = cookie.expires.map { max($0 / Cookie.second, 1) } ?? 0
+            text += Array(cookie.isHTTPOnly ? httpOnly.utf8 : "".utf8)
+            text += Array(
+                [
+                    (cookie.isHostOnly ? "" : ".") + cookie.domain, cookie.isHostOnly ? "FALSE" : "TRUE", cookie.path,
+                    cookie.isSecure ? "TRUE" : "FALSE", String(expires), cookie.name, cookie.value,
+                ].joined(separator: "\t").utf8)
+            text.append(0x0A)
+        }
+        return (text, skipped)
+    }
+}

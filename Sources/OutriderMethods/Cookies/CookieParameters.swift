@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Which jar a method is about: that of a session, or a named one.
+enum JarReference: Sendable {
+    case session(SessionReference)
+    case named(String)
+
+    /// Reads `session` and `jar`, one of which must be there.
+    static func read(_ fields: inout JSONFields) throws(JSONComplaint) -> JarReference {
+        let session: SessionReference? = try fields.optional("session")
+        let name: String? = try fields.optional("jar") { CookieJars.fault(ofName: $0) }
+        switch (session, name) {
+        case (let session?, nil): return .session(session)
+        case (nil, let name?): return .named(name)
+        case (nil, nil):
+            throw JSONComplaint("session or jar is required", at: JSONPointer(member: "session"))
+        case (_?, _?):
+            throw JSONComplaint("session and jar name one jar each: give one", at: JSONPointer(member: "jar"))
+        }
+    }
+
+    /// The jar as it is now. Throws `unknownHandle`, `wrongState` for a session without cookies or a jar that cannot be
+    /// used, and `notPermitted` for a named jar of another user.
+    func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> SharedJar {
+        switch self {
+        case .named(let name): return try await SharedJar.named(name, call, at: "/jar")
+        case .session(let reference):
+            guard let jar = try reference.resolved(call.scope)?.settings.cookies?.jar else {
+                throw RPCError(
+                    .wrongState, "the session keeps no cookies: make one with session.create {cookies: true}",
+                    data: ["pointer": .string("/session"), "state": .string("noCookies")])
+            }
+            await jar.refresh()
+            return jar
+        }
+    }
+}
+
+extension SharedJar {
+    /// - Parameter pointer: the parameter that names the jar.
+    static func named(_ name: String, _ call: Call<ClientScope>, at pointer: String) async throws(RPCError) -> SharedJar {
+        if call.peer.info.isOtherUser {
+            throw RPCError(
+                .notPermitted, "named jars belong to the user of the service: use cookies: true, a jar of the session",
+                data: ["pointer": .string(pointer)])
+        }
+        do throws(JarFailure) {
+            let jar = try await call.scope.service.engine.jars.named(name)
+            await jar.refresh()
+            return jar
+        } catch {
+            throw RPCError(
+                .wrongState, error.message,
+                data: ["pointer": .string(pointer), "state": .string(error.reason.rawValue)])
+        }
+    }
+
+    /// Changes the jar, and waits until the change is on the disk.
+    func changed(_ work: (inout CookieJar) -> [CookieChange]) async -> [CookieChange] {
+        let (changes, commit) = change(work)
+        await commit?.value()
+        return changes
+    }
+}
+
+/// Which cookies of a jar a method is about; without members all of them.
+struct CookieFilter: Sendable {
+    var url: HTTPURL?
+    var domain: String?
+    var name: String?
+    var path: String?
+
+    init(_ fields: inout JSONFields) throws(JSONComplaint) {
+        if let text: String = try fields.optional("url") { url = try HTTPURL(parameter: "url", text) }
+        if let text: String = try fields.optional("domain") {
+            let plain = text.hasPrefix(".") ? String(text.dropFirst()) : text
+            guard let host = NetscapeCookies.canonicalHost(plain) else {
+                throw JSONComplaint("domain must be a host name", at: JSONPointer(member: "domain"))
+            }
+            domain = host
+        }
+        name = try fields.optional("name")
+        path = try fields.optional("path")
+    }
+
+    var isEmpty: Bool { url == nil && domain == nil && name == nil && path == nil }
+
+    /// Cookies that would go to the URL, of the domain and those below it, of that name, of that path.
+    func condition(_ jar: SharedJar) -> (Cookie) -> Bool {
+        let request = url.flatMap { CookieRequest($0, jar.suffixes) }
+        let now = SharedJar.now
+        let copy = jar.contents
+        return { cookie in
+            if url != nil {
+                guard let request, copy.verdict(on: cookie, for: request, now: now) == nil else { return false }
+            }
+            if let domain, cookie.domain != domain, !cookie.domain.hasSuffix("." + domain) { return false }
+            if let name, cookie.name != name { return false }
+            return path.map { $0 == cookie.path } ?? true
+        }
+    }
+
+    func cookies(_ jar: SharedJar) -> [Cookie] {
+        let condition = condition(jar)
+        let now = SharedJar.now
+        return jar.contents.all.filter { !$0.isExpired(at: now) && condition($0) }
+    }
+}
+
+extension HTTPURL {
+    /// - Parameter member: the parameter that holds the URL.
+    init(parameter member: String, _ text: String) throws(JSONComplaint) {
+        do throws(HTTPFailure) {
+            self = try HTTPURL(parsing: text)
+        } catch {
+            throw JSONComplaint("\(member) must be a URL: \(error.message)", at: JSONPointer(member: member))
+        }
+    }
+}
+
+/// A CookieSpec of the contract: a cookie to be put into a jar.
+struct CookieParameter: JSONDecodable, Sendable {
+    private var cookie: Cookie
+    private var hasDomain: Bool
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let name: String? = try fields.optional("name")
+        let value: String? = try fields.optional("value")
+        let domain: String? = try fields.optional("domain")
+        cookie = Cookie(name: try JSONFields.need("name", name), value: try JSONFields.need("value", value), domain: "")
+        hasDomain = domain != nil
+        if let domain {
+            let plain = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
+            guard let host = NetscapeCookies.canonicalHost(plain) else {
+                throw JSONComplaint("domain must be a host name", at: JSONPointer(member: "domain"))
+            }
+            cookie.domain = host
+            cookie.isHostOnly = try fields.optional("hostOnly") ?? !domain.hasPrefix(".")
+            if NetscapeCookies.isAddress(host) { cookie.isHostOnly = true }
+        } else {
+            cookie.isHostOnly = try fields.optional("hostOnly") ?? true
+        }
+        cookie.path = try fields.optional("path") { (path: String) in
+            path.hasPrefix("/") ? nil : "must begin with /"
+        } ?? "/"
+        cookie.isSecure = try fields.optional("secure") ?? false
+        cookie.isHTTPOnly = try fields.optional("httpOnly") ?? false
+        cookie.sameSite = try fields.choice("sameSite")
+        cookie.partition = try fields.optional("partition")
+        cookie.expires = try fields.optional("expiresAt", as: CookieMoment.self)?.microseconds
+        // of an exported cookie
+        let created = try fields.optional("createdAt", as: CookieMoment.self)?.microseconds
+        try fields.finish()
+        if let created { cookie.created = created }
+    }
+
+    /// The cookie, as one that is set now. Throws the rule that it breaks.
+    ///
+    /// - Parameter url: whose host is the domain of a cookie without one.
+    func made(
+        for url: HTTPURL?, _ suffixes: PublicSuffixes, now: Int64
+    ) throws(CookieError) -> Cookie {
+        var cookie = cookie
+        if !hasDomain {
+            guard let url, let request = CookieRequest(url, suffixes) else { throw CookieError(.noHost, name: cookie.name) }
+            cookie.domain = request.host
+        }
+        try CookieRules.check(cookie, suffixes)
+        cookie.expires = cookie.expires.map { Cookie.capped($0, now: now) }
+        if cookie.created == 0 || cookie.created > now { cookie.created = now }
+        cookie.used = now
+        return cookie
+    }
+}
+
+/// A time of RFC 3339.
+private struct CookieMoment: JSONDecodable {
+    var microseconds: Int64
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        guard let moment = Moment(try String(json: json)) else {
+            throw JSONComplaint("must be a time of RFC 3339, such as 2030-01-02T03:04:05Z")
+        }
+        microseconds = moment.seconds &* Cookie.second &+ moment.nanoseconds / 1000
+    }
+}

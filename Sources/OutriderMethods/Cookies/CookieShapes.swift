@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+
+/// A Cookie of the contract, with its value.
+struct CookieShape: JSONEncodable {
+    var cookie: Cookie
+
+    init(_ cookie: Cookie) { self.cookie = cookie }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("name", cookie.name)
+            writer.member("value", cookie.value)
+            writer.member("domain", cookie.domain)
+            writer.member("path", cookie.path)
+            writer.member("hostOnly", cookie.isHostOnly)
+            writer.member("secure", cookie.isSecure)
+            writer.member("httpOnly", cookie.isHTTPOnly)
+            writer.member("sameSite", cookie.sameSite?.rawValue)
+            writer.member("partition", cookie.partition)
+            writer.member("expiresAt", cookie.expires.map { TimeShape(WallTime(microseconds: $0)) })
+            writer.member("createdAt", TimeShape(WallTime(microseconds: cookie.created)))
+        }
+    }
+}
+
+/// A CookieChange of the contract: what became of a cookie, without its value.
+struct CookieChangeShape: JSONEncodable {
+    var change: CookieChange
+
+    init(_ change: CookieChange) { self.change = change }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("kind", change.kind.rawValue)
+            writer.member("name", change.name)
+            writer.member("domain", change.domain)
+            writer.member("path", change.path)
+            writer.member("reason", change.reason?.rawValue)
+            writer.member("message", change.reason?.text)
+        }
+    }
+}
+
+/// The changes of one call.
+struct CookieChangesShape: JSONEncodable {
+    var changes: [CookieChange]
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { $0.member("changes", changes.map(CookieChangeShape.init)) }
+    }
+}
+
+/// The params of `event.cookies`.
+struct CookieEventShape: JSONEncodable {
+    var jar: String?
+    var session: String
+    var changes: [CookieChange]
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("session", session)
+            writer.member("jar", jar)
+            writer.member("changes", changes.map(CookieChangeShape.init))
+        }
+    }
+}
+
+extension WallTime {
+    /// Since 1970, in the years 1 to 9999.
+    init(microseconds: Int64) {
+        let clamped = min(max(microseconds, -62_135_596_800_000_000), 253_402_300_799_000_000)
+        let rest = (clamped % 1_000_000 + 1_000_000) % 1_000_000
+        self.init(seconds: Int((clamped - rest) / 1_000_000), nanoseconds: Int(rest) * 1000)
+    }
+}

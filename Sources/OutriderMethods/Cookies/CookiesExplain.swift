@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Tells which cookies a request to a URL would send, which Set-Cookie fields of its response would be taken, and why the
+/// others are not. Changes nothing.
+struct CookiesExplain: Method {
+    static let name = "cookies.explain"
+
+    struct Params: JSONDecodable {
+        var jar: JarReference
+        var target: CookieTarget
+        var setCookie: [String]
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            jar = try JarReference.read(&fields)
+            setCookie = try fields.optional("setCookie") { (list: [String]) in
+                list.count > 1000 ? "must not hold more than 1000" : nil
+            } ?? []
+            target = try CookieTarget(&fields)
+            try fields.finish()
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var request: CookieRequest
+        var stored: [(cookie: Cookie, refusal: CookieRefusal?)]
+        var received: [Received]
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("host", request.host)
+                writer.member("site", request.site)
+                writer.member("secure", request.isSecure)
+                writer.member("crossSite", request.isCrossSite)
+                writer.member("stored", stored.map { StoredShape(cookie: $0.cookie, refusal: $0.refusal) })
+                writer.member("received", received)
+            }
+        }
+    }
+
+    private struct StoredShape: JSONEncodable {
+        var cookie: Cookie
+        var refusal: CookieRefusal?
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("name", cookie.name)
+                writer.member("domain", cookie.domain)
+                writer.member("path", cookie.path)
+                writer.member("sent", refusal == nil)
+                writer.member("reason", refusal?.rawValue)
+                writer.member("message", refusal?.text)
+            }
+        }
+    }
+
+    /// What would become of one Set-Cookie field.
+    struct Received: JSONEncodable {
+        var changes: [CookieChange]
+        var cookie: Cookie?
+
+        func encode(to writer: inout JSONWriter) {
+            let refused = changes.first { $0.kind == .refused }
+            writer.object { writer in
+                writer.member("taken", refused == nil)
+                writer.member("name", refused?.name ?? cookie?.name)
+                writer.member("reason", refused?.reason?.rawValue)
+                writer.member("message", refused?.reason?.text)
+                writer.member("domain", cookie?.domain)
+                writer.member("path", cookie?.path)
+                writer.member("hostOnly", cookie?.isHostOnly)
+                writer.member("expiresAt", cookie?.expires.map { TimeShape(WallTime(microseconds: $0)) })
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let jar = try await params.jar.resolved(call)
+        let request = try params.target.request(jar)
+        let now = SharedJar.now
+        var copy = jar.contents
+        let stored = copy.cookies(of: request.site).map { ($0, copy.verdict(on: $0, for: request, now: now)) }
+        let received = params.setCookie.map { field in
+            let changes = copy.take([field], from: request, jar.suffixes, now: now)
+            let made = Swift.Result { () throws(CookieError) in
+                try CookieRules.cookie(field, from: request, jar.suffixes, now: now)
+            }
+            return Received(changes: changes, cookie: try? made.get())
+        }
+        return Result(request: request, stored: stored, received: received)
+    }
+}

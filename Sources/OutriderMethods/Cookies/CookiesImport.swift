@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// The forms of cookie files.
+enum CookieFormat: String, Sendable, CaseIterable {
+    case netscape, json
+}
+
+/// Puts the cookies of a file, or of a text of that form, into a jar.
+struct CookiesImport: Method {
+    static let name = "cookies.import"
+
+    private static let mostBytes = 32 << 20
+
+    struct Params: JSONDecodable {
+        var jar: JarReference
+        var format: CookieFormat
+        var text: String?
+        var path: String?
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            jar = try JarReference.read(&fields)
+            format = try fields.choice("format") ?? .netscape
+            text = try fields.optional("text")
+            path = try fields.optional("path") { (path: String) in path.hasPrefix("/") ? nil : "must be absolute" }
+            try fields.finish()
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var changes: [CookieChange]
+        var skipped: [NetscapeCookies.Skipped]
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("imported", changes.count { $0.kind == .added || $0.kind == .replaced })
+                writer.member("skipped", skipped.map(SkippedShape.init))
+            }
+        }
+    }
+
+    private struct SkippedShape: JSONEncodable {
+        var skipped: NetscapeCookies.Skipped
+
+        init(_ skipped: NetscapeCookies.Skipped) { self.skipped = skipped }
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("line", skipped.line)
+                writer.member("message", skipped.reason)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        guard (params.text == nil) != (params.path == nil) else {
+            throw RPCError(.invalidParams, "one of text and path is required", data: ["pointer": .string("/text")])
+        }
+        let jar = try await params.jar.resolved(call)
+        let bytes: [UInt8]
+        if let path = params.path {
+            do throws(HTTPFailure) {
+                bytes = try await CookieFile.read(path, limit: mostBytes, for: call.scope.quota)
+            } catch {
+                throw RPCError(error)
+            }
+        } else {
+            bytes = Array((params.text ?? "").utf8)
+        }
+        switch params.format {
+        case .netscape: return await netscape(bytes, jar)
+        case .json: return try await json(bytes, jar, member: params.path == nil ? "text" : "path")
+        }
+    }
+
+    private static func netscape(_ bytes: [UInt8], _ jar: SharedJar) async -> Result {
+        let now = SharedJar.now
+        let suffixes = jar.suffixes
+        let found = await background { NetscapeCookies.read(bytes, suffixes, now: now) }
+        let changes = await jar.changed { jar in
+            found.cookies.flatMap { jar.put($0, site: suffixes.site(of: $0.domain), now: now) }
+        }
+        return Result(changes: changes, skipped: found.skipped)
+    }
+
+    /// An array of CookieSpecs, or an object with such an array in `cookies`, as `cookies.export` writes it.
+    private static func json(_ bytes: [UInt8], _ jar: SharedJar, member: String) async throws(RPCError) -> Result {
+        var skipped: [NetscapeCookies.Skipped] = []
+        var cookies: [CookieParameter] = []
+        for (index, value) in try await list(bytes, member).enumerated() {
+            do throws(JSONComplaint) {
+                cookies.append(try CookieParameter(json: value))
+            } catch {
+                skipped.append(NetscapeCookies.Skipped(line: index + 1, reason: error.message))
+            }
+        }
+        let changes = await jar.put(cookies, for: nil)
+        for change in changes where change.kind == .refused {
+            skipped.append(NetscapeCookies.Skipped(line: 0, reason: "\(change.name): \(change.reason?.text ?? "")"))
+        }
+        return Result(changes: changes, skipped: Array(skipped.prefix(1000)))
+    }
+
+    private static func list(_ bytes: [UInt8], _ member: String) async throws(RPCError) -> [JSONValue] {
+        let parsed = await background { Swift.Result { () throws(JSONFailure) in try JSONParser.parse(bytes) } }
+        let problem: String
+        switch parsed {
+        case .failure(let failure): problem = "is no JSON: \(failure.reason)"
+        case .success(let value):
+            if let list = value.array ?? value.object?["cookies"]?.array { return list }
+            problem = "must hold an array of cookies, or an object with the array cookies"
+        }
+        throw RPCError(.invalidParams, "\(member) \(problem)", data: ["pointer": .string("/\(member)")])
+    }
+}
+
+/// Gives the cookies of a jar as a file, or as a text of that form.
+struct CookiesExport: Method {
+    static let name = "cookies.export"
+
+    struct Params: JSONDecodable {
+        var jar: JarReference
+        var filter: CookieFilter
+        var format: CookieFormat
+        var file: String?
+        var replace: Bool
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            jar = try JarReference.read(&fields)
+            format = try fields.choice("format") ?? .netscape
+            file = try fields.optional("file") { (path: String) in path.hasPrefix("/") ? nil : "must be absolute" }
+            replace = try fields.optional("replace") ?? false
+            filter = try CookieFilter(&fields)
+            try fields.finish()
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var count: Int
+        var skipped: [String]
+        var text: String?
+        var file: String?
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("exported", count)
+                writer.member("skipped", skipped)
+                writer.member("text", text)
+                writer.member("file", file)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let jar = try await params.jar.resolved(call)
+        let cookies = params.filter.cookies(jar)
+        var skipped: [String] = []
+        let bytes: [UInt8]
+        switch params.format {
+        case .netscape: (bytes, skipped) = NetscapeCookies.write(cookies)
+        case .json: bytes = JSONWriter.bytes(of: List(cookies: cookies))
+        }
+        var result = Result(count: cookies.count - skipped.count, skipped: skipped)
+        guard let file = params.file else {
+            result.text = String(decoding: bytes, as: UTF8.self)
+            return result
+        }
+        do throws(HTTPFailure) {
+            try await CookieFile.write(bytes, to: file, replace: params.replace, for: call.scope.quota)
+        } catch {
+            throw RPCError(error)
+        }
+        result.file = file
+        return result
+    }
+
+    private struct List: JSONEncodable {
+        var cookies: [Cookie]
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { $0.member("cookies", cookies.map(CookieShape.init)) }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Sets cookies: as a server at a URL would, or one by one.
+struct CookiesSet: Method {
+    static let name = "cookies.set"
+
+    private static let most = 3000
+
+    struct Params: JSONDecodable {
+        var jar: JarReference
+        var url: HTTPURL?
+        var setCookie: [String]?
+        var cookies: [CookieParameter]?
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            jar = try JarReference.read(&fields)
+            if let text: String = try fields.optional("url") { url = try HTTPURL(parameter: "url", text) }
+            setCookie = try fields.optional("setCookie") { (list: [String]) in
+                list.count > most ? "must not hold more than \(most)" : nil
+            }
+            cookies = try fields.optional("cookies") { (list: [CookieParameter]) in
+                list.count > most ? "must not hold more than \(most)" : nil
+            }
+            try fields.finish()
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> CookieChangesShape {
+        guard (params.setCookie == nil) != (params.cookies == nil) else {
+            throw RPCError(
+                .invalidParams, "one of setCookie and cookies is required", data: ["pointer": .string("/setCookie")])
+        }
+        let jar = try await params.jar.resolved(call)
+        if let fields = params.setCookie {
+            guard let url = params.url else {
+                throw RPCError(
+                    .invalidParams, "setCookie needs the url whose response sets the cookies",
+                    data: ["pointer": .string("/url")])
+            }
+            guard let request = CookieRequest(url, jar.suffixes) else {
+                throw RPCError(.invalidParams, CookieRefusal.noHost.text, data: ["pointer": .string("/url")])
+            }
+            return CookieChangesShape(
+                changes: await jar.changed { $0.take(fields, from: request, jar.suffixes, now: SharedJar.now) })
+        }
+        return CookieChangesShape(changes: await jar.put(params.cookies ?? [], for: params.url))
+    }
+}
+
+extension SharedJar {
+    /// Puts cookies into the jar, each by the rules that hold for any cookie.
+    func put(_ cookies: [CookieParameter], for url: HTTPURL?) async -> [CookieChange] {
+        await changed { jar in
+            var changes: [CookieChange] = []
+            for (index, parameter) in cookies.enumerated() {
+                let now = Self.now
+                do throws(CookieError) {
+                    // in their order
+                    let cookie = try parameter.made(for: url, suffixes, now: now + Int64(index))
+                    changes += jar.put(cookie, site: suffixes.site(of: cookie.domain), now: now)
+                } catch {
+                    changes.append(CookieChange(refused: error.name, domain: url?.hostName ?? "", path: "/", error.reason))
+                }
+            }
+            return changes
+        }
+    }
+}
+
+/// The Cookie field that a request to a URL would have.
+struct CookiesHeader: Method {
+    static let name = "cookies.header"
+
+    struct Params: JSONDecodable {
+        var jar: JarReference
+        var target: CookieTarget
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            jar = try JarReference.read(&fields)
+            target = try CookieTarget(&fields)
+            try fields.finish()
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var value: String?
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("value", value) } }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let jar = try await params.jar.resolved(call)
+        var copy = jar.contents
+        return Result(value: copy.choose(for: try params.target.request(jar), now: SharedJar.now).field)
+    }
+}
+
+/// A URL, and in whose name it is requested.
+struct CookieTarget: Sendable {
+    private var url: HTTPURL
+    private var site: HTTPURL?
+    private var isNavigation: Bool
+
+    init(_ fields: inout JSONFields) throws(JSONComplaint) {
+        let text: String? = try fields.optional("url")
+        if let text: String = try fields.optional("site") { site = try HTTPURL(parameter: "site", text) }
+        isNavigation = try fields.optional("navigation") ?? false
+        url = try HTTPURL(parameter: "url", try JSONFields.need("url", text))
+    }
+
+    func request(_ jar: SharedJar) throws(RPCError) -> CookieRequest {
+        guard var request = CookieRequest(url, jar.suffixes) else {
+            throw RPCError(.invalidParams, CookieRefusal.noHost.text, data: ["pointer": .string("/url")])
+        }
+        request.context = site.flatMap { CookieRequest($0, jar.suffixes)?.schemefulSite }
+        request.sendsLax = isNavigation
+        return request
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import Testing
+
+@Suite struct NetscapeCookiesTests {
+    private let now: Int64 = 1_700_000_000 * Cookie.second
+
+    private func read(_ text: String) -> NetscapeCookies.Found {
+        NetscapeCookies.read(Array(text.utf8), .builtIn, now: now)
+    }
+
+    @Test func `what is written is read again`() throws {
+        var wide = Cookie(name: "a", value: "1=2; no", domain: "example.com")
+        wide.value = "1=2"
+        (wide.isHostOnly, wide.isSecure, wide.isHTTPOnly) = (false, true, true)
+        (wide.expires, wide.path) = (now + 5 * Cookie.second, "/x")
+        let empty = Cookie(name: "b", value: "", domain: "192.0.2.7")
+        var tabbed = empty
+        (tabbed.name, tabbed.value) = ("c", "x\ty")
+        let file = NetscapeCookies.write([wide, empty, tabbed])
+        #expect(file.skipped == ["c"])
+        let found = NetscapeCookies.read(file.text, .builtIn, now: now)
+        #expect(found.skipped.isEmpty)
+        #expect(found.cookies.map(\.identity) == [wide.identity, empty.identity])
+        #expect(found.cookies.map(\.value) == ["1=2", ""])
+        #expect(found.cookies.map(\.expires) == [wide.expires, nil])
+        #expect(found.cookies.map(\.isHTTPOnly) == [true, false])
+    }
+
+    @Test(arguments: [
+        "nonsense", "www.example.com\tFALSE\t/", "www.example.com\tMAYBE\t/\tFALSE\t0\ta\t1",
+        "www.example.com\tFALSE\t/\tFALSE\tlater\ta\t1", "www.example.com\tFALSE\tx\tFALSE\t0\ta\t1",
+        ".com\tTRUE\t/\tFALSE\t0\ta\t1", "www.example.com\tFALSE\t/\tFALSE\t0\t__Secure-a\t1",
+        ".example.com\tTRUE\t/\tTRUE\t0\t__Host-a\t1", "a b\tFALSE\t/\tFALSE\t0\ta\t1",
+        "www.example.com\tFALSE\t/\tFALSE\t0\t\t1", "www.example.com\tFALSE\t/\tFALSE\t0\ta\t1\t2",
+    ])
+    func `a broken line costs only itself`(line: String) {
+        let found = read("# remark\n\(line)\n \nwww.example.com\tFALSE\t/\tFALSE\t0\tb\t2\r\n")
+        #expect(found.skipped.map(\.line) == [2])
+        #expect(found.cookies.map(\.pair) == ["b=2"])
+    }
+
+    @Test func `the flag decides, six fields are enough, and fractions of seconds are cut`() {
+        let found = read(".www.example.com\tFALSE\t/\tFALSE\t0\ta\n#HttpOnly_example.com\ttrue\t/\tTRUE\t4102444800.5\tb\t2")
+        #expect(found.skipped.isEmpty)
+        #expect(found.cookies.map(\.isHostOnly) == [true, false])
+        #expect(found.cookies.map(\.value) == ["", "2"])
+        #expect(found.cookies.last?.expires == 4_102_444_800 * Cookie.second)
+    }
+}
