@@ -11,8 +11,6 @@ enum OptionAdvice {
             ["-k", "--insecure"],
             "certificates are always verified (start the service with --ca-file FILE to trust a private authority)"
         ),
-        (["-b", "--cookie"], "write -H 'Cookie: name=value'"),
-        (["-c", "--cookie-jar"], "cookies are not stored (send one with -H 'Cookie: name=value')"),
     ]
 
     /// The advice for the option that a parser's complaint names; nil if there is none.

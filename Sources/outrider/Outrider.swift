@@ -31,9 +31,9 @@ struct Outrider: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, CallCommand.self, GetCommand.self, PostCommand.self, PutCommand.self,
             PatchCommand.self, DeleteCommand.self, HeadCommand.self, DownloadCommand.self, GetSocketCommand.self,
-            RouteCommand.self, DescribeCommand.self, SSECommand.self, StatsCommand.self, CredentialsCommand.self,
-            KeeperCommand.self, StatusCommand.self, StopCommand.self, RestartCommand.self, DoctorCommand.self,
-            ConfigCommand.self, ConnectCommand.self, ReachabilityCommand.self,
+            RouteCommand.self, DescribeCommand.self, SSECommand.self, StatsCommand.self, CookiesCommand.self,
+            CredentialsCommand.self, KeeperCommand.self, StatusCommand.self, StopCommand.self, RestartCommand.self,
+            DoctorCommand.self, ConfigCommand.self, ConnectCommand.self, ReachabilityCommand.self,
             LoginCommand.self, LogoutCommand.self, TokenCommand.self, GitCredentialCommand.self,
             DockerCredentialCommand.self, AWSCredentialCommand.self,
         ])

@@ -45,17 +45,17 @@ enum ProcessArguments {
 enum SecretArguments {
     /// Options with a value that may be one; those in short form may stand behind flags, as in `-su`.
     private static let names: Set<String> = [
-        "user", "proxy", "header", "data", "data-binary", "data-urlencode", "json", "form", "form-string",
+        "user", "proxy", "header", "data", "data-binary", "data-urlencode", "json", "form", "form-string", "cookie", "set",
     ]
-    private static let letters = Array("uxHdF".utf8)
+    private static let letters = Array("uxHdFb".utf8)
     /// Other options in short form that have a value.
-    private static let otherLetters = Array("XoAerTmDw".utf8)
+    private static let otherLetters = Array("XoAerTmDwc".utf8)
 
     /// The number of each word, and the bytes in it. The first word is the program.
     static func ranges(in words: [[UInt8]]) -> [(word: Int, bytes: Range<Int>)] {
         var found: [(word: Int, bytes: Range<Int>)] = []
         let command = words.count > 1 ? String(decoding: words[1], as: UTF8.self) : ""
-        let hasItems = ["call", "get", "post", "put", "patch", "delete", "head"].contains(command)
+        let hasItems = ["call", "get", "post", "put", "patch", "delete", "head", "cookies"].contains(command)
         var isValue = false
         for (number, word) in words.enumerated().dropFirst() {
             var secret: Range<Int>?
@@ -71,7 +71,7 @@ enum SecretArguments {
             } else if word.first == UInt8(ascii: "-"), let place = option(in: word) {
                 isValue = place == word.count
                 secret = value(in: word, from: place)
-            } else if hasItems, url(in: word).isEmpty {
+            } else if hasItems, word.first == UInt8(ascii: "{") || url(in: word).isEmpty {
                 secret = parameter(in: word)
             }
             for range in secret.map({ [$0] }) ?? url(in: word) where !range.isEmpty { found.append((number, range)) }

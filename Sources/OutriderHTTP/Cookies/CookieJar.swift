@@ -138,18 +138,28 @@ package struct CookieJar: Sendable {
 
     /// The longest unused of the cookies that lack something, or of all.
     private static func victim(among cookies: [Cookie], whereNot quality: KeyPath<Cookie, Bool>? = nil) -> Int? {
-        cookies.indices.filter { index in quality.map { !cookies[index][keyPath: $0] } ?? true }
-            .min { (cookies[$0].used, cookies[$0].created) < (cookies[$1].used, cookies[$1].created) }
+        var found: Int?
+        for index in cookies.indices {
+            if let quality, cookies[index][keyPath: quality] { continue }
+            guard let best = found else {
+                found = index
+                continue
+            }
+            let (one, other) = (cookies[index], cookies[best])
+            if one.used < other.used || one.used == other.used && one.created < other.created { found = index }
+        }
+        return found
     }
 
     private func longestUnused() -> (site: String, index: Int)? {
-        var found: (site: String, index: Int, used: Int64)?
+        var found: (site: String, index: Int)?
+        var least = Int64.max
         for (site, cookies) in sites {
-            guard let index = Self.victim(among: cookies) else { continue }
-            let used = cookies[index].used
-            if found.map({ used < $0.used }) ?? true { found = (site, index, used) }
+            for index in cookies.indices where cookies[index].used < least {
+                (found, least) = ((site, index), cookies[index].used)
+            }
         }
-        return found.map { ($0.site, $0.index) }
+        return found
     }
 
     /// Removes what has expired.
@@ -159,7 +169,8 @@ package struct CookieJar: Sendable {
     package mutating func removeAll(
         _ kind: CookieChange.Kind = .deleted, where condition: (Cookie) -> Bool
     ) -> [CookieChange] {
-        sites.keys.sorted().flatMap { removeAll(kind, site: $0, where: condition) }
+        let found = sites.filter { $0.value.contains(where: condition) }
+        return found.keys.sorted().flatMap { removeAll(kind, site: $0, where: condition) }
     }
 
     private mutating func removeAll(

@@ -34,11 +34,13 @@ struct RequestCall: ParsableArguments {
 
     @OptionGroup var proxy: ProxyOptions
 
+    @OptionGroup var cookies: CookieOptions
+
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
         if words.isEmpty, inputFile == nil { throw ValidationError("name a URL, such as https://example.org/") }
-        let readers = request.body.readers + [inputFile == "-" ? "@-" : ""]
+        let readers = request.body.readers + [inputFile == "-" ? "@-" : ""] + cookies.cookies.map { $0 == "-" ? "@-" : "" }
         if let fault = RequestWords.fault(headers: request.headers, data: readers, asks: auth.asks) {
             throw ValidationError(fault)
         }
@@ -93,6 +95,7 @@ struct RequestCall: ParsableArguments {
         if !auth.isByHost { try auth.add(to: &shared) }
         var service = try service.connect(orPrivate: true)
         if output.verbose, !curl { try VerboseLog.subscribe(over: &service.client, by: Deadline(after: 10)) }
+        try cookies.add(to: &shared, over: &service.client)
         var failed: CommandFailure?
         for (number, url) in urls.enumerated() {
             var outcome = WriteOut.Outcome(urlNumber: number)
@@ -109,6 +112,7 @@ struct RequestCall: ParsableArguments {
             if output.tells { failed?.report() }
             failed = failure
         }
+        if !curl { try cookies.write(shared, over: &service.client) }
         if let failed { throw failed }
     }
 

@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/a/b", "x=1", "/a/c", true), ("/a/b", "x=1", "/ab", false), ("/a/", "x=1", "/a", false),
+        ("/a/b", "x=1", "/a/c", true), ("/a/b", "x=1", "/ab", false), ("/a/", "x=1", "/a", true),
         ("/a?b/c", "x=1", "/", true), ("/", "x=1; Path=/f", "/f", true), ("/", "x=1; Path=/f", "/fo", false),
         ("/", "x=1; Path=/f/", "/f", false), ("/a/b", "x=1; Path=f", "/a/x", true), ("/", "x=1; Path=/F", "/f", false),
         ("/", "x=1; Path=/%66", "/f", false), ("/a/b", "x=1; Path=/q; Path=", "/a/", true),

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderJSON
+
+/// The cookies of a command, with the options of curl.
+struct CookieOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("b"), .customLong("cookie")],
+        help: """
+            Cookies to send: 'name=value; …', or a file of curl, wget or a browser; '' keeps cookies in memory. May be \
+            repeated.
+            """, completion: .file())
+    var cookies: [String] = []
+
+    @Option(
+        name: [.customShort("c"), .customLong("cookie-jar")],
+        help: "Write all cookies to this file at the end, for its owner only; - is standard output.", completion: .file())
+    var cookieJar: String?
+
+    @Flag(
+        name: [.customShort("j"), .customLong("junk-session-cookies")],
+        help: "Leave out cookies without an end of their own from the files of -b.")
+    var junkSessionCookies = false
+
+    @Option(name: .long, help: "The jar on disk that programs of this user share by this name.")
+    var jar: String?
+
+    func validate() throws {
+        if jar?.isEmpty == true { throw ValidationError("--jar needs a name") }
+        for text in texts where Self.pairs(text) == nil {
+            throw ValidationError("-b \(text.prefix(20))… is no list of cookies: write 'name=value; name=value'")
+        }
+    }
+
+    private var texts: [String] { cookies.filter { $0.contains("=") } }
+    private var files: [String] { cookies.filter { !$0.contains("=") && !$0.isEmpty } }
+
+    /// Whether cookies are kept beyond one request.
+    private var hasJar: Bool { jar != nil || cookieJar != nil || cookies.contains { !$0.contains("=") } }
+
+    /// The cookies of a text; nil if a part has no name.
+    private static func pairs(_ text: String) -> [JSONValue]? {
+        var found: [JSONValue] = []
+        for part in text.split(separator: ";") {
+            let part = part.drop { $0 == " " }
+            guard !part.isEmpty else { continue }
+            guard let equals = part.firstIndex(of: "="), equals != part.startIndex else { return nil }
+            found.append(
+                .object(["name": .string(String(part[..<equals])), "value": .string(String(part[part.index(after: equals)...]))]))
+        }
+        return found
+    }
+
+    /// Makes the session that keeps the cookies, and says so in what all requests share.
+    func add(to shared: inout JSONObject, over client: inout ServiceClient) throws(CommandFailure) {
+        let extra = texts.flatMap { Self.pairs($0) ?? [] }
+        if !extra.isEmpty { shared["cookies"] = .object(["extra": .array(extra)]) }
+        guard hasJar else { return }
+        let made = try client.object(
+            "session.create", ["cookies": jar.map { .string($0) } ?? .bool(true)], by: Deadline(after: 30))
+        guard let session = made["session"] else {
+            throw CommandFailure(.brokeProtocol, "the answer names no session")
+        }
+        shared["session"] = session
+        for file in files { try read(file, into: session, over: &client) }
+    }
+
+    private func read(
+        _ file: String, into session: JSONValue, over client: inout ServiceClient
+    ) throws(CommandFailure) {
+        // as with curl, the file of the first run need not be there
+        if file != "-", access(file, F_OK) != 0, errno == ENOENT {
+            return StandardError.line("outrider: \(file) does not exist: no cookies were read")
+        }
+        let bytes = try StandardInput.bytes(of: file)
+        let params: JSONObject = ["session": session, "text": .string(String(decoding: bytes, as: UTF8.self))]
+        let found = try client.object("cookies.import", params, by: Deadline(after: 30))
+        let skipped = found["skipped"]?.array ?? []
+        for one in skipped.prefix(5) {
+            let line = one.object?["line"]?.integer ?? 0
+            StandardError.line("outrider: \(file), line \(line): \(one.object?["message"]?.string ?? "is broken")")
+        }
+        if skipped.count > 5 { StandardError.line("outrider: \(file): \(skipped.count - 5) more lines were skipped") }
+        guard junkSessionCookies else { return }
+        _ = try client.object(
+            "cookies.clear", ["session": session, "sessionOnly": .bool(true)], by: Deadline(after: 30))
+    }
+
+    /// Writes the file of `-c`, once all requests are over.
+    func write(_ shared: JSONObject, over client: inout ServiceClient) throws(CommandFailure) {
+        guard let cookieJar, let session = shared["session"] else { return }
+        var params: JSONObject = ["session": session]
+        if cookieJar != "-" {
+            params["file"] = .string(try CommandWords.absolute(cookieJar))
+            params["replace"] = .bool(true)
+        }
+        let written = try client.object("cookies.export", params, by: Deadline(after: 30))
+        for name in written["skipped"]?.array ?? [] {
+            StandardError.line("outrider: the cookie \(name.string ?? "") has a tab, and cannot stand in \(cookieJar)")
+        }
+        if cookieJar == "-" { try StandardOutput.write(Array((written["text"]?.string ?? "").utf8)) }
+    }
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderJSON
+
+/// The cookies of named jars.
+struct CookiesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cookies",
+        abstract: "Shows and changes the cookies of a named jar.",
+        discussion: """
+            A jar is kept on disk and shared by all programs of this user that name it, as with outrider get --jar work.
+
+              outrider cookies list work
+              outrider cookies list work --url https://example.org/ --values
+              outrider cookies explain work https://example.org/ --set 'sid=1; Domain=org'
+              outrider cookies import work cookies.txt
+              outrider cookies export work > cookies.txt
+              outrider cookies delete work --domain example.org
+              outrider cookies clear work --session-only
+            """,
+        subcommands: [
+            List.self, Explain.self, Header.self, Set.self, Delete.self, Clear.self, Import.self, Export.self,
+        ])
+
+    /// One call about a jar.
+    static func call(
+        _ method: String, _ params: JSONObject, _ options: ServiceOptions
+    ) throws(CommandFailure) -> JSONObject {
+        var service = try options.connect(orPrivate: true)
+        return try service.client.object(method, params, by: Deadline(after: 30))
+    }
+
+    /// Writes what became of cookies, one on each line.
+    static func writeChanges(_ result: JSONObject) throws(CommandFailure) {
+        for change in result["changes"]?.array ?? [] {
+            let change = change.object ?? [:]
+            var words = ["kind", "name", "domain", "path"].map { change[$0]?.string ?? "" }
+            if let message = change["message"]?.string { words.append(message) }
+            try StandardOutput.line(words.map(\.printable).joined(separator: "\t").utf8)
+        }
+    }
+}
+
+/// Which cookies of a jar.
+struct CookieSelection: ParsableArguments {
+    @Argument(help: "The jar.")
+    var jar: String
+
+    @Option(name: .long, help: "Cookies that go to this URL.")
+    var url: String?
+
+    @Option(name: .long, help: "Cookies of this domain and of domains below.")
+    var domain: String?
+
+    @Option(name: .long, help: "Cookies of this name.")
+    var name: String?
+
+    @Option(name: .long, help: "Cookies of exactly this path.")
+    var path: String?
+
+    var params: JSONObject {
+        var params: JSONObject = ["jar": .string(jar)]
+        if let url { params["url"] = .string(ShellURL.complete(url)) }
+        if let domain { params["domain"] = .string(domain) }
+        if let name { params["name"] = .string(name) }
+        if let path { params["path"] = .string(path) }
+        return params
+    }
+}
+
+extension CookiesCommand {
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists cookies: name, domain, path, end, and what else holds of them.")
+
+        @OptionGroup var selection: CookieSelection
+
+        @Flag(name: .long, help: "Show values, which are secrets.")
+        var values = false
+
+        @Flag(name: .long, help: "As JSON, with values.")
+        var json = false
+
+        @OptionGroup var service: ServiceOptions
+
+        func run() throws {
+            let found = try CookiesCommand.call("cookies.list", selection.params, service)
+            if let problem = found["problem"]?.string { StandardError.line("outrider: \(problem)") }
+            if json { return try StandardOutput.line(JSONWriter.bytes(of: found)) }
+            for cookie in found["cookies"]?.array ?? [] { try StandardOutput.line(line(cookie.object ?? [:]).utf8) }
+        }
+
+        private func line(_ cookie: JSONObject) -> String {
+            let domain = cookie["domain"]?.string ?? ""
+            let words = [("secure", "Secure"), ("httpOnly", "HttpOnly")].filter { cookie[$0.0] == .bool(true) }.map(\.1)
+            return [
+                cookie["name"]?.string ?? "", (cookie["hostOnly"] == .bool(true) ? "" : ".") + domain,
+                cookie["path"]?.string ?? "", cookie["expiresAt"]?.string ?? "session", words.joined(separator: ","),
+                values ? cookie["value"]?.string ?? "" : "",
+            ].map(\.printable).joined(separator: "\t")
+        }
+    }
+
+    struct Explain: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Tells which cookies go to a URL, and why the others do not.")
+
+        @Argument(help: "The jar.")
+        var jar: String
+
+        @Argument(help: "The URL.")
+        var url: String
+
+        @Option(name: .customLong("set"), help: "A Set-Cookie field of a response: would it be taken? May be repeated.")
+        var fields: [String] = []
+
+        @OptionGroup var service: ServiceOptions
+
+        func run() throws {
+            let params: JSONObject = [
+                "jar": .string(jar), "url": .string(ShellURL.complete(url)),
+                "setCookie": .array(fields.map { .string($0) }),
+            ]
+            let found = try CookiesCommand.call("cookies.explain", params, service)
+            for cookie in found["stored"]?.array ?? [] {
+                try Self.write(cookie.object ?? [:], "sent", "not sent")
+            }
+            for field in found["received"]?.array ?? [] {
+                try Self.write(field.object ?? [:], "taken", "not taken")
+            }
+        }
+
+        private static func write(_ cookie: JSONObject, _ yes: String, _ no: String) throws(CommandFailure) {
+            let isGood = cookie[yes] == .bool(true)
+            let words = [
+                isGood ? yes : no, cookie["name"]?.string ?? "", cookie["domain"]?.string ?? "",
+                cookie["path"]?.string ?? "", cookie["message"]?.string ?? "",
+            ]
+            try StandardOutput.line(words.map(\.printable).joined(separator: "\t").utf8)
+        }
+    }
+
+    struct Header: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints the Cookie field that a request to a URL has, for other programs.")
+
+        @Argument(help: "The jar.")
+        var jar: String
+
+        @Argument(help: "The URL.")
+        var url: String
+
+        @OptionGroup var service: ServiceOptions
+
+        func run() throws {
+            let params: JSONObject = ["jar": .string(jar), "url": .string(ShellURL.complete(url))]
+            guard let value = try CookiesCommand.call("cookies.header", params, service)["value"]?.string else { return }
+            try StandardOutput.line("Cookie: \(value)".utf8)
+        }
+    }
+
+    struct Set: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Sets cookies as a response from a URL does.")
+
+        @Argument(help: "The jar.")
+        var jar: String
+
+        @Argument(help: "The URL.")
+        var url: String
+
+        @Argument(help: "Set-Cookie fields, such as 'sid=1; Secure; Max-Age=3600'.")
+        var fields: [String]
+
+        @OptionGroup var service: ServiceOptions
+
+        func run() throws {
+            let params: JSONObject = [
+                "jar": .string(jar), "url": .string(ShellURL.complete(url)),
+                "setCookie": .array(fields.map { .string($0) }),
+            ]
+            try CookiesCommand.writeChanges(try CookiesCommand.call("cookies.set", params, service))
+        }
+    }
+
+    struct Delete: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Removes cookies.")
+
+        @OptionGroup var selection: CookieSelection
+
+        @OptionGroup var service: ServiceOptions
+
+        func run() throws {
+            try CookiesCommand.writeChanges(try CookiesCommand.call("cookies.delete", selection.params, service))
+        }
+    }
+
+    struct Clear: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Removes all cookies of a jar.")
+
+        @Argument(help: "The jar.")
+        var jar: String
+
+        @Flag(name: .long, help: "Only cookies without an end of their own.")
+        var sessionOnly = false
+
+        @OptionGroup var service: ServiceOptions
+
+        func run() throws {
+            let params: JSONObject = ["jar": .string(jar), "sessionOnly": .bool(sessionOnly)]
+            let deleted = try CookiesCommand.call("cookies.clear", params, service)["deleted"]?.integer ?? 0
+            try StandardOutput.line("\(deleted) deleted".utf8)
+        }
+    }
+
+    struct Import: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Puts the cookies of a file of curl, wget or yt-dlp into a jar, or of JSON.")
+
+        @Argument(help: "The jar.")
+        var jar: String
+
+        @Argument(help: "The file; - is standard input.", completion: .file())
+        var file: String
+
+        @Flag(name: .long, help: "The file is JSON.")
+        var json = false
+
+        @OptionGroup var service: ServiceOptions
+
+        func run() throws {
+            let bytes = try StandardInput.bytes(of: file)
+            let params: JSONObject = [
+                "jar": .string(jar), "format": .string(json ? "json" : "netscape"),
+                "text": .string(String(decoding: bytes, as: UTF8.self)),
+            ]
+            let found = try CookiesCommand.call("cookies.import", params, service)
+            for one in found["skipped"]?.array ?? [] {
+                let line = one.object?["line"]?.integer ?? 0
+                StandardError.line("outrider: \(file), line \(line): \(one.object?["message"]?.string ?? "is broken")")
+            }
+            try StandardOutput.line("\(found["imported"]?.integer ?? 0) imported".utf8)
+        }
+    }
+
+    struct Export: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Writes cookies as a file that curl reads.")
+
+        @OptionGroup var selection: CookieSelection
+
+        @Flag(name: .long, help: "As JSON.")
+        var json = false
+
+        @Option(name: [.short, .long], help: "The file, for its owner only; else standard output.", completion: .file())
+        var output: String?
+
+        @OptionGroup var service: ServiceOptions
+
+        func run() throws {
+            var params = selection.params
+            params["format"] = .string(json ? "json" : "netscape")
+            if let output {
+                params["file"] = .string(try CommandWords.absolute(output))
+                params["replace"] = .bool(true)
+            }
+            let found = try CookiesCommand.call("cookies.export", params, service)
+            for name in found["skipped"]?.array ?? [] {
+                StandardError.line("outrider: the cookie \(name.string ?? "") has a tab, and cannot stand in such a file")
+            }
+            if let text = found["text"]?.string { try StandardOutput.write(Array(text.utf8)) }
+        }
+    }
+}
