@@ -31,6 +31,7 @@ extension OwnerRules {
         ],
         urls: [
             "": ["/request/url", "/url"],
+            "cookies.clear": ["/url"],
             "cookies.delete": ["/url"],
             "cookies.explain": ["/site", "/url"],
             "cookies.export": ["/url"],

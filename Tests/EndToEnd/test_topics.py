@@ -6,6 +6,7 @@ import contract
 import pytest
 from answering import Refuse, converse
 from asking import get, result
+from cookie_server import CookieServer
 from downloading import download, to
 from guarding import ADA, Guard
 from monitoring import pulled, subscribe, topics
@@ -133,8 +134,15 @@ def refreshed(wire, parts):
         converse(wire, "oauth.refresh", {"credential": mine}, {"refresh": lambda asked: next(answers)})
 
 
+def cookied(wire, parts):
+    """A server on an address may not set cookies for a domain."""
+    session = result(wire.call("session.create", {"cookies": True}))["session"]
+    with CookieServer() as server:
+        get(wire, server.url(server.setting("a=1; Domain=com")), session=session)
+
+
 SCENES = [plain, unbuilt, retried, suspended, adapted, queued, crowded, expecting, stored, owned]
-SCENES += [authenticated, downloaded, streamed, refreshed]
+SCENES += [authenticated, downloaded, streamed, refreshed, cookied]
 # without a network; test_offline.py shows it
 ELSEWHERE = ["request.offline"]
 

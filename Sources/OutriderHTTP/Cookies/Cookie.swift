@@ -104,7 +104,7 @@ package struct CookieChange: Sendable, Equatable {
 package enum CookieRefusal: String, Sendable, CaseIterable {
     // taking
     case controlCharacter, noName, tooLarge, domainMismatch, publicSuffix, domainNotASCII, secureOverHTTP,
-        overlaysSecure, prefix, sameSiteNoneNeedsSecure, partitionedNeedsSecure, thirdParty, notAccepted, noHost
+        overlaysSecure, prefix, sameSiteNoneNeedsSecure, partitionedNeedsSecure, thirdParty, notAccepted, noHost, badPath
     // sending
     case otherHost, otherPath, needsSecure, expired, otherPartition, crossSite, fieldTooLong
 
@@ -124,7 +124,8 @@ package enum CookieRefusal: String, Sendable, CaseIterable {
         case .partitionedNeedsSecure: "Partitioned needs Secure"
         case .thirdParty: "the response came from another site than the request named"
         case .notAccepted: "the request or its session accepts no cookies"
-        case .noHost: "requests to a Unix socket have no cookies"
+        case .noHost: "no host is known that the cookie could belong to (a Unix socket has none)"
+        case .badPath: "the path does not begin with a slash"
         case .otherHost: "the cookie belongs to another host"
         case .otherPath: "the path of the cookie does not lead to the URL"
         case .needsSecure: "a Secure cookie is not sent over plain http"

@@ -66,6 +66,7 @@ package enum CookieRules {
         guard cookie.name.utf8.count + cookie.value.utf8.count <= Cookie.mostBytes, cookie.path.utf8.count <= 1024
         else { throw CookieError(.tooLarge, name: name) }
         guard cookie.domain.utf8.allSatisfy({ $0 < 0x80 }) else { throw CookieError(.domainNotASCII, name: name) }
+        guard cookie.path.utf8.first == UInt8(ascii: "/") else { throw CookieError(.badPath, name: name) }
         if !cookie.isHostOnly, suffixes.registrableDomain(of: cookie.domain) == nil {
             throw CookieError(.publicSuffix, name: name)
         }

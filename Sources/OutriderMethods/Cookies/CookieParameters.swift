@@ -10,18 +10,17 @@ import OutriderRPC
 enum JarReference: Sendable {
     case session(SessionReference)
     case named(String)
+    case ambiguous
 
-    /// Reads `session` and `jar`, one of which must be there.
+    /// Reads `session` and `jar`. Without either it is the default session, which keeps no cookies.
     static func read(_ fields: inout JSONFields) throws(JSONComplaint) -> JarReference {
         let session: SessionReference? = try fields.optional("session")
         let name: String? = try fields.optional("jar") { CookieJars.fault(ofName: $0) }
         switch (session, name) {
         case (let session?, nil): return .session(session)
         case (nil, let name?): return .named(name)
-        case (nil, nil):
-            throw JSONComplaint("session or jar is required", at: JSONPointer(member: "session"))
-        case (_?, _?):
-            throw JSONComplaint("session and jar name one jar each: give one", at: JSONPointer(member: "jar"))
+        case (nil, nil): return .session(try SessionReference(json: .string(SessionReference.defaultName)))
+        case (_?, _?): return .ambiguous
         }
     }
 
@@ -30,10 +29,14 @@ enum JarReference: Sendable {
     func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> SharedJar {
         switch self {
         case .named(let name): return try await SharedJar.named(name, call, at: "/jar")
+        case .ambiguous:
+            throw RPCError(
+                .wrongState, "session and jar name one jar each: give one of them",
+                data: ["pointer": .string("/jar"), "state": .string("ambiguous")])
         case .session(let reference):
             guard let jar = try reference.resolved(call.scope)?.settings.cookies?.jar else {
                 throw RPCError(
-                    .wrongState, "the session keeps no cookies: make one with session.create {cookies: true}",
+                    .wrongState, "the session keeps no cookies: make one with session.create {cookies: true}, or name a jar",
                     data: ["pointer": .string("/session"), "state": .string("noCookies")])
             }
             await jar.refresh()
@@ -76,7 +79,8 @@ struct CookieFilter: Sendable {
     var name: String?
     var path: String?
 
-    init(_ fields: inout JSONFields) throws(JSONComplaint) {
+    /// - Parameter hasName: whether the method takes `name`.
+    init(_ fields: inout JSONFields, hasName: Bool = true) throws(JSONComplaint) {
         if let text: String = try fields.optional("url") { url = try HTTPURL(parameter: "url", text) }
         if let text: String = try fields.optional("domain") {
             let plain = text.hasPrefix(".") ? String(text.dropFirst()) : text
@@ -85,11 +89,9 @@ struct CookieFilter: Sendable {
             }
             domain = host
         }
-        name = try fields.optional("name")
+        if hasName { name = try fields.optional("name") }
         path = try fields.optional("path")
     }
-
-    var isEmpty: Bool { url == nil && domain == nil && name == nil && path == nil }
 
     /// Cookies that would go to the URL, of the domain and those below it, of that name, of that path.
     func condition(_ jar: SharedJar) -> (Cookie) -> Bool {
@@ -147,9 +149,7 @@ struct CookieParameter: JSONDecodable, Sendable {
         } else {
             cookie.isHostOnly = try fields.optional("hostOnly") ?? true
         }
-        cookie.path = try fields.optional("path") { (path: String) in
-            path.hasPrefix("/") ? nil : "must begin with /"
-        } ?? "/"
+        cookie.path = try fields.optional("path") ?? "/"
         cookie.isSecure = try fields.optional("secure") ?? false
         cookie.isHTTPOnly = try fields.optional("httpOnly") ?? false
         cookie.sameSite = try fields.choice("sameSite")

@@ -30,6 +30,7 @@ struct CookiesImport: Method {
             text = try fields.optional("text")
             path = try fields.optional("path") { (path: String) in path.hasPrefix("/") ? nil : "must be absolute" }
             try fields.finish()
+            guard (text == nil) != (path == nil) else { throw JSONComplaint("must have exactly one of text and path") }
         }
     }
 
@@ -59,9 +60,6 @@ struct CookiesImport: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        guard (params.text == nil) != (params.path == nil) else {
-            throw RPCError(.invalidParams, "one of text and path is required", data: ["pointer": .string("/text")])
-        }
         let jar = try await params.jar.resolved(call)
         let bytes: [UInt8]
         if let path = params.path {

@@ -19,6 +19,20 @@ struct CookieFilterParams: JSONDecodable {
     }
 }
 
+/// The same for cookies of one name.
+struct NamedCookieParams: JSONDecodable {
+    var jar: JarReference
+    var filter: CookieFilter
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        jar = try JarReference.read(&fields)
+        filter = try CookieFilter(&fields)
+        try fields.finish()
+        _ = try JSONFields.need("name", filter.name)
+    }
+}
+
 /// Lists the cookies of a jar.
 struct CookiesList: Method {
     static let name = "cookies.list"
@@ -47,26 +61,13 @@ struct CookiesList: Method {
 struct CookiesGet: Method {
     static let name = "cookies.get"
 
-    struct Params: JSONDecodable {
-        var jar: JarReference
-        var filter: CookieFilter
-
-        init(json: JSONValue) throws(JSONComplaint) {
-            var fields = try JSONFields(json)
-            jar = try JarReference.read(&fields)
-            filter = try CookieFilter(&fields)
-            try fields.finish()
-            _ = try JSONFields.need("name", filter.name)
-        }
-    }
-
     struct Result: JSONEncodable {
         var cookie: Cookie?
 
         func encode(to writer: inout JSONWriter) { writer.object { $0.member("cookie", cookie.map(CookieShape.init)) } }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: NamedCookieParams, _ call: Call<ClientScope>) async throws -> Result {
         Result(cookie: params.filter.cookies(try await params.jar.resolved(call)).first)
     }
 }
@@ -75,29 +76,26 @@ struct CookiesGet: Method {
 struct CookiesDelete: Method {
     static let name = "cookies.delete"
 
-    static func call(_ params: CookieFilterParams, _ call: Call<ClientScope>) async throws -> CookieChangesShape {
-        if params.filter.isEmpty {
-            throw RPCError(
-                .invalidParams, "url, domain, name or path is required: cookies.clear removes all cookies",
-                data: ["pointer": .string("/name")])
-        }
+    static func call(_ params: NamedCookieParams, _ call: Call<ClientScope>) async throws -> CookieChangesShape {
         let jar = try await params.jar.resolved(call)
         let condition = params.filter.condition(jar)
         return CookieChangesShape(changes: await jar.changed { $0.removeAll(where: condition) })
     }
 }
 
-/// Removes all cookies of a jar, or those of the session only.
+/// Removes the cookies of a jar, or some of them.
 struct CookiesClear: Method {
     static let name = "cookies.clear"
 
     struct Params: JSONDecodable {
         var jar: JarReference
+        var filter: CookieFilter
         var isSessionOnly: Bool
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             jar = try JarReference.read(&fields)
+            filter = try CookieFilter(&fields, hasName: false)
             isSessionOnly = try fields.optional("sessionOnly") ?? false
             try fields.finish()
         }
@@ -112,7 +110,10 @@ struct CookiesClear: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let jar = try await params.jar.resolved(call)
         let isSessionOnly = params.isSessionOnly
-        let changes = await jar.changed { jar in jar.removeAll { !isSessionOnly || $0.expires == nil } }
+        let condition = params.filter.condition(jar)
+        let changes = await jar.changed { jar in
+            jar.removeAll { (!isSessionOnly || $0.expires == nil) && condition($0) }
+        }
         return Result(deleted: changes.count)
     }
 }

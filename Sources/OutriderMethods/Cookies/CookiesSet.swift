@@ -29,23 +29,18 @@ struct CookiesSet: Method {
                 list.count > most ? "must not hold more than \(most)" : nil
             }
             try fields.finish()
+            guard (setCookie == nil) != (cookies == nil) else {
+                throw JSONComplaint("must have exactly one of setCookie and cookies")
+            }
         }
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> CookieChangesShape {
-        guard (params.setCookie == nil) != (params.cookies == nil) else {
-            throw RPCError(
-                .invalidParams, "one of setCookie and cookies is required", data: ["pointer": .string("/setCookie")])
-        }
         let jar = try await params.jar.resolved(call)
         if let fields = params.setCookie {
-            guard let url = params.url else {
-                throw RPCError(
-                    .invalidParams, "setCookie needs the url whose response sets the cookies",
-                    data: ["pointer": .string("/url")])
-            }
-            guard let request = CookieRequest(url, jar.suffixes) else {
-                throw RPCError(.invalidParams, CookieRefusal.noHost.text, data: ["pointer": .string("/url")])
+            guard let request = params.url.flatMap({ CookieRequest($0, jar.suffixes) }) else {
+                return CookieChangesShape(
+                    changes: fields.map { _ in CookieChange(refused: "", domain: "", path: "/", .noHost) })
             }
             return CookieChangesShape(
                 changes: await jar.changed { $0.take(fields, from: request, jar.suffixes, now: SharedJar.now) })

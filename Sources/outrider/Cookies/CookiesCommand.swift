@@ -18,7 +18,7 @@ struct CookiesCommand: ParsableCommand {
               outrider cookies explain work https://example.org/ --set 'sid=1; Domain=org'
               outrider cookies import work cookies.txt
               outrider cookies export work > cookies.txt
-              outrider cookies delete work --domain example.org
+              outrider cookies delete work --name sid
               outrider cookies clear work --session-only
             """,
         subcommands: [
@@ -187,11 +187,15 @@ extension CookiesCommand {
     }
 
     struct Delete: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Removes cookies.")
+        static let configuration = CommandConfiguration(abstract: "Removes the cookies of one name.")
 
         @OptionGroup var selection: CookieSelection
 
         @OptionGroup var service: ServiceOptions
+
+        func validate() throws {
+            if selection.name == nil { throw ValidationError("say which with --name; outrider cookies clear removes others") }
+        }
 
         func run() throws {
             try CookiesCommand.writeChanges(try CookiesCommand.call("cookies.delete", selection.params, service))
@@ -199,10 +203,9 @@ extension CookiesCommand {
     }
 
     struct Clear: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Removes all cookies of a jar.")
+        static let configuration = CommandConfiguration(abstract: "Removes the cookies of a jar, or some of them.")
 
-        @Argument(help: "The jar.")
-        var jar: String
+        @OptionGroup var selection: CookieSelection
 
         @Flag(name: .long, help: "Only cookies without an end of their own.")
         var sessionOnly = false
@@ -210,7 +213,11 @@ extension CookiesCommand {
         @OptionGroup var service: ServiceOptions
 
         func run() throws {
-            let params: JSONObject = ["jar": .string(jar), "sessionOnly": .bool(sessionOnly)]
+            guard selection.name == nil else {
+                throw CommandFailure(.usage, "cookies of one name are removed by outrider cookies delete")
+            }
+            var params = selection.params
+            params["sessionOnly"] = .bool(sessionOnly)
             let deleted = try CookiesCommand.call("cookies.clear", params, service)["deleted"]?.integer ?? 0
             try StandardOutput.line("\(deleted) deleted".utf8)
         }

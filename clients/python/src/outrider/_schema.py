@@ -7,8 +7,8 @@ PROTOCOL = 1
 
 # method: (required parameters, optional parameters)
 METHODS = {
-    "cookies.clear": ((), ("jar", "session", "sessionOnly")),
-    "cookies.delete": ((), ("domain", "jar", "name", "path", "session", "url")),
+    "cookies.clear": ((), ("domain", "jar", "path", "session", "sessionOnly", "url")),
+    "cookies.delete": (("name",), ("domain", "jar", "path", "session", "url")),
     "cookies.explain": (("url",), ("jar", "navigation", "session", "setCookie", "site")),
     "cookies.export": ((), ("domain", "file", "format", "jar", "name", "path", "replace", "session", "url")),
     "cookies.get": (("name",), ("domain", "jar", "path", "session", "url")),
