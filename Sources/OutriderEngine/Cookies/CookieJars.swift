@@ -49,7 +49,8 @@ package final class CookieJars: Sendable {
         }
         if let found { return .success(found) }
         guard count < Self.mostOpen else {
-            return .failure(JarFailure(.busy, "more than \(Self.mostOpen) jars are open; close a session that names one"))
+            return .failure(
+                JarFailure(.busy, "more than \(Self.mostOpen) jars are open; close a session that names one"))
         }
         let names = JarFiles.names(in: root).filter { !$0.hasPrefix(".") }
         guard names.count < Self.mostNames || names.contains(name) else {

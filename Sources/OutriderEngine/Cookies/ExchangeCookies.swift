@@ -64,7 +64,9 @@ package final class ExchangeCookies: Sendable {
         } else if let jar, options.sends, let request = request(attempt) {
             guard let chosen = jar.choose(for: request) else { return nil }
             if let field = chosen.field { pairs.append(field) }
-            leftOut = chosen.leftOut.map { CookieChange(refused: $0.name, domain: $0.domain, path: $0.path, .fieldTooLong) }
+            leftOut = chosen.leftOut.map {
+                CookieChange(refused: $0.name, domain: $0.domain, path: $0.path, .fieldTooLong)
+            }
         }
         if !options.extra.isEmpty, home.map({ attempt.url.isSameOrigin(as: $0) }) ?? false {
             pairs += options.extra.map { "\($0.name)=\($0.value)" }

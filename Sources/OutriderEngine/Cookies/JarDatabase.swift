@@ -77,7 +77,8 @@ final class JarDatabase {
         // on creation only: a second process that set these again would wait for the first
         (isNew ? ["page_size = 4096", "auto_vacuum = INCREMENTAL", "journal_mode = WAL"] : []) + [
             "synchronous = FULL", "wal_autocheckpoint = 0", "journal_size_limit = 1048576", "cache_size = -256",
-            "mmap_size = 0", "secure_delete = ON", "trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY",
+            "mmap_size = 0", "secure_delete = ON", "trusted_schema = OFF", "cell_size_check = ON",
+            "temp_store = MEMORY",
         ]
     }
 

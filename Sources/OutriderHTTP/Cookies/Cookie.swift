@@ -104,7 +104,8 @@ package struct CookieChange: Sendable, Equatable {
 package enum CookieRefusal: String, Sendable, CaseIterable {
     // taking
     case controlCharacter, noName, tooLarge, domainMismatch, publicSuffix, domainNotASCII, secureOverHTTP,
-        overlaysSecure, prefix, sameSiteNoneNeedsSecure, partitionedNeedsSecure, thirdParty, notAccepted, noHost, badPath
+        overlaysSecure, prefix, sameSiteNoneNeedsSecure, partitionedNeedsSecure, thirdParty, notAccepted, noHost,
+        badPath
     // sending
     case otherHost, otherPath, needsSecure, expired, otherPartition, crossSite, fieldTooLong
 

@@ -72,7 +72,9 @@ package enum NetscapeCookies {
             throw CookieLineFault("has \(fields.count) fields between tabs, not 7")
         }
         guard let isWide = flag(fields[1]) else { throw CookieLineFault("the second field is neither TRUE nor FALSE") }
-        guard let isSecure = flag(fields[3]) else { throw CookieLineFault("the fourth field is neither TRUE nor FALSE") }
+        guard let isSecure = flag(fields[3]) else {
+            throw CookieLineFault("the fourth field is neither TRUE nor FALSE")
+        }
         guard let expires = seconds(fields[4]) else { throw CookieLineFault("the fifth field is no time in seconds") }
         guard fields[2].utf8.first == UInt8(ascii: "/") else { throw CookieLineFault("the path does not begin with /") }
         let written = fields[0].utf8.first == UInt8(ascii: ".") ? String(fields[0].dropFirst()) : fields[0]

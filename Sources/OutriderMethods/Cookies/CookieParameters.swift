@@ -36,7 +36,8 @@ enum JarReference: Sendable {
         case .session(let reference):
             guard let jar = try reference.resolved(call.scope)?.settings.cookies?.jar else {
                 throw RPCError(
-                    .wrongState, "the session keeps no cookies: make one with session.create {cookies: true}, or name a jar",
+                    .wrongState,
+                    "the session keeps no cookies: make one with session.create {cookies: true}, or name a jar",
                     data: ["pointer": .string("/session"), "state": .string("noCookies")])
             }
             await jar.refresh()
@@ -47,7 +48,8 @@ enum JarReference: Sendable {
 
 extension SharedJar {
     /// - Parameter pointer: the parameter that names the jar.
-    static func named(_ name: String, _ call: Call<ClientScope>, at pointer: String) async throws(RPCError) -> SharedJar {
+    static func named(_ name: String, _ call: Call<ClientScope>, at pointer: String) async throws(RPCError) -> SharedJar
+    {
         if call.peer.info.isOtherUser {
             throw RPCError(
                 .notPermitted, "named jars belong to the user of the service: use cookies: true, a jar of the session",
@@ -169,7 +171,9 @@ struct CookieParameter: JSONDecodable, Sendable {
     ) throws(CookieError) -> Cookie {
         var cookie = cookie
         if !hasDomain {
-            guard let url, let request = CookieRequest(url, suffixes) else { throw CookieError(.noHost, name: cookie.name) }
+            guard let url, let request = CookieRequest(url, suffixes) else {
+                throw CookieError(.noHost, name: cookie.name)
+            }
             cookie.domain = request.host
         }
         try CookieRules.check(cookie, suffixes)

@@ -19,9 +19,10 @@ struct CookiesExplain: Method {
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             jar = try JarReference.read(&fields)
-            setCookie = try fields.optional("setCookie") { (list: [String]) in
-                list.count > 1000 ? "must not hold more than 1000" : nil
-            } ?? []
+            setCookie =
+                try fields.optional("setCookie") { (list: [String]) in
+                    list.count > 1000 ? "must not hold more than 1000" : nil
+                } ?? []
             target = try CookieTarget(&fields)
             try fields.finish()
         }

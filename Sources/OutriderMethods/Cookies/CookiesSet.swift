@@ -61,7 +61,8 @@ extension SharedJar {
                     let cookie = try parameter.made(for: url, suffixes, now: now + Int64(index))
                     changes += jar.put(cookie, site: suffixes.site(of: cookie.domain), now: now)
                 } catch {
-                    changes.append(CookieChange(refused: error.name, domain: url?.hostName ?? "", path: "/", error.reason))
+                    changes.append(
+                        CookieChange(refused: error.name, domain: url?.hostName ?? "", path: "/", error.reason))
                 }
             }
             return changes

@@ -96,9 +96,10 @@ struct RequestCookiesParameter: JSONDecodable, Sendable {
         var fields = try JSONFields(json)
         sends = try fields.optional("send")
         accept = try fields.choice("accept")
-        let list: [ExtraCookieParameter] = try fields.optional("extra") { (list: [ExtraCookieParameter]) in
-            list.count > Self.mostExtra ? "must not hold more than \(Self.mostExtra)" : nil
-        } ?? []
+        let list: [ExtraCookieParameter] =
+            try fields.optional("extra") { (list: [ExtraCookieParameter]) in
+                list.count > Self.mostExtra ? "must not hold more than \(Self.mostExtra)" : nil
+            } ?? []
         extra = list.map(\.extra)
         if let text: String = try fields.optional("site") { site = try HTTPURL(parameter: "site", text) }
         isNavigation = try fields.optional("navigation") ?? false
@@ -133,7 +134,9 @@ private struct ExtraCookieParameter: JSONDecodable {
             name.isEmpty || !Self.isPlain(name) || name.contains("=")
                 ? "must have characters, and none of =, ; and control characters" : nil
         }
-        let value: String? = try fields.optional("value") { Self.isPlain($0) ? nil : "must not hold ; or control characters" }
+        let value: String? = try fields.optional("value") {
+            Self.isPlain($0) ? nil : "must not hold ; or control characters"
+        }
         try fields.finish()
         extra = CookieOptions.Extra(name: try JSONFields.need("name", name), value: try JSONFields.need("value", value))
     }

@@ -43,7 +43,8 @@ final class SessionRecord: Holdable {
     private let owner: MonitorOwner
 
     init(
-        _ settings: SessionSettings, _ handle: Handle<SessionRecord>, name: String?, isShared: Bool, _ scope: ClientScope
+        _ settings: SessionSettings, _ handle: Handle<SessionRecord>, name: String?, isShared: Bool,
+        _ scope: ClientScope
     ) {
         self.handle = handle
         label = name

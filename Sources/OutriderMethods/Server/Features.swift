@@ -6,7 +6,8 @@ package import OutriderJSON
 /// What this version can do, by name: the names of the contract's `x-outrider-features`.
 package struct Features: JSONEncodable {
     package static let names: [StaticString] = [
-        "authentication", "batch", "callbacks", "cancel", "cookies", "deflate", "detach", "diagnostics", "events", "gzip", "http1",
+        "authentication", "batch", "callbacks", "cancel", "cookies", "deflate", "detach", "diagnostics", "events",
+        "gzip", "http1",
         "lsp", "metrics", "monitors", "streams", "tls", "unixSockets",
     ]
 

@@ -63,6 +63,7 @@ struct ServerInfo: Method {
         let uptime = control.startedAt.duration(to: .now)
         return Result(
             control: control, limits: Limits(call.scope), peer: call.peer.info, pid: Int(getpid()),
-            uptime: (uptime / .milliseconds(1)).rounded() / 1000, suffixes: call.scope.service.engine.jars.suffixes.facts)
+            uptime: (uptime / .milliseconds(1)).rounded() / 1000,
+            suffixes: call.scope.service.engine.jars.suffixes.facts)
     }
 }

@@ -17,7 +17,8 @@ struct CookieOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("c"), .customLong("cookie-jar")],
-        help: "Write all cookies to this file at the end, for its owner only; - is standard output.", completion: .file())
+        help: "Write all cookies to this file at the end, for its owner only; - is standard output.",
+        completion: .file())
     var cookieJar: String?
 
     @Flag(
@@ -49,7 +50,10 @@ struct CookieOptions: ParsableArguments {
             guard !part.isEmpty else { continue }
             guard let equals = part.firstIndex(of: "="), equals != part.startIndex else { return nil }
             found.append(
-                .object(["name": .string(String(part[..<equals])), "value": .string(String(part[part.index(after: equals)...]))]))
+                .object([
+                    "name": .string(String(part[..<equals])),
+                    "value": .string(String(part[part.index(after: equals)...])),
+                ]))
         }
         return found
     }

@@ -157,7 +157,9 @@ extension CookiesCommand {
 
         func run() throws {
             let params: JSONObject = ["jar": .string(jar), "url": .string(ShellURL.complete(url))]
-            guard let value = try CookiesCommand.call("cookies.header", params, service)["value"]?.string else { return }
+            guard let value = try CookiesCommand.call("cookies.header", params, service)["value"]?.string else {
+                return
+            }
             try StandardOutput.line("Cookie: \(value)".utf8)
         }
     }
@@ -194,7 +196,9 @@ extension CookiesCommand {
         @OptionGroup var service: ServiceOptions
 
         func validate() throws {
-            if selection.name == nil { throw ValidationError("say which with --name; outrider cookies clear removes others") }
+            if selection.name == nil {
+                throw ValidationError("say which with --name; outrider cookies clear removes others")
+            }
         }
 
         func run() throws {
@@ -261,7 +265,8 @@ extension CookiesCommand {
         @Flag(name: .long, help: "As JSON.")
         var json = false
 
-        @Option(name: [.short, .long], help: "The file, for its owner only; else standard output.", completion: .file())
+        @Option(
+            name: [.short, .long], help: "The file, for its owner only; else standard output.", completion: .file())
         var output: String?
 
         @OptionGroup var service: ServiceOptions
@@ -275,7 +280,8 @@ extension CookiesCommand {
             }
             let found = try CookiesCommand.call("cookies.export", params, service)
             for name in found["skipped"]?.array ?? [] {
-                StandardError.line("outrider: the cookie \(name.string ?? "") has a tab, and cannot stand in such a file")
+                StandardError.line(
+                    "outrider: the cookie \(name.string ?? "") has a tab, and cannot stand in such a file")
             }
             if let text = found["text"]?.string { try StandardOutput.write(Array(text.utf8)) }
         }

@@ -40,7 +40,8 @@ struct RequestCall: ParsableArguments {
 
     func validate() throws {
         if words.isEmpty, inputFile == nil { throw ValidationError("name a URL, such as https://example.org/") }
-        let readers = request.body.readers + [inputFile == "-" ? "@-" : ""] + cookies.cookies.map { $0 == "-" ? "@-" : "" }
+        let readers =
+            request.body.readers + [inputFile == "-" ? "@-" : ""] + cookies.cookies.map { $0 == "-" ? "@-" : "" }
         if let fault = RequestWords.fault(headers: request.headers, data: readers, asks: auth.asks) {
             throw ValidationError(fault)
         }

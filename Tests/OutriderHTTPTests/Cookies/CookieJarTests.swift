@@ -94,7 +94,8 @@ import Testing
         ("__Host-a=1; Secure; Path=/; Domain=", nil), ("__Http-a=1; Secure", .prefix),
         ("__Http-a=1; Secure; HttpOnly", nil), ("__Host-Http-a=1; Secure; Path=/; HttpOnly", nil),
         ("__Host-Http-a=1; Secure; Path=/", .prefix), ("a=1; SameSite=None", .sameSiteNoneNeedsSecure),
-        ("a=1; Partitioned", .partitionedNeedsSecure), ("a\u{7F}=1", .controlCharacter), ("a=1; Path=/\u{2}", .controlCharacter),
+        ("a=1; Partitioned", .partitionedNeedsSecure), ("a\u{7F}=1", .controlCharacter),
+        ("a=1; Path=/\u{2}", .controlCharacter),
         ("a=b\tc", nil), ("", .noName), ("=x", .noName), ("x", .noName),
     ])
     func `prefixes and attributes are held to`(field: String, reason: CookieRefusal?) throws {
@@ -159,8 +160,12 @@ import Testing
 
     @Test func `random fields never stop the scanner`() throws {
         var random = SeededRandom(seed: 16)
-        let pieces = ["a", "=", ";", " ", "\t", "\u{1}", "é", "Path=/", "Domain=", "example.com", ".", "Max-Age=", "-", "9"]
-            + ["Expires=", "Wed, 09 Jun 2021 10:18:14 GMT", "Secure", "__Host-", "SameSite=", "None", "Partitioned", ":", ","]
+        let pieces =
+            ["a", "=", ";", " ", "\t", "\u{1}", "é", "Path=/", "Domain=", "example.com", ".", "Max-Age=", "-", "9"]
+            + [
+                "Expires=", "Wed, 09 Jun 2021 10:18:14 GMT", "Secure", "__Host-", "SameSite=", "None", "Partitioned",
+                ":", ",",
+            ]
         var stage = CookieStage()
         for _ in 0..<20_000 {
             let count = Int.random(in: 0..<12, using: &random)

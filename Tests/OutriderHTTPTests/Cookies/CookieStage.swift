@@ -16,7 +16,9 @@ struct CookieStage {
 
     static func request(_ url: String, site: String? = nil, isNavigation: Bool = false) throws -> CookieRequest {
         var request = try #require(CookieRequest(try HTTPURL(parsing: url), suffixes))
-        if let site { request.context = try #require(CookieRequest(try HTTPURL(parsing: site), suffixes)).schemefulSite }
+        if let site {
+            request.context = try #require(CookieRequest(try HTTPURL(parsing: site), suffixes)).schemefulSite
+        }
         request.sendsLax = isNavigation
         return request
     }

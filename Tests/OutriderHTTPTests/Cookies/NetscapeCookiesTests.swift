@@ -43,7 +43,8 @@ import Testing
     }
 
     @Test func `the flag decides, six fields are enough, and fractions of seconds are cut`() {
-        let found = read(".www.example.com\tFALSE\t/\tFALSE\t0\ta\n#HttpOnly_example.com\ttrue\t/\tTRUE\t4102444800.5\tb\t2")
+        let found = read(
+            ".www.example.com\tFALSE\t/\tFALSE\t0\ta\n#HttpOnly_example.com\ttrue\t/\tTRUE\t4102444800.5\tb\t2")
         #expect(found.skipped.isEmpty)
         #expect(found.cookies.map(\.isHostOnly) == [true, false])
         #expect(found.cookies.map(\.value) == ["", "2"])
