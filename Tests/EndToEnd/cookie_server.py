@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""A server on loopback, and at the same time a forward proxy that plays every host: it sets cookies and shows what it got.
+"""A server on loopback, and a forward proxy that plays every host: it sets cookies, and shows what it got.
 
 /set?JSON          200 with these Set-Cookie fields (a JSON array)
 /to/STATUS?JSON    a redirect: {"to": URL, "set": [Set-Cookie, ...]}

@@ -187,8 +187,9 @@ def test_a_session_can_change_its_cookies(line, server):
 
 @pytest.mark.parametrize(
     "cookies, pointer",
-    [("../up", "/cookies"), (".hidden", "/cookies"), ("", "/cookies"), (7, "/cookies"), ({"name": "a/b"}, "/cookies/name"),
-     ({"accept": "some"}, "/cookies/accept"), ({"nonsense": 1}, "/cookies/nonsense")])
+    [("../up", "/cookies"), (".hidden", "/cookies"), ("", "/cookies"), (7, "/cookies"),
+     ({"name": "a/b"}, "/cookies/name"), ({"accept": "some"}, "/cookies/accept"),
+     ({"nonsense": 1}, "/cookies/nonsense")])
 def test_bad_settings_are_named(line, cookies, pointer):
     error = line.call("session.create", {"cookies": cookies})["error"]
     assert error["code"] == -32602 and error["data"]["pointer"] == pointer

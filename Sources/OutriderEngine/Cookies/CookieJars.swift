@@ -14,7 +14,7 @@ package final class CookieJars: Sendable {
     /// The directory that holds a directory per jar; nil if the user has no home.
     private let root: String?
     package let suffixes: SuffixLists
-    private let open = Mutex<[String: Entry]>([:])
+    private let jars = Mutex<[String: Entry]>([:])
 
     private static let mostOpen = 64
     private static let mostNames = 100
@@ -29,7 +29,7 @@ package final class CookieJars: Sendable {
 
     /// The jar of that name, from the disk or new. A store that cannot be written is no failure: its jar stays in memory.
     package func named(_ name: String) async throws(JarFailure) -> SharedJar {
-        if let found = open.withLock({ $0[name]?.jar }) { return found }
+        if let found = jars.withLock({ $0[name]?.jar }) { return found }
         guard let root else { throw JarFailure(.unwritable, "the user has no home directory: name one with --jars") }
         let result = await withUnsafeContinuation { continuation in
             // the thread opens one after the other, so that no jar is opened twice
@@ -43,9 +43,9 @@ package final class CookieJars: Sendable {
     }
 
     private func opened(_ name: String, in root: String) -> Result<SharedJar, JarFailure> {
-        let (found, count) = open.withLock { open in
-            open = open.filter { $0.value.jar != nil }
-            return (open[name]?.jar, open.count)
+        let (found, count) = jars.withLock { jars in
+            jars = jars.filter { $0.value.jar != nil }
+            return (jars[name]?.jar, jars.count)
         }
         if let found { return .success(found) }
         guard count < Self.mostOpen else {
@@ -65,7 +65,7 @@ package final class CookieJars: Sendable {
             guard error.reason == .unwritable || error.reason == .busy else { return .failure(error) }
             jar = SharedJar(name: name, suffixes.current.list, problem: error.message)
         }
-        open.withLock { $0[name] = Entry(jar: jar) }
+        jars.withLock { $0[name] = Entry(jar: jar) }
         return .success(jar)
     }
 

@@ -96,29 +96,28 @@ final class SQLiteStatement {
     func bind(_ index: CInt, _ value: String) {
         var value = value
         value.withUTF8 { bytes in
-            let start = UnsafeRawPointer(bytes.baseAddress).map { $0.assumingMemoryBound(to: CChar.self) }
-            _ = sqlite3_bind_text(handle, index, start ?? Self.empty, CInt(clamping: bytes.count), Self.copied)
+            guard let start = UnsafeRawPointer(bytes.baseAddress), !bytes.isEmpty else {
+                // a null pointer would mean NULL
+                _ = sqlite3_bind_text(handle, index, "", 0, Self.copied)
+                return
+            }
+            let text = start.assumingMemoryBound(to: CChar.self)
+            _ = sqlite3_bind_text(handle, index, text, CInt(clamping: bytes.count), Self.copied)
         }
     }
 
     func bind(_ index: CInt, _ value: [UInt8]) {
+        guard !value.isEmpty else {
+            sqlite3_bind_zeroblob(handle, index, 0)
+            return
+        }
         value.withUnsafeBytes { bytes in
-            _ = sqlite3_bind_blob(
-                handle, index, bytes.baseAddress ?? UnsafeRawPointer(Self.empty), CInt(clamping: bytes.count),
-                Self.copied)
+            _ = sqlite3_bind_blob(handle, index, bytes.baseAddress, CInt(clamping: bytes.count), Self.copied)
         }
     }
 
     /// SQLITE_TRANSIENT: the value is copied before the call returns.
     private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
-
-    /// What stands for text or bytes of no length: a null pointer would mean NULL.
-    // proof: allocated once, never written or freed.
-    nonisolated(unsafe) private static let empty: UnsafePointer<CChar> = {
-        let byte = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
-        byte.initialize(to: 0)
-        return UnsafePointer(byte)
-    }()
 
     // MARK: columns, from 0
 

@@ -117,17 +117,6 @@ struct CookieFilter: Sendable {
     }
 }
 
-extension HTTPURL {
-    /// - Parameter member: the parameter that holds the URL.
-    init(parameter member: String, _ text: String) throws(JSONComplaint) {
-        do throws(HTTPFailure) {
-            self = try HTTPURL(parsing: text)
-        } catch {
-            throw JSONComplaint("\(member) must be a URL: \(error.message)", at: JSONPointer(member: member))
-        }
-    }
-}
-
 /// A CookieSpec of the contract: a cookie to be put into a jar.
 struct CookieParameter: JSONDecodable, Sendable {
     private var cookie: Cookie

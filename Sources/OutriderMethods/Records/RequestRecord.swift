@@ -118,7 +118,7 @@ final class RequestRecord: Holdable {
             identity: ExchangeIdentity(
                 name: handle.name, session: assembly.session?.title, tag: params.spec.tag, owner: scope.owner),
             keeper: assembly.session?.keeper,
-            cookies: RequestCookiesParameter.step(params.cookies, assembly.session?.settings.cookies, url: spec.url))
+            cookies: SessionCookies.step(params.cookies, assembly.session?.settings.cookies, url: spec.url))
         let owner = params.isDetached ? scope.share.handles : scope.handles
         let record = RequestRecord(
             params, handle, exchange, owner: owner, giver: params.giver ?? scope.owner, isOfCall: isOfCall,
