@@ -105,7 +105,8 @@ final class JarStore: Sendable {
             news = try worker.sync(Array(batch.values), now: now)
             state.withLock { if now >= $0.retryAt { $0.problem = nil } }
         } catch {
-            news = JarNews(mark: mark)
+            // a jar that could not be read for now is read again at its next use; one that cannot be read starts empty
+            news = JarNews(mark: worker.hasRead || error.reason != .busy ? mark : mark &- 1)
             giveBack(batch, error, now: now)
         }
         listener.withLock { $0 }?(news)

@@ -28,8 +28,16 @@ final class JarWorker: @unchecked Sendable {
         } catch {
             throw JarFailure(.unwritable, "\(files.lock) cannot be opened: \(error)")
         }
-        try held { () throws(JarFailure) in try open(now: SharedJar.now) }
+        do throws(JarFailure) {
+            try held { () throws(JarFailure) in try open(now: SharedJar.now) }
+        } catch {
+            // a full disk, or a busy one: each use tries again
+            guard error.reason == .unwritable || error.reason == .busy else { throw error }
+        }
     }
+
+    /// Whether the rows have been read at least once.
+    var hasRead: Bool { mark != nil }
 
     /// Writes rows and reads those of others, in one step under the lock.
     func sync(_ rows: [JarRow], now: Int64) throws(JarFailure) -> JarNews {

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Cookies from a shell: -b, -c, --jar and `outrider cookies`, beside curl."""
+
+import shutil
+import stat
+import subprocess
+
+import contract
+import pytest
+from cookie_server import CookieServer
+from shell import outrider, refused
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture
+def server():
+    with CookieServer() as server:
+        yield server
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs a command beside a service that nothing else uses."""
+    env = {"OUTRIDER_JARS": str(tmp_path / "jars")}
+
+    def run(*words, **more):
+        return outrider(*words, "--stdio", env=env, cwd=tmp_path, **more)
+
+    return run
+
+
+def said(done):
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode()
+
+
+def test_a_text_is_sent_and_kept_nowhere(run, server):
+    assert said(run("get", "-b", "a=1; b=two words", server.url())) == "a=1; b=two words"
+    assert said(run("get", "-b", "a=1", "-b", "b=2", server.url())) == "a=1; b=2"
+    assert said(run("get", server.url())) == ""
+
+
+def test_cookies_are_kept_between_the_urls_of_a_command(run, server):
+    assert said(run("get", "-b", "", server.url(server.setting("a=1")), server.url())) == "a=1"
+
+
+def test_a_file_is_read_and_written(run, server, tmp_path):
+    file = tmp_path / "cookies.txt"
+    first = run("get", "-b", "cookies.txt", "-c", "cookies.txt", server.url(server.setting("a=1; Max-Age=99", "s=2")))
+    assert first.returncode == 0 and b"does not exist" in first.stderr
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert said(run("get", "-b", "cookies.txt", "-c", "cookies.txt", server.url())) == "a=1; s=2"
+    assert said(run("get", "-j", "-b", "cookies.txt", server.url())) == "a=1"
+    assert said(run("get", "-b", "cookies.txt", "-b", "x=9", server.url())) == "a=1; s=2; x=9"
+    assert "\ta\t1\n" in said(run("get", "-s", "-b", "cookies.txt", "-c", "-", server.url("/nothing")))
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here; scripts/setup --test installs it")
+def test_curl_reads_the_file_and_the_other_way_round(run, server, tmp_path):
+    file = str(tmp_path / "cookies.txt")
+    said(run("get", "-c", file, server.url(server.setting("a=1; Max-Age=99", "b=2; Path=/x"))))
+    curl = ["curl", "-q", "-sS", "-b", file, "-c", file]
+    assert subprocess.run([*curl, server.url("/x")], capture_output=True, check=True).stdout == b"b=2; a=1"
+    subprocess.run([*curl, server.url(server.setting("c=3; Max-Age=99"))], capture_output=True, check=True)
+    assert sorted(said(run("get", "-b", file, server.url())).split("; ")) == ["a=1", "c=3"]
+
+
+def test_programs_share_a_named_jar(run, server):
+    said(run("get", "--jar", "work", server.url(server.setting("sid=secret; Max-Age=99; HttpOnly", "b=2"))))
+    assert said(run("get", "--jar", "work", server.url())) == "sid=secret; b=2"
+    listed = said(run("cookies", "list", "work"))
+    assert [line.split("\t")[0] for line in listed.splitlines()] == ["sid", "b"] and "secret" not in listed
+    assert "secret" in said(run("cookies", "list", "work", "--values", "--name", "sid"))
+    assert said(run("cookies", "header", "work", server.url())) == "Cookie: sid=secret; b=2\n"
+    assert said(run("cookies", "explain", "work", server.url())).startswith("sent\tsid\t")
+    assert "not taken\t" in said(run("cookies", "explain", "work", server.url(), "--set", "x=1; Domain=com"))
+    exported = said(run("cookies", "export", "work"))
+    assert "#HttpOnly_127.0.0.1\tFALSE\t/\tFALSE\t" in exported
+    assert said(run("cookies", "delete", "work", "--name", "b")).startswith("deleted\tb\t127.0.0.1\t/")
+    assert said(run("cookies", "clear", "work")) == "1 deleted\n"
+    assert said(run("cookies", "import", "work", "-", stdin=exported.encode())) == "2 imported\n"
+    assert said(run("cookies", "set", "work", "https://x.test/", "n=1; Secure")).startswith("added\tn\tx.test\t/")
+    assert said(run("get", "--jar", "work", server.url())) == "sid=secret; b=2"
+
+
+def test_what_is_wrong_is_said(run, server, tmp_path):
+    refused(run("get", "--jar", "../x", server.url()), 1, "1 to 64")
+    refused(run("get", "-b", "=x", server.url()), 2, "name=value")
+    refused(run("cookies", "delete", "work"), 2, "--name")
+    (tmp_path / "broken.txt").write_text("nonsense\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\t1\n")
+    done = run("get", "-b", "broken.txt", server.url())
+    assert done.stdout == b"a=1" and b"broken.txt, line 1" in done.stderr
+
