@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ._api import sse as sse
     from ._api import upload as upload
     from ._async.client import AsyncClient as AsyncClient
+    from ._async.cookies import AsyncCookies as AsyncCookies
     from ._async.credentials import AsyncCredential as AsyncCredential
     from ._async.event_source import AsyncEventSource as AsyncEventSource
     from ._async.events import AsyncEventStream as AsyncEventStream
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
     from ._resources.oauth import LoggedOut as LoggedOut
     from ._resources.sockets import Reachability as Reachability
     from ._sync.client import Client as Client
+    from ._sync.cookies import Cookies as Cookies
     from ._sync.credentials import Credential as Credential
     from ._sync.event_source import EventSource as EventSource
     from ._sync.events import EventStream as EventStream
@@ -110,6 +112,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "_api": "delete download get head many options patch post put request router sse upload",
     "_async.client": "AsyncClient",
+    "_async.cookies": "AsyncCookies",
     "_async.event_source": "AsyncEventSource",
     "_async.events": "AsyncEventStream",
     "_async.credentials": "AsyncCredential",
@@ -128,6 +131,7 @@ _WHERE = {
     "_resources.oauth": "AccessToken LoggedOut",
     "_resources.sockets": "Reachability",
     "_sync.client": "Client",
+    "_sync.cookies": "Cookies",
     "_sync.event_source": "EventSource",
     "_sync.events": "EventStream",
     "_sync.credentials": "Credential",

@@ -110,11 +110,9 @@ def sse(url: str, **options: Unpack[SSEOptions]) -> EventSource:
     return shared().sse(url, **options)
 
 
-def router(name: str, *, client: Client | None = None, check: bool = True) -> Router:
-    """The router of that name, or handle: from a file of the service, or defined with ``router.define``.
+def router(name: str, *, client: Client | None = None, **options: Any) -> Router:
+    """The router of that name, or a new one with ``base_url``; see :meth:`outrider.Client.router`.
 
-    Without a client it is the one behind ``outrider.get``; ``check=False`` returns failed exchanges instead of raising.
+    Without a client it is the one behind ``outrider.get``.
     """
-    from ._sync.router import Router
-
-    return Router(name, shared() if client is None else client, check=check)
+    return (shared() if client is None else client).router(name, **options)

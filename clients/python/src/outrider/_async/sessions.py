@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .._protocol.parameters import Built
     from .._resources.sessions import Codes
     from .caller import AsyncCaller
+    from .cookies import AsyncCookies
     from .downloads import AsyncDownloads
     from .event_source import AsyncEventSource
     from .responses import AsyncResponse
@@ -45,9 +46,10 @@ class AsyncSession(AsyncVerbs):
         await session.get("https://example.org/things", validate=True)
 
     The settings are those of ``session.create``: ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``,
-    ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately`` and ``credentials``, a list or a
-    mapping of URLs to user names and passwords; and every option of :meth:`AsyncClient.get`, which this client gives to
-    each request of the session: ``base_url``, ``params``, ``auth``, ``validate``, ``retry`` and so on.
+    ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately``, ``credentials``, a list or a
+    mapping of URLs to user names and passwords, and ``cookies``, which is ``True``, the name of a jar, or a jar of ``http.cookiejar``; and every option of
+    :meth:`AsyncClient.get`, which this client gives to each request of the session: ``base_url``, ``params``, ``auth``,
+    ``validate``, ``retry`` and so on.
 
     The functions run in a thread of the client, or in the event loop, where they may be coroutine functions.
     An exception counts as a failed callback: the attempt of an adapter fails, a retrier wants no retry. The exception
@@ -130,6 +132,11 @@ class AsyncSession(AsyncVerbs):
                 created = await self._client.invoke("session.create", self._plan.params())
                 self._made = made = (connection, str(created["session"]), wanted)
                 self._client._defaults.sessions[made[1]] = self._plan
+                if self._plan.jar is not None:
+                    from .._protocol.cookies import specs_of
+
+                    specs = specs_of(self._plan.jar)
+                    await self._client.invoke("cookies.set", {"session": made[1], "cookies": specs})
             elif made[2] != wanted:
                 changes = {"session": made[1], "interceptors": self._plan.interceptors}
                 await self._client.invoke("session.update", changes)
@@ -184,6 +191,13 @@ class AsyncSession(AsyncVerbs):
         from .downloads import AsyncDownloads
 
         return AsyncDownloads(self._client, self._handle)
+
+    @property
+    def cookies(self) -> AsyncCookies:
+        """The jar of this session, if it was made with ``cookies=``."""
+        from .cookies import AsyncCookies
+
+        return AsyncCookies(self._client, self._handle)
 
     async def cancel_all(self) -> int:
         """Cancels all its requests, and waits until they are over; how many there were."""

@@ -65,6 +65,7 @@ class AsyncVerbs:
                           minutes in all
         ``proxy``         the URL of one, ``none``, ``environment`` (of this program, as curl reads it), or a mapping:
                           ``{"http": url, "https": url, "credential": ("u", "p"), "bypass": ["*.example.org"]}``
+        ``cookies``       names and values to send beside those of the session's jar, or ``False`` to send and take none
         ``serialize``     ``json``, ``text``, ``auto``, or a mapping such as ``{"schema": {...}}``: let the service
                           check or decode the body; ``content`` is what came all the same
         ``validate``      ``True``, or rules such as ``{"status": ["200..299"]}``: what else raises ValidationError

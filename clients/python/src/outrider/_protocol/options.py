@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from http.cookiejar import CookieJar
 from typing import IO, Any, Literal, Optional, TypedDict, Union
 
 from .auth import Named
@@ -46,6 +47,7 @@ class Options(TypedDict, total=False):
     auth: Auth | None
     timeout: Timeout | None
     proxy: Proxy | None
+    cookies: bool | Mapping[str, Any] | CookieJar | None
     serialize: str | Mapping[str, Any] | None
     validate: bool | Mapping[str, Any] | Sequence[bool | Mapping[str, Any]] | None
     handlers: Sequence[Mapping[str, Any]] | None

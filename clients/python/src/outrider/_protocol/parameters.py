@@ -93,6 +93,12 @@ def _put_proxy(spec: dict[str, Any], value: Any) -> None:
     spec["proxy"] = proxy_parameter(value)
 
 
+def _put_cookies(spec: dict[str, Any], value: Any) -> None:
+    from .cookies import cookies_parameter
+
+    spec["cookies"] = cookies_parameter(value, spec["url"])
+
+
 def _put_parameters(spec: dict[str, Any], value: Any) -> None:
     from .values import tagged
 
@@ -147,6 +153,7 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "auth": _put_auth,
     "timeout": _put_timeout,
     "proxy": _put_proxy,
+    "cookies": _put_cookies,
     "serialize": _put_serialize,
     "validate": _plain("validate"),
     "handlers": _plain("handlers"),
@@ -177,6 +184,12 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "content_type": _plain("contentType"),
     "check": _plain("check"),
 }
+
+SHARED: dict[str, Callable[[dict[str, Any], Any], None]] = {
+    name: _WRITERS[name]
+    for name in ("timeout", "proxy", "addresses", "redirect", "challenge", "start_immediately")
+}  # fmt: skip
+"""Options that the service keeps for a whole session."""
 
 OPTIONS: tuple[str, ...] = ("base_url", *_WRITERS)
 """The names of all options of a request."""
@@ -244,7 +257,8 @@ class Defaults:
         self.options = {name: value for name, value in options.items() if value is not None}
         spec, self.guard, self.check = spec_for("GET", "", self.options)
         self.plain: str | None = None
-        if not spec.keys() - {"url", "headers", "auth", "timeout", "proxy"} and not spec["url"]:
+        plain = {"url", "headers", "auth", "timeout", "proxy", "trust", "tls", "httpVersion"}
+        if not spec["url"] and spec.keys() <= plain:
             self.plain = encode(spec, "the options of the client")[len('{"url":""') : -1] + "," + EXACT + "}"
 
 

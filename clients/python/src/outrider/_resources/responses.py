@@ -80,10 +80,7 @@ class ResponseData:
         """The status code; 0 when no head arrived, which ``check=False`` permits."""
         return self.raw.get("status", 0)  # type: ignore[no-any-return]
 
-    @property
-    def status_code(self) -> int:
-        """The same as :attr:`status`, by its name in requests and httpx."""
-        return self.status
+    status_code = status
 
     @property
     def reason(self) -> str:
@@ -130,7 +127,7 @@ class ResponseData:
 
     @property
     def http_version(self) -> str | None:
-        """Such as ``1.1``."""
+        """Such as ``1.1`` or ``2``."""
         return self.raw.get("httpVersion")
 
     @property
@@ -161,9 +158,16 @@ class ResponseData:
         return links(self.headers.get("Link") or "")
 
     @property
-    def cache(self) -> str | None:
-        """What the cache did, such as ``bypass``."""
-        return self.raw.get("cache")
+    def cache(self) -> dict[str, Any]:
+        """What the cache did: ``status``, such as ``hit``, ``miss`` or ``bypass``, ``age``, ``ttl`` and ``reason``."""
+        told = self.raw.get("cache") or "bypass"
+        return {"status": told} if isinstance(told, str) else told
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """The cookies that this response set, by their names."""
+        pairs = [field.partition(";")[0].partition("=") for field in self.headers.get_all("Set-Cookie")]
+        return {name.strip(): value.strip() for name, _, value in pairs if name.strip()}
 
     @property
     def metrics(self) -> dict[str, Any] | None:
@@ -177,7 +181,7 @@ class ResponseData:
 
     @property
     def tls(self) -> dict[str, Any] | None:
-        """The secure connection, for ``https``."""
+        """The secure connection, for ``https``: ``version``, ``cipher``, ``verified`` and so on."""
         return self.raw.get("tls")
 
     @property

@@ -9,7 +9,7 @@ from itertools import count
 from .._protocol.auth import credential
 from .._protocol.models import Headers
 from .._protocol.layers import laid
-from .._protocol.parameters import OPTIONS, timeout_of
+from .._protocol.parameters import OPTIONS, SHARED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -246,15 +246,11 @@ class Codes:
             raise LookupError(f"no session has a function named {params.get('callback')!r}") from None
 
 
-_SETTINGS = {
+_OWN = {
     "connections_per_host": "connectionsPerHost",
-    "start_immediately": "startImmediately",
-    **{
-        name: name
-        for name in ("name", "shared", "headers", "timeout", "proxy", "addresses", "redirect", "limits", "credentials",
-                     "challenge")
-    },
-}  # fmt: skip
+    **{name: name for name in ("name", "shared", "headers", "limits", "credentials", "cookies")},
+}
+_SETTINGS = {*_OWN, *SHARED}
 """What the service knows of a session. Other settings are options, which this client gives to each request."""
 
 
@@ -267,11 +263,13 @@ class Plan:
         self.interceptors: list[Any] = list(given.pop("interceptors", ()))
         self.settings = {name: given.pop(name) for name in _SETTINGS if name in given}
         self.layer = given
+        cookies = self.settings.get("cookies")
+        self.jar = cookies if hasattr(cookies, "add_cookie_header") else None
         unknown = next((name for name in given if name not in OPTIONS), None)
         if unknown is not None:
             from difflib import get_close_matches
 
-            near = get_close_matches(unknown, [*_SETTINGS, "interceptors", *OPTIONS], 1)
+            near = get_close_matches(unknown, sorted({*_SETTINGS, "interceptors", *OPTIONS}), 1)
             raise TypeError(f"a session has no setting {unknown}" + (f"; did you mean {near[0]}?" if near else ""))
         self.validators: list[dict[str, Any]] = []
         self.asks: dict[str, dict[str, Any]] = {}
@@ -294,15 +292,17 @@ class Plan:
 
     def params(self) -> dict[str, Any]:
         """The parameters of ``session.create`` and ``session.update``."""
-        params = {_SETTINGS[name]: value for name, value in self.settings.items()}
-        if "timeout" in params:
-            params["timeout"] = timeout_of(params["timeout"])
+        params: dict[str, Any] = {"url": ""}
+        for name, value in self.settings.items():
+            if name in SHARED:
+                SHARED[name](params, value)
+            else:
+                params[_OWN[name]] = value
+        del params["url"]
         if hasattr(params.get("credentials"), "items"):
             params["credentials"] = [{"url": url, **credential(one)} for url, one in params["credentials"].items()]
-        if "proxy" in params:
-            from .._protocol.proxies import proxy_parameter
-
-            params["proxy"] = proxy_parameter(params["proxy"])
+        if self.jar is not None:
+            params["cookies"] = True
         if self.interceptors:
             params["interceptors"] = self.interceptors
         return params

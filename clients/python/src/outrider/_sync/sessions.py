@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .._protocol.parameters import Built
     from .._resources.sessions import Codes
     from .caller import Caller
+    from .cookies import Cookies
     from .downloads import Downloads
     from .event_source import EventSource
     from .responses import Response
@@ -46,9 +47,10 @@ class Session(Verbs):
         session.get("https://example.org/things", validate=True)
 
     The settings are those of ``session.create``: ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``,
-    ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately`` and ``credentials``, a list or a
-    mapping of URLs to user names and passwords; and every option of :meth:`Client.get`, which this client gives to
-    each request of the session: ``base_url``, ``params``, ``auth``, ``validate``, ``retry`` and so on.
+    ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately``, ``credentials``, a list or a
+    mapping of URLs to user names and passwords, and ``cookies``, which is ``True``, the name of a jar, or a jar of ``http.cookiejar``; and every option of
+    :meth:`Client.get`, which this client gives to each request of the session: ``base_url``, ``params``, ``auth``,
+    ``validate``, ``retry`` and so on.
 
     The functions run in a thread of the client, or in the event loop, where they may be coroutine functions.
     An exception counts as a failed callback: the attempt of an adapter fails, a retrier wants no retry. The exception
@@ -131,6 +133,11 @@ class Session(Verbs):
                 created = self._client.invoke("session.create", self._plan.params())
                 self._made = made = (connection, str(created["session"]), wanted)
                 self._client._defaults.sessions[made[1]] = self._plan
+                if self._plan.jar is not None:
+                    from .._protocol.cookies import specs_of
+
+                    specs = specs_of(self._plan.jar)
+                    self._client.invoke("cookies.set", {"session": made[1], "cookies": specs})
             elif made[2] != wanted:
                 changes = {"session": made[1], "interceptors": self._plan.interceptors}
                 self._client.invoke("session.update", changes)
@@ -185,6 +192,13 @@ class Session(Verbs):
         from .downloads import Downloads
 
         return Downloads(self._client, self._handle)
+
+    @property
+    def cookies(self) -> Cookies:
+        """The jar of this session, if it was made with ``cookies=``."""
+        from .cookies import Cookies
+
+        return Cookies(self._client, self._handle)
 
     def cancel_all(self) -> int:
         """Cancels all its requests, and waits until they are over; how many there were."""

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The cookies of a session. Loaded when a program asks for them."""
+
+from __future__ import annotations
+
+from .._protocol.cookies import jar_of, specs_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Awaitable, Callable, Iterable, Mapping  # async
+
+    # sync: from collections.abc import Callable, Iterable, Iterator, Mapping
+    from http.cookiejar import CookieJar
+    from typing import Any
+
+    from .caller import AsyncCaller
+
+
+class AsyncCookies:
+    """The jar of a session that was made with ``cookies=True``, or with the name of a jar on disk::
+
+        session = client.session(cookies=True)
+        await session.get("https://example.org/login")
+        print(await session.cookies.get("sid"))
+        await session.cookies.update(browser_jar)     # of http.cookiejar, in; session.cookies.jar() is the way out
+
+    The blocking client has a mapping of names to values, too: ``session.cookies["sid"]``. Where cookies of several
+    hosts have a name, the first in the order of the service counts; ``url``, ``domain`` and ``path`` say which.
+    """
+
+    def __init__(self, client: AsyncCaller, session: Callable[[], Awaitable[str]]) -> None:
+        self._client = client
+        self._session = session
+
+    async def _call(self, method: str, **params: Any) -> dict[str, Any]:
+        given = {name: value for name, value in params.items() if value is not None}
+        return await self._client.invoke(method, {"session": await self._session(), **given})
+
+    async def all(
+        self, name: str | None = None, *, url: str | None = None, domain: str | None = None, path: str | None = None
+    ) -> list[dict[str, Any]]:
+        """The cookies with all their attributes, as the service tells them."""
+        found = await self._call("cookies.list", name=name, url=url, domain=domain, path=path)
+        return list(found["cookies"])
+
+    async def get(
+        self, name: str, default: str | None = None, *, url: str | None = None, domain: str | None = None,
+        path: str | None = None,
+    ) -> str | None:
+        """The value of a cookie, or ``default``."""
+        found = await self.all(name, url=url, domain=domain, path=path)
+        return str(found[0]["value"]) if found else default
+
+    async def set(self, name: str, value: str, *, url: str | None = None, **attributes: Any) -> None:
+        """Sets a cookie for the host of ``url``, or with ``domain=``; other attributes are ``path``, ``secure``,
+        ``httpOnly``, ``sameSite``, ``hostOnly`` and ``expiresAt``."""
+        if url is None and "domain" not in attributes:
+            raise ValueError("a cookie needs a host: give url= or domain=")
+        await self._call("cookies.set", url=url, cookies=[{"name": name, "value": value, **attributes}])
+
+    async def update(self, cookies: CookieJar | Iterable[Mapping[str, Any]] | Mapping[str, str], url: str = "") -> None:
+        """Adds the cookies of a jar of ``http.cookiejar``, those of :meth:`all`, or names and values for ``url``."""
+        if hasattr(cookies, "items"):
+            if not url:
+                raise ValueError("names and values need a host: give url=")
+            cookies = [{"name": name, "value": value} for name, value in cookies.items()]
+        specs = specs_of(cookies)
+        for start in range(0, len(specs), 1000):
+            await self._call("cookies.set", url=url or None, cookies=specs[start : start + 1000])
+
+    async def delete(
+        self, name: str | None = None, *, url: str | None = None, domain: str | None = None, path: str | None = None
+    ) -> int:
+        """Deletes the cookies that fit; how many there were."""
+        found = await self._call("cookies.delete", name=name, url=url, domain=domain, path=path)
+        return len(found["changes"])
+
+    async def clear(self, *, session_only: bool = False) -> int:
+        """Deletes all cookies, or those without an end of their own; how many there were."""
+        return int((await self._call("cookies.clear", sessionOnly=session_only or None))["deleted"])
+
+    async def header(self, url: str) -> str:
+        """The value of the field Cookie for a request to ``url``; empty if there is none."""
+        return str((await self._call("cookies.header", url=url)).get("value") or "")
+
+    async def jar(self) -> CookieJar:
+        """A copy as a jar of ``http.cookiejar``."""
+        return jar_of(await self.all())
+
+    async def load(self, path: str | os.PathLike[str]) -> int:
+        """Adds the cookies of a file as curl, wget and browsers' exporters write it; how many there were."""
+        from .._resources.saving import absolute
+
+        return int((await self._call("cookies.import", format="netscape", path=absolute(path)))["imported"])
+
+    async def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> str:
+        """Writes such a file, readable by this user only. Gives its absolute path."""
+        from .._resources.saving import absolute
+
+        target = absolute(path)
+        await self._call("cookies.export", format="netscape", file=target, replace=replace or None)
+        return target
+
+    # sync: def __getitem__(self, name: str) -> str:
+    # sync:     found = self.get(name)
+    # sync:     if found is None:
+    # sync:         raise KeyError(name)
+    # sync:     return found
+    # sync:
+    # sync: def __contains__(self, name: object) -> bool:
+    # sync:     return isinstance(name, str) and self.get(name) is not None
+    # sync:
+    # sync: def __delitem__(self, name: str) -> None:
+    # sync:     if not self.delete(name):
+    # sync:         raise KeyError(name)
+    # sync:
+    # sync: def __iter__(self) -> Iterator[str]:
+    # sync:     return iter(dict.fromkeys(one["name"] for one in self.all()))
+    # sync:
+    # sync: def __len__(self) -> int:
+    # sync:     return len(set(self))
+    # sync:
+    # sync: def keys(self) -> Iterator[str]:
+    # sync:     """The names."""
+    # sync:     return iter(self)
+    # sync:
+    # sync: def items(self) -> Iterator[tuple[str, str]]:
+    # sync:     """Names and values."""
+    # sync:     return iter([(one["name"], one["value"]) for one in reversed(self.all())])
+    # sync:
+    def __repr__(self) -> str:
+        return "<AsyncCookies of a session>"

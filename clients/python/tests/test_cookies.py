@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Cookies of sessions and requests, as a mapping and as jars of the standard library."""
+
+from __future__ import annotations
+
+import asyncio
+import http.cookiejar
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import outrider
+import pytest
+from outrider import AsyncClient, Client
+from peers import Scripted
+
+
+def _setter(stream: socket.socket) -> None:
+    """A server that sets two cookies, and says which it was sent."""
+    while b"\r\n\r\n" not in (seen := _head(stream)):
+        if not seen:
+            return
+    sent = b"".join(line[8:] for line in seen.split(b"\r\n") if line.lower().startswith(b"cookie: "))
+    fields = b"Set-Cookie: sid=1; Path=/; HttpOnly\r\nSet-Cookie: theme=dark; Max-Age=3600\r\n"
+    stream.sendall(b"HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n%s" % (fields, len(sent), sent))
+
+
+def _head(stream: socket.socket) -> bytes:
+    seen = b""
+    while b"\r\n\r\n" not in seen:
+        piece = stream.recv(65536)
+        if not piece:
+            return b""
+        seen += piece
+    return seen
+
+
+@pytest.fixture
+def server(scripted: Callable[[Callable[[socket.socket], None]], Scripted]) -> str:
+    return scripted(_setter).url
+
+
+def test_a_session_keeps_cookies_that_are_a_mapping(client: Client, server: str) -> None:
+    session = client.session(cookies=True)
+    first = session.get(server)
+    assert first.text == "" and first.cookies == {"sid": "1", "theme": "dark"}
+    assert set(session.get(server).text.split("; ")) == {"sid=1", "theme=dark"}
+    cookies = session.cookies
+    assert cookies["sid"] == "1" and "theme" in cookies and "none" not in cookies and len(cookies) == 2
+    assert dict(cookies) == dict(cookies.items()) == {"sid": "1", "theme": "dark"}
+    assert set(cookies.keys()) == set(cookies)
+    assert set(cookies.header(server).split("; ")) == {"sid=1", "theme=dark"}
+    del cookies["sid"]
+    with pytest.raises(KeyError):
+        _ = cookies["sid"]
+    with pytest.raises(KeyError):
+        del cookies["sid"]
+    cookies.set("mine", "2", url=server)
+    cookies.update({"more": "3"}, url=server)
+    assert session.get(server, cookies={"once": "4"}).text.count("=") == 4
+    assert session.get(server, cookies=False).text == ""
+    assert cookies.clear() >= 3 and len(cookies) == 0
+    with pytest.raises(ValueError, match="give url= or domain="):
+        cookies.set("mine", "2")
+    with pytest.raises(ValueError, match="give url="):
+        cookies.update({"mine": "2"})
+    assert "Cookies" in repr(cookies) and isinstance(cookies, outrider.Cookies)
+
+
+def test_jars_of_the_standard_library_go_in_and_out(client: Client, server: str, tmp_path: Path) -> None:
+    session = client.session(cookies=True)
+    session.get(server)
+    jar = session.cookies.jar()
+    assert {one.name: one.value for one in jar} == {"sid": "1", "theme": "dark"}
+    assert {one.name: one.expires is None for one in jar} == {"sid": True, "theme": False}
+    with client.session(cookies=jar) as other:
+        assert set(other.get(server).text.split("; ")) == {"sid=1", "theme=dark"}
+    assert set(client.get(server, cookies=jar).text.split("; ")) == {"sid=1", "theme=dark"}
+    file = session.cookies.save(tmp_path / "cookies.txt")
+    fresh = client.session(cookies=True)
+    assert fresh.cookies.load(file) >= 1 and fresh.cookies["theme"] == "dark"
+    mozilla = http.cookiejar.MozillaCookieJar(file)
+    mozilla.load()
+    assert "theme" in {one.name for one in mozilla}
+    fresh.cookies.clear()
+    fresh.cookies.update(mozilla)
+    assert fresh.cookies["theme"] == "dark"
+
+
+def test_the_awaiting_client_has_the_same_methods(service: str, server: str) -> None:
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client:
+            session = client.session(cookies=True)
+            await session.get(server)
+            assert await session.cookies.get("sid") == "1" and await session.cookies.get("none", "x") == "x"
+            await session.cookies.set("mine", "2", url=server)
+            assert await session.cookies.delete("mine") == 1
+            assert {one.name for one in await session.cookies.jar()} == {"sid", "theme"}
+
+    asyncio.run(work())
+
+
+def test_cookies_must_be_cookies(client: Client, server: str) -> None:
+    with pytest.raises(TypeError, match="cookies must be a mapping, a CookieJar or a boolean"):
+        client.get(server, cookies=7)  # type: ignore[arg-type]
