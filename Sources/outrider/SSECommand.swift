@@ -98,7 +98,7 @@ struct SSECommand: ParsableCommand {
         params["method"] = .string(method ?? (pieces.isEmpty ? "GET" : "POST"))
         if !pieces.isEmpty {
             let type = json == nil ? "application/x-www-form-urlencoded" : "application/json"
-            params["body"] = .object(try DataWords.body(pieces, [], type: type))
+            params["body"] = .object(try DataWords.body(DataWords.pieces(pieces), type: type))
             if method == "GET" { params["allowGetBody"] = .bool(true) }
         }
         try auth.add(to: &params)

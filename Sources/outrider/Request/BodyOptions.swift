@@ -12,6 +12,9 @@ struct BodyOptions: ParsableArguments {
         help: "Data to send: text, @file, or @- for standard input. May be repeated; the pieces are joined with &.")
     var data: [String] = []
 
+    @Option(name: .customLong("data-raw"), help: "Data to send as it stands, also with @ before it. May be repeated.")
+    var rawData: [String] = []
+
     @Option(
         name: .customLong("data-urlencode"),
         help: """
@@ -43,10 +46,19 @@ struct BodyOptions: ParsableArguments {
     @Flag(name: [.customShort("G"), .long], help: "Put the data into the query of the URL, and send GET.")
     var get = false
 
+    /// A whole `Body` in place of the options; of `outrider run`.
+    var rawBody: JSONObject?
+
+    private enum CodingKeys: String, CodingKey {
+        case data, rawData, urlEncoded, json, form, formText, uploadFile, get
+    }
+
     /// Whether an option asks for a body.
     var isGiven: Bool {
-        !data.isEmpty || !urlEncoded.isEmpty || json != nil || hasForm || uploadFile != nil
+        hasData || json != nil || hasForm || uploadFile != nil
     }
+
+    private var hasData: Bool { !data.isEmpty || !rawData.isEmpty || !urlEncoded.isEmpty }
 
     private var hasForm: Bool { !form.isEmpty || !formText.isEmpty }
 
@@ -60,7 +72,7 @@ struct BodyOptions: ParsableArguments {
 
     func validate() throws {
         let kinds = [
-            ("--data", !data.isEmpty || !urlEncoded.isEmpty), ("--json", json != nil), ("--form", hasForm),
+            ("--data", hasData), ("--json", json != nil), ("--form", hasForm),
             ("--upload-file", uploadFile != nil),
         ].filter(\.1).map(\.0)
         if kinds.count > 1 { throw ValidationError("give only one of \(kinds[0]) and \(kinds[1])") }
@@ -74,7 +86,8 @@ struct BodyOptions: ParsableArguments {
         if items.hasBody, isGiven {
             throw CommandFailure(.usage, "give the body either as name=value or by an option, not both")
         }
-        if let json { return SentBody(try DataWords.body([json], [], type: "application/json")) }
+        if let rawBody { return SentBody(rawBody) }
+        if let json { return SentBody(try DataWords.body(DataWords.pieces([json]), type: "application/json")) }
         if let uploadFile { return SentBody(try DataWords.file(uploadFile), method: "PUT") }
         if hasForm {
             var parts: [JSONValue] = []
@@ -82,9 +95,10 @@ struct BodyOptions: ParsableArguments {
             for word in formText { parts.append(.object(try FormWord(plain: word).part())) }
             return SentBody(["multipart": .array(parts)])
         }
-        if !data.isEmpty || !urlEncoded.isEmpty {
-            if get { return SentBody(query: try DataWords.text(data, urlEncoded)) }
-            return SentBody(try DataWords.body(data, urlEncoded, type: "application/x-www-form-urlencoded"))
+        if hasData {
+            let pieces = try DataWords.pieces(data, raw: rawData, encoded: urlEncoded)
+            if get { return SentBody(query: try DataWords.text(pieces)) }
+            return SentBody(try DataWords.body(pieces, type: "application/x-www-form-urlencoded"))
         }
         return items.hasBody ? SentBody(try items.body()) : SentBody()
     }

@@ -6,15 +6,32 @@ import OutriderJSON
 
 /// The body that `--data`, `--data-urlencode`, `--json` and `--upload-file` name.
 enum DataWords {
+    /// A piece of a body.
+    enum Piece {
+        case text(String)
+        /// A file, or `-` for standard input.
+        case file(String)
+    }
+
+    /// The pieces of the options in their order: those of `--data` with `@file` first, then raw and encoded ones.
+    static func pieces(
+        _ data: [String], raw: [String] = [], encoded: [String] = []
+    ) throws(CommandFailure) -> [Piece] {
+        var pieces = data.map { $0.hasPrefix("@") ? Piece.file(String($0.dropFirst())) : .text($0) }
+        pieces += raw.map { .text($0) }
+        for word in encoded { pieces.append(.text(try escapedWord(word))) }
+        return pieces
+    }
+
     /// One file is read by the service as it is; pipes, which only this process has, are read here.
-    static func body(_ pieces: [String], _ encoded: [String], type: String) throws(CommandFailure) -> JSONObject {
+    static func body(_ pieces: [Piece], type: String) throws(CommandFailure) -> JSONObject {
         let contentType = JSONValue.string(type)
-        if encoded.isEmpty, pieces.count == 1, let data = pieces.first, data.hasPrefix("@") {
-            var body = try file(data == "@-" ? "-" : String(data.dropFirst()))
+        if pieces.count == 1, case .file(let name)? = pieces.first {
+            var body = try file(name)
             body["contentType"] = contentType
             return body
         }
-        let bytes = try joined(pieces, encoded)
+        let bytes = try joined(pieces)
         // a text stays readable in `--curl` and in logs of the service
         guard let text = String(validating: bytes, as: UTF8.self), !text.contains("\0") else {
             return ["base64": .string(Base64.encode(bytes)), "contentType": contentType]
@@ -23,9 +40,8 @@ enum DataWords {
     }
 
     /// The pieces as text, for the query of a URL.
-    static func text(_ pieces: [String], _ encoded: [String]) throws(CommandFailure) -> String {
-        let bytes = try joined(pieces, encoded)
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+    static func text(_ pieces: [Piece]) throws(CommandFailure) -> String {
+        guard let text = String(validating: try joined(pieces), as: UTF8.self) else {
             throw CommandFailure(.usage, "the data is not UTF-8: use --data-urlencode to put it into a URL")
         }
         return text
@@ -39,14 +55,15 @@ enum DataWords {
         }
     }
 
-    /// Texts and files in their order, with `&` between them, as curl joins repeated data.
-    private static func joined(_ pieces: [String], _ encoded: [String]) throws(CommandFailure) -> [UInt8] {
+    /// Texts and files with `&` between them, as curl joins repeated data.
+    private static func joined(_ pieces: [Piece]) throws(CommandFailure) -> [UInt8] {
         var all: [[UInt8]] = []
         for piece in pieces {
-            all.append(
-                piece.hasPrefix("@") ? try StandardInput.bytes(of: String(piece.dropFirst())) : Array(piece.utf8))
+            switch piece {
+            case .text(let text): all.append(Array(text.utf8))
+            case .file(let name): all.append(try StandardInput.bytes(of: name))
+            }
         }
-        for word in encoded { all.append(Array(try escapedWord(word).utf8)) }
         return Array(all.joined(separator: [UInt8(ascii: "&")]))
     }
 

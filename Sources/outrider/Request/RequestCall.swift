@@ -47,6 +47,15 @@ struct RequestCall: ParsableArguments {
         }
     }
 
+    /// One without any option; nil options of a parsed command line have their defaults.
+    static func plain(_ url: String) throws(CommandFailure) -> RequestCall {
+        do {
+            return try RequestCall.parse(["--globoff", "--", url])
+        } catch {
+            throw CommandFailure(.usage, RequestCall.message(for: error))
+        }
+    }
+
     /// The URLs in their order, and the items.
     func split() throws(CommandFailure) -> (urls: [ShellURL.Expanded], items: ItemWords) {
         var urls = Array(words.prefix(1))
@@ -85,26 +94,41 @@ struct RequestCall: ParsableArguments {
         }
     }
 
-    private func fetchAll(_ verb: String?) throws(CommandFailure) {
-        let (urls, items) = try split()
-        let writeOut = try output.writeOut.map { (format) throws(CommandFailure) in try WriteOut(format) }
-        try checkFiles()
-        let sent = try request.body.sent(items)
-        var shared = try request.params(verb: verb, sent: sent, items: items)
+    /// The `RequestSpec` of each URL.
+    func calls(_ verb: String?) throws(CommandFailure) -> [JSONObject] { try calls(verb, split()) }
+
+    private func calls(
+        _ verb: String?, _ words: (urls: [ShellURL.Expanded], items: ItemWords)
+    ) throws(CommandFailure) -> [JSONObject] {
+        let sent = try request.body.sent(words.items)
+        var shared = try request.params(verb: verb, sent: sent, items: words.items)
         proxy.add(to: &shared)
         if output.writeOut != nil { shared["metrics"] = .bool(true) }
         if !auth.isByHost { try auth.add(to: &shared) }
+        var calls: [JSONObject] = []
+        for url in words.urls {
+            var params = shared
+            params["url"] = .string(sent.url(url.text, items: words.items, file: request.body.uploadFile))
+            if auth.isByHost { try auth.add(to: &params) }
+            calls.append(params)
+        }
+        return calls
+    }
+
+    private func fetchAll(_ verb: String?) throws(CommandFailure) {
+        let words = try split()
+        let writeOut = try output.writeOut.map { (format) throws(CommandFailure) in try WriteOut(format) }
+        try checkFiles()
+        let calls = try calls(verb, words)
         var service = try service.connect(orPrivate: true)
         if output.verbose, !curl { try VerboseLog.subscribe(over: &service.client, by: Deadline(after: 10)) }
         try cookies.add(to: &shared, over: &service.client)
         var failed: CommandFailure?
-        for (number, url) in urls.enumerated() {
+        for (number, url) in words.urls.enumerated() {
             var outcome = WriteOut.Outcome(urlNumber: number)
             do throws(CommandFailure) {
-                var params = shared
-                params["url"] = .string(sent.url(url.text, items: items, file: request.body.uploadFile))
-                if auth.isByHost { try auth.add(to: &params) }
-                try RequestTransfer(call: self, url: url, number: number).run(params, over: &service.client, &outcome)
+                try RequestTransfer(call: self, url: url, number: number)
+                    .run(calls[number], over: &service.client, &outcome)
             } catch {
                 outcome.failure = error
             }

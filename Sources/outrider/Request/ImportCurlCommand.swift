@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import OutriderJSON
+
+/// A curl command line, as browsers and documents give it, as a call of the service.
+struct ImportCurlCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Turns a curl command line into a call.",
+        discussion: """
+              outrider import "curl -d name=wolf https://example.org/form"
+              wl-paste | outrider import -
+              outrider import --run "$(wl-paste)"
+
+            Writes the parameters of `data.send` as JSON; secrets in them are shown. With --run the request is made, and the
+            body written as by `outrider get`. An option that Outrider has not is named; nothing is run by a shell.
+            """)
+
+    @Argument(help: "The command line as one word, or - for standard input.")
+    var line: String
+
+    @Flag(name: .customLong("run"), help: "Make the request.")
+    var makesRequest = false
+
+    func run() throws {
+        let text = line == "-" ? String(decoding: try StandardInput.whole(most: 1 << 22), as: UTF8.self) : line
+        var words = try ShellWords.split(text)
+        guard words.first == "curl" || words.first == "curl.exe" else {
+            throw CommandFailure(.usage, "the command line does not begin with curl")
+        }
+        words.removeFirst()
+        let call: RequestCall
+        do {
+            call = try RequestCall.parse(Self.translated(words))
+        } catch {
+            let message = RequestCall.message(for: error)
+            throw CommandFailure(.usage, message.hasPrefix("Error: ") ? String(message.dropFirst(7)) : message)
+        }
+        if makesRequest { return try call.run(nil) }
+        for params in try call.calls(nil) { try StandardOutput.line(JSONWriter.bytes(of: JSONValue.object(params))) }
+    }
+
+    /// What differs between curl's command line and ours: curl follows redirects only with `-L`, and some options say what holds
+    /// anyway.
+    private static func translated(_ words: [String]) -> [String] {
+        var translated: [String] = []
+        var words = words[...]
+        while let word = words.popFirst() {
+            switch word {
+            case "--data-ascii": translated.append("--data")
+            case "--url": continue
+            case "-#", "--progress-bar", "--no-progress-meter", "-N", "--no-buffer", "--path-as-is":
+                continue
+            default: translated.append(word)
+            }
+        }
+        let follows = translated.contains { word in
+            word == "--location" || (word.hasPrefix("-") && !word.hasPrefix("--") && word.contains("L"))
+        }
+        return follows ? translated : translated + ["--no-location"]
+    }
+}

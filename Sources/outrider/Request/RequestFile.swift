@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// A file of requests in the format of the REST Client of VS Code, as kulala and JetBrains' HTTP Client read it:
+///
+///     @host = https://example.org
+///     ### get a wolf
+///     # @name wolf
+///     GET {{host}}/wolves/1 HTTP/1.1
+///     Accept: application/json
+///
+///     ### make one
+///     POST {{host}}/wolves
+///     Content-Type: application/json
+///
+///     {"name": "{{name}}"}
+///
+/// `< file` as body sends a file, `<@ file` its text with variables filled in. Scripts and references to earlier responses are
+/// faults, not ignored.
+struct RequestFile {
+    struct Request {
+        /// From `# @name`, else the title behind `###`; empty for none.
+        var name = ""
+        /// The line of the method, from 1.
+        var line = 0
+        var method = "GET"
+        var url = ""
+        /// As `-H` takes them.
+        var fields: [String] = []
+        var body = ""
+        /// `< file`: the path, and whether variables in the text are filled in.
+        var file: (path: String, isFilled: Bool)?
+        var followsRedirects = true
+    }
+
+    private(set) var requests: [Request] = []
+    /// The variables of the file, in which later ones may use earlier ones.
+    private(set) var variables: [String: String] = [:]
+
+    private enum Part { case before, fields, body }
+
+    private var part = Part.before
+    private var current = Request()
+    private var number = 0
+    private let path: String
+
+    init(_ text: String, path: String) throws(CommandFailure) {
+        self.path = path
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+            number += 1
+            try take(String(line))
+        }
+        end()
+        if requests.isEmpty { throw CommandFailure(.usage, "\(path) holds no request: write a line such as GET https://…") }
+    }
+
+    private func fault(_ text: String) -> CommandFailure { CommandFailure(.usage, "\(path), line \(number): \(text)") }
+
+    private mutating func end() {
+        while current.body.hasSuffix("\n") { current.body.removeLast() }
+        if !current.url.isEmpty { requests.append(current) }
+        current = Request()
+        part = .before
+    }
+
+    private mutating func take(_ line: String) throws(CommandFailure) {
+        let trimmed = line.trimmed
+        if line.hasPrefix("###") {
+            end()
+            current.name = String(line.drop { $0 == "#" }).trimmed
+        } else {
+            switch part {
+            case .before: try takeBefore(trimmed)
+            case .fields: try takeField(line, trimmed)
+            case .body: try takeBody(line)
+            }
+        }
+    }
+
+    private mutating func takeBefore(_ line: String) throws(CommandFailure) {
+        if line.isEmpty { return }
+        if line.hasPrefix("#") || line.hasPrefix("//") {
+            let comment = String(line.drop { $0 == "#" || $0 == "/" }).trimmed
+            if comment.hasPrefix("@name") { current.name = String(comment.dropFirst(5).drop { $0 == "=" || $0 == " " }) }
+            if comment.hasPrefix("@no-redirect") { current.followsRedirects = false }
+        } else if line.hasPrefix("@") {
+            try takeVariable(line)
+        } else if line.hasPrefix("<") || line.hasPrefix(">") {
+            throw fault("scripts are not run (outrider run sends requests alone)")
+        } else {
+            try takeRequest(line)
+        }
+    }
+
+    private mutating func takeVariable(_ line: String) throws(CommandFailure) {
+        guard let equals = line.firstIndex(of: "=") else { throw fault("\(line) is no variable: write @name = value") }
+        let name = String(line[line.index(after: line.startIndex)..<equals]).trimmed
+        variables[name] = String(line[line.index(after: equals)...]).trimmed
+    }
+
+    private mutating func takeRequest(_ line: String) throws(CommandFailure) {
+        let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+        let isMethod = words.count == 2 && words[0].allSatisfy { $0.isUppercase || $0 == "-" }
+        current.line = number
+        current.method = isMethod ? words[0] : "GET"
+        current.url = Self.withoutVersion(isMethod ? words[1].trimmed : line)
+        part = .fields
+    }
+
+    private static func withoutVersion(_ url: String) -> String {
+        let versions = [" HTTP/1.0", " HTTP/1.1", " HTTP/2", " HTTP/2.0"]
+        guard let version = versions.first(where: { url.hasSuffix($0) }) else { return url }
+        return String(url.dropLast(version.count)).trimmed
+    }
+
+    private mutating func takeField(_ line: String, _ trimmed: String) throws(CommandFailure) {
+        if trimmed.isEmpty {
+            part = .body
+        } else if current.fields.isEmpty, line.first?.isWhitespace == true,
+            trimmed.hasPrefix("?") || trimmed.hasPrefix("&") || trimmed.hasPrefix("/")
+        {
+            // a URL goes on over several lines
+            current.url += Self.withoutVersion(trimmed)
+        } else if !trimmed.hasPrefix("#"), !trimmed.hasPrefix("//") {
+            guard trimmed.contains(":") else { throw fault("\(trimmed) is no field: write Name: value, or an empty line before the body") }
+            current.fields.append(trimmed)
+        }
+    }
+
+    private mutating func takeBody(_ line: String) throws(CommandFailure) {
+        if line.hasPrefix("> {%") || line.hasPrefix("< {%") || line.hasPrefix("> ") && line.hasSuffix(".js") {
+            throw fault("scripts are not run (outrider run sends requests alone)")
+        }
+        guard current.body.isEmpty, line.hasPrefix("< ") || line.hasPrefix("<@ ") else {
+            if !(current.body.isEmpty && line.trimmed.isEmpty) { current.body += line + "\n" }
+            return
+        }
+        let isFilled = line.hasPrefix("<@")
+        current.file = (String(line.dropFirst(isFilled ? 3 : 2)).trimmed, isFilled)
+    }
+}
+
+extension StringProtocol {
+    /// Without white space at both ends.
+    fileprivate var trimmed: String {
+        let front = drop(while: \.isWhitespace)
+        guard let last = front.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return String(front[...last])
+    }
+}

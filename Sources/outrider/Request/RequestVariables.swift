@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+
+/// Fills `{{name}}` in the texts of a request file: variables of the command line and the file, and the system variables of the
+/// REST Client.
+struct RequestVariables {
+    /// Those of the command line win over those of the file.
+    let values: [String: String]
+
+    /// Variables inside variables, at most.
+    private static let mostDepth = 16
+
+    init(file: [String: String], given: [String]) throws(CommandFailure) {
+        var values = file
+        for word in given {
+            guard let equals = word.firstIndex(of: "="), equals != word.startIndex else {
+                throw CommandFailure(.usage, "\(word) is no variable: write --variable name=value")
+            }
+            values[String(word[..<equals])] = String(word[word.index(after: equals)...])
+        }
+        self.values = values
+    }
+
+    func filled(_ text: String, depth: Int = 0) throws(CommandFailure) -> String {
+        guard depth < Self.mostDepth else { throw CommandFailure(.usage, "a variable stands for itself: \(text)") }
+        var filled = ""
+        var rest = text[...]
+        while let character = rest.popFirst() {
+            guard character == "{", rest.first == "{", let end = rest.firstIndex(of: "}"),
+                rest[end...].hasPrefix("}}")
+            else {
+                filled.append(character)
+                continue
+            }
+            let name = rest[rest.index(after: rest.startIndex)..<end].filter { $0 != " " || rest.hasPrefix("{$") }
+            filled += try value(name, depth: depth)
+            rest = rest[rest.index(end, offsetBy: 2)...]
+        }
+        return filled
+    }
+
+    private func value(_ name: String, depth: Int) throws(CommandFailure) -> String {
+        if let value = values[name] { return try filled(value, depth: depth + 1) }
+        let words = name.split(separator: " ").map(String.init)
+        switch words.first {
+        case "$timestamp": return String(time(nil))
+        case "$guid", "$uuid": return Self.identifier
+        case "$randomInt":
+            let bounds = words.dropFirst().compactMap { Int($0) }
+            guard bounds.count == 2, bounds[0] < bounds[1] else { break }
+            return String(Int.random(in: bounds[0]..<bounds[1]))
+        case "$processEnv", "$env":
+            guard words.count == 2 else { break }
+            if let value = environmentVariable(words[1]) { return value }
+            throw CommandFailure(.usage, "the variable \(words[1]) of the environment is not set")
+        default: break
+        }
+        throw CommandFailure(.usage, "nothing sets {{\(name)}}: write @\(name) = … in the file, or --variable \(name)=…")
+    }
+
+    /// A random UUID (RFC 9562 section 5.4).
+    private static var identifier: String {
+        var bytes = (0..<16).map { _ in UInt8.random(in: 0...255) }
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        var text = ""
+        for (index, byte) in bytes.enumerated() {
+            if [4, 6, 8, 10].contains(index) { text += "-" }
+            text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return text
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import OutriderJSON
+
+/// The requests of a file, one after the other.
+struct RunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Sends the requests of a .http file.",
+        discussion: """
+              outrider run wolves.http
+              outrider run wolves.http --name create --variable host=http://localhost:8080
+
+            The format is that of the REST Client of VS Code and of kulala: ### between requests, @name = value for variables,
+            {{name}}, {{$timestamp}}, {{$guid}}, {{$randomInt 1 9}} and {{$processEnv NAME}} in texts, `< file` for a body.
+            The options of `outrider get` hold for each request. Scripts are refused.
+
+            The first failure ends the run; its exit status is that of `outrider get`.
+            """)
+
+    @Argument(help: "The file, or - for standard input.", completion: .file(extensions: ["http", "rest"]))
+    var file: String
+
+    @Option(name: .customLong("name"), help: "Send this request alone: its name, or its number from 1. May be repeated.")
+    var names: [String] = []
+
+    @Option(name: .customLong("variable"), help: "A variable, name=value; wins over the file. May be repeated.")
+    var variables: [String] = []
+
+    @Flag(name: .long, help: "Send nothing: list the requests.")
+    var list = false
+
+    @Flag(name: .long, help: "Send nothing: write the requests as curl commands, secrets masked.")
+    var curl = false
+
+    @OptionGroup var output: OutputOptions
+
+    @OptionGroup var auth: AuthOptions
+
+    @OptionGroup var proxy: ProxyOptions
+
+    @OptionGroup var service: ServiceOptions
+
+    func run() throws {
+        let text = String(decoding: try StandardInput.bytes(of: file), as: UTF8.self)
+        let parsed = try RequestFile(text, path: file)
+        if list {
+            for (index, request) in parsed.requests.enumerated() {
+                let line = "\(index + 1)  \(request.method) \(request.url)  \(request.name)"
+                try StandardOutput.line(line.printable.utf8)
+            }
+            return
+        }
+        let variables = try RequestVariables(file: parsed.variables, given: variables)
+        for request in try chosen(parsed.requests) { try send(request, variables) }
+    }
+
+    private func chosen(_ requests: [RequestFile.Request]) throws(CommandFailure) -> [RequestFile.Request] {
+        if names.isEmpty { return requests }
+        var chosen: [RequestFile.Request] = []
+        for name in names {
+            let number = Int(name).map { $0 - 1 }
+            let found = requests.first { $0.name == name } ?? number.flatMap { requests.indices.contains($0) ? requests[$0] : nil }
+            guard let found else {
+                throw CommandFailure(.usage, "\(file) has no request \(name) (outrider run --list \(file))")
+            }
+            chosen.append(found)
+        }
+        return chosen
+    }
+
+    private func send(_ request: RequestFile.Request, _ variables: RequestVariables) throws {
+        var call = try RequestCall.plain(try variables.filled(request.url))
+        call.curl = curl
+        call.request.method = request.method
+        call.request.noLocation = !request.followsRedirects
+        for field in request.fields { call.request.headers.append(try variables.filled(field)) }
+        if let body = try body(of: request, variables) { call.request.body.rawBody = body }
+        (call.output, call.auth, call.proxy, call.service) = (output, auth, proxy, service)
+        try call.run(nil)
+    }
+
+    /// A path counts from the directory of the file.
+    private func body(
+        of request: RequestFile.Request, _ variables: RequestVariables
+    ) throws(CommandFailure) -> JSONObject? {
+        guard let (name, isFilled) = request.file else {
+            return request.body.isEmpty ? nil : ["text": .string(try variables.filled(request.body))]
+        }
+        let folder = file == "-" ? "" : file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
+        let path = name.hasPrefix("/") ? name : folder + name
+        if !isFilled { return try DataWords.file(path) }
+        let text = String(decoding: try StandardInput.bytes(of: path), as: UTF8.self)
+        return ["text": .string(try variables.filled(text))]
+    }
+}

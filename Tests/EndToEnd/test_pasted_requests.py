@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Requests that people have already: a curl command line (`outrider import`), and a .http file (`outrider run`)."""
+
+import json
+import re
+
+import contract
+import pytest
+from shell import outrider, refused
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+CHROME = r"""curl '%s/echo' \
+  -X 'PUT' \
+  -H 'accept: */*' \
+  -H 'content-type: application/json' \
+  --data-raw $'{"text":"it\'s \u00e4","mail":"@x"}' \
+  --compressed"""
+
+
+@pytest.fixture
+def run(service):
+    return lambda *words, **more: outrider(words[0], "--socket", service, *words[1:], **more)
+
+
+def test_a_command_of_a_browser_becomes_a_call(origin):
+    params = json.loads(outrider("import", CHROME % origin).stdout)
+    assert (params["url"], params["method"], params["redirect"]) == (origin + "/echo", "PUT", "none")
+    assert params["body"]["text"] == '{"text":"it\'s ä","mail":"@x"}'
+    assert {"name": "content-type", "value": "application/json"} in params["headers"]
+    done = outrider("call", "--stdio", "data.send", json.dumps(params))
+    assert json.loads(done.stdout)["status"] == 200
+    ran = outrider("import", "--run", "-", stdin=(CHROME % origin).encode())
+    assert json.loads(ran.stdout)["body"] == '{"text":"it\'s ä","mail":"@x"}'
+
+
+def test_redirects_are_followed_where_curl_does(origin):
+    assert "redirect" not in json.loads(outrider("import", f"curl -sSL {origin}/x").stdout)
+    assert json.loads(outrider("import", f"curl -sS {origin}/x").stdout)["redirect"] == "none"
+
+
+def test_data_stays_as_it_stands(origin):
+    assert json.loads(outrider("import", f"curl --data-raw @x {origin}").stdout)["body"]["text"] == "@x"
+    text = json.loads(outrider("import", f'curl -d "a \\"b\\" \\\\c" -d \'d\' {origin}').stdout)["body"]["text"]
+    assert text == 'a "b" \\c&d'
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("wget http://a.example/", "does not begin with curl"),
+        ("curl 'http://a.example/", "quote"),
+        ("curl http://a.example/ | sh", "| outside of quotes"),
+        ("curl http://a.example/$HOME", "only a shell"),
+        ('curl "http://a.example/`id`"', "only a shell"),
+        ("curl --nonsense http://a.example/", "--nonsense"),
+        ("curl", "URL"),
+        ("curl -d $'\\xzz' http://a.example/", "\\x"),
+    ],
+)
+def test_what_is_no_command_line_is_told(line, said):
+    refused(outrider("import", line), 2, said)
+
+
+FILE = """
+@host = %s
+@path = {{host}}/echo
+// a comment
+### first
+# @name get-it
+GET {{path}}?a={{value}}
+    &b=2 HTTP/1.1
+X-Id: {{$guid}}
+# no field
+
+###
+# @name post-it
+POST {{path}}
+Content-Type: application/json
+
+{"name": "{{value}}", "time": {{$timestamp}}}
+
+
+### a file
+PUT {{path}}
+
+< body.txt
+
+### filled
+PUT {{path}}
+
+<@ body.txt
+
+### plain
+{{host}}/redirect/1
+"""
+
+
+@pytest.fixture
+def file(origin, tmp_path):
+    path = tmp_path / "wolves.http"
+    path.write_text(FILE % origin)
+    (tmp_path / "body.txt").write_text("a {{value}}")
+    return str(path)
+
+
+def test_a_file_of_requests_is_sent(run, file):
+    def one(name):
+        done = run("run", file, "--name", name, "--variable", "value=wolf")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    got = one("get-it")
+    assert (got["method"], got["target"], got["body"]) == ("GET", "/echo?a=wolf&b=2", "")
+    fields = {name.lower(): value for name, value in got["headers"]}
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", fields["x-id"])
+    posted = one("post-it")
+    assert posted["method"] == "POST" and re.fullmatch(r'{"name": "wolf", "time": \d+}', posted["body"])
+    assert one("a file")["body"] == "a {{value}}" and one("4")["body"] == "a wolf"
+    assert run("run", file, "--name", "plain", "-i").stdout.startswith(b"HTTP/1.1 200")
+
+
+def test_a_file_of_requests_is_listed_and_sent_in_order(run, file):
+    listed = run("run", "--list", file).stdout.decode().splitlines()
+    assert len(listed) == 5 and listed[1].startswith("2  POST {{path}}")
+    done = run("run", file, "--variable", "value=wolf", "-o", "/dev/null", "-w", "%{method} ")
+    assert done.stdout == b"GET POST PUT PUT GET "
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("", "no request"),
+        ("GET http://127.0.0.1:1/{{none}}", "{{none}}"),
+        ("@a = {{b}}\n@b = {{a}}\nGET http://127.0.0.1:1/{{a}}", "itself"),
+        ("< {%\n%}\nGET http://127.0.0.1:1/", "line 1: scripts"),
+        ("GET http://127.0.0.1:1/\nnonsense\n", "line 2: nonsense is no field"),
+        ("POST http://127.0.0.1:1/\n\n< /nonexistent", "/nonexistent"),
+        ("GET http://127.0.0.1:1/{{$processEnv OUTRIDER_NONE}}", "OUTRIDER_NONE"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told(run, tmp_path, text, said):
+    path = tmp_path / "x.http"
+    path.write_text(text)
+    refused(run("run", str(path)), 2, said)
+
+
+def test_a_request_that_is_not_there_is_told(run, file):
+    refused(run("run", file, "--name", "none"), 2, "none", "--list")
+    refused(run("run", "/nonexistent.http"), 2, "/nonexistent.http")
