@@ -53,7 +53,9 @@ struct RequestFile {
             try take(String(line))
         }
         end()
-        if requests.isEmpty { throw CommandFailure(.usage, "\(path) holds no request: write a line such as GET https://…") }
+        if requests.isEmpty {
+            throw CommandFailure(.usage, "\(path) holds no request: write a line such as GET https://…")
+        }
     }
 
     private func fault(_ text: String) -> CommandFailure { CommandFailure(.usage, "\(path), line \(number): \(text)") }
@@ -83,7 +85,9 @@ struct RequestFile {
         if line.isEmpty { return }
         if line.hasPrefix("#") || line.hasPrefix("//") {
             let comment = String(line.drop { $0 == "#" || $0 == "/" }).trimmed
-            if comment.hasPrefix("@name") { current.name = String(comment.dropFirst(5).drop { $0 == "=" || $0 == " " }) }
+            if comment.hasPrefix("@name") {
+                current.name = String(comment.dropFirst(5).drop { $0 == "=" || $0 == " " })
+            }
             if comment.hasPrefix("@no-redirect") { current.followsRedirects = false }
         } else if line.hasPrefix("@") {
             try takeVariable(line)
@@ -124,7 +128,9 @@ struct RequestFile {
             // a URL goes on over several lines
             current.url += Self.withoutVersion(trimmed)
         } else if !trimmed.hasPrefix("#"), !trimmed.hasPrefix("//") {
-            guard trimmed.contains(":") else { throw fault("\(trimmed) is no field: write Name: value, or an empty line before the body") }
+            guard trimmed.contains(":") else {
+                throw fault("\(trimmed) is no field: write Name: value, or an empty line before the body")
+            }
             current.fields.append(trimmed)
         }
     }

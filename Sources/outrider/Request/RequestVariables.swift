@@ -57,7 +57,8 @@ struct RequestVariables {
             throw CommandFailure(.usage, "the variable \(words[1]) of the environment is not set")
         default: break
         }
-        throw CommandFailure(.usage, "nothing sets {{\(name)}}: write @\(name) = … in the file, or --variable \(name)=…")
+        throw CommandFailure(
+            .usage, "nothing sets {{\(name)}}: write @\(name) = … in the file, or --variable \(name)=…")
     }
 
     /// A random UUID (RFC 9562 section 5.4).

@@ -23,7 +23,8 @@ struct RunCommand: ParsableCommand {
     @Argument(help: "The file, or - for standard input.", completion: .file(extensions: ["http", "rest"]))
     var file: String
 
-    @Option(name: .customLong("name"), help: "Send this request alone: its name, or its number from 1. May be repeated.")
+    @Option(
+        name: .customLong("name"), help: "Send this request alone: its name, or its number from 1. May be repeated.")
     var names: [String] = []
 
     @Option(name: .customLong("variable"), help: "A variable, name=value; wins over the file. May be repeated.")
@@ -62,7 +63,9 @@ struct RunCommand: ParsableCommand {
         var chosen: [RequestFile.Request] = []
         for name in names {
             let number = Int(name).map { $0 - 1 }
-            let found = requests.first { $0.name == name } ?? number.flatMap { requests.indices.contains($0) ? requests[$0] : nil }
+            let found =
+                requests.first { $0.name == name }
+                ?? number.flatMap { requests.indices.contains($0) ? requests[$0] : nil }
             guard let found else {
                 throw CommandFailure(.usage, "\(file) has no request \(name) (outrider run --list \(file))")
             }

@@ -28,9 +28,11 @@ struct ShellWords {
             case "$" where rest.first == "'":
                 rest = rest.dropFirst()
                 try bashQuoted()
-            case "$", "`": throw CommandFailure(.usage, "the command line uses \(character), which only a shell can fill in")
+            case "$", "`":
+                throw CommandFailure(.usage, "the command line uses \(character), which only a shell can fill in")
             case "|", ";", "&", "<", ">", "(", ")":
-                throw CommandFailure(.usage, "the command line has \(character) outside of quotes: paste one command alone")
+                throw CommandFailure(
+                    .usage, "the command line has \(character) outside of quotes: paste one command alone")
             case "#" where !isInWord: rest = rest.drop { !$0.isNewline }
             default: add(character)
             }
@@ -74,7 +76,8 @@ struct ShellWords {
                 if next.isNewline { continue }
                 if !"\"\\$`".contains(next) { word.append("\\") }
                 word.append(next)
-            case "$", "`": throw CommandFailure(.usage, "the command line uses \(character), which only a shell can fill in")
+            case "$", "`":
+                throw CommandFailure(.usage, "the command line uses \(character), which only a shell can fill in")
             default: word.append(character)
             }
         }
@@ -113,5 +116,7 @@ struct ShellWords {
         word.unicodeScalars.append(scalar)
     }
 
-    private static var unclosed: CommandFailure { CommandFailure(.usage, "the command line has a quote that is not closed") }
+    private static var unclosed: CommandFailure {
+        CommandFailure(.usage, "the command line has a quote that is not closed")
+    }
 }
