@@ -94,41 +94,49 @@ struct RequestCall: ParsableArguments {
         }
     }
 
-    /// The `RequestSpec` of each URL.
-    func calls(_ verb: String?) throws(CommandFailure) -> [JSONObject] { try calls(verb, split()) }
-
-    private func calls(
-        _ verb: String?, _ words: (urls: [ShellURL.Expanded], items: ItemWords)
-    ) throws(CommandFailure) -> [JSONObject] {
+    /// The `RequestSpec` of each URL, without what only the service knows.
+    func calls(_ verb: String?) throws(CommandFailure) -> [JSONObject] {
+        let words = try split()
         let sent = try request.body.sent(words.items)
-        var shared = try request.params(verb: verb, sent: sent, items: words.items)
-        proxy.add(to: &shared)
-        if output.writeOut != nil { shared["metrics"] = .bool(true) }
-        if !auth.isByHost { try auth.add(to: &shared) }
+        let shared = try shared(verb, sent, words.items)
         var calls: [JSONObject] = []
-        for url in words.urls {
-            var params = shared
-            params["url"] = .string(sent.url(url.text, items: words.items, file: request.body.uploadFile))
-            if auth.isByHost { try auth.add(to: &params) }
-            calls.append(params)
-        }
+        for url in words.urls { calls.append(try params(shared, url, sent, words.items)) }
         return calls
     }
 
+    /// The members that all URLs have in common.
+    private func shared(_ verb: String?, _ sent: SentBody, _ items: ItemWords) throws(CommandFailure) -> JSONObject {
+        var shared = try request.params(verb: verb, sent: sent, items: items)
+        proxy.add(to: &shared)
+        if output.writeOut != nil { shared["metrics"] = .bool(true) }
+        if !auth.isByHost { try auth.add(to: &shared) }
+        return shared
+    }
+
+    private func params(
+        _ shared: JSONObject, _ url: ShellURL.Expanded, _ sent: SentBody, _ items: ItemWords
+    ) throws(CommandFailure) -> JSONObject {
+        var params = shared
+        params["url"] = .string(sent.url(url.text, items: items, file: request.body.uploadFile))
+        if auth.isByHost { try auth.add(to: &params) }
+        return params
+    }
+
     private func fetchAll(_ verb: String?) throws(CommandFailure) {
-        let words = try split()
+        let (urls, items) = try split()
         let writeOut = try output.writeOut.map { (format) throws(CommandFailure) in try WriteOut(format) }
         try checkFiles()
-        let calls = try calls(verb, words)
+        let sent = try request.body.sent(items)
+        var shared = try shared(verb, sent, items)
         var service = try service.connect(orPrivate: true)
         if output.verbose, !curl { try VerboseLog.subscribe(over: &service.client, by: Deadline(after: 10)) }
         try cookies.add(to: &shared, over: &service.client)
         var failed: CommandFailure?
-        for (number, url) in words.urls.enumerated() {
+        for (number, url) in urls.enumerated() {
             var outcome = WriteOut.Outcome(urlNumber: number)
             do throws(CommandFailure) {
-                try RequestTransfer(call: self, url: url, number: number)
-                    .run(calls[number], over: &service.client, &outcome)
+                let params = try params(shared, url, sent, items)
+                try RequestTransfer(call: self, url: url, number: number).run(params, over: &service.client, &outcome)
             } catch {
                 outcome.failure = error
             }
