@@ -69,6 +69,7 @@ extension HTTPFailure.Kind {
         case .offline: FailureCode(1412, "sessionTaskFailed", "offline")
         case .unsupportedScheme: FailureCode(1413, "sessionTaskFailed", "unsupportedScheme")
         case .redirectRefused: FailureCode(1414, "sessionTaskFailed", "redirectRefused")
+        case .protocolNotNegotiated: FailureCode(1419, "sessionTaskFailed", "protocolNotNegotiated")
         case .addressRefused: FailureCode(1420, "sessionTaskFailed", "addressRefused")
         case .proxyRefused: FailureCode(1415, "sessionTaskFailed", "proxyRefused")
         case .proxyAuthenticationRequired: FailureCode(1416, "sessionTaskFailed", "proxyAuthenticationRequired")

@@ -4,7 +4,7 @@
 package import NIOCore
 package import OutriderHTTP
 
-/// The transport over real wires: HTTP/1.1 on pooled connections, with or without TLS.
+/// The transport over real wires: HTTP/1.1 and HTTP/2 on pooled connections, with or without TLS.
 ///
 /// One for the whole service: requests to the same origin with the same trust share its connections. Attempts made on an
 /// event loop of the group stay on it; others belong to its first one.
@@ -50,6 +50,9 @@ package final class HTTPTransport: Transport {
             sum.busy += counts.busy
             sum.idle += counts.idle
             sum.waiting += counts.waiting
+            sum.http2 += counts.http2
+            sum.streams += counts.streams
+            sum.draining += counts.draining
         }
         return sum
     }

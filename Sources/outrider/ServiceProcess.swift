@@ -43,7 +43,9 @@ struct ServiceProcess {
         let log = ServerLog(settings.log)
         let service = Service(engine: engine, log: log, flush: { transport.flush() }) {
             let counts = await transport.counts()
-            return PoolCounts(connections: counts.busy + counts.idle, idle: counts.idle, waiting: counts.waiting)
+            var pool = PoolCounts(connections: counts.busy + counts.idle, idle: counts.idle, waiting: counts.waiting)
+            (pool.http2, pool.streams, pool.draining) = (counts.http2, counts.streams, counts.draining)
+            return pool
         }
         vault.ask(service.passphraseSource)
         if let path = settings.routers {

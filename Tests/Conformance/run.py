@@ -108,6 +108,7 @@ SUITES = [
             "--provider", provider, reasons="oauth")
         for provider in ("glewlwyd", "oidcmock")
     ),
+    conformance("http2", "adapt_http2", ["results/adapt_http2.json"], read_words),
     conformance("chaos", "adapt_chaos", ["results/adapt_chaos.json"], read_words),
     Suite("wire", "clients", ["raw/wire_tests.py", "--json", "wire.json"], ["wire.json"], read_wire),
     Suite("matrix", "clients", ["run_matrix.py", "--json", "matrix.json"], ["matrix.json"], read_matrix),

@@ -37,6 +37,8 @@ package struct PoolMachine: ~Copyable {
         /// HTTP/2 connections among them, and the attempts that these carry.
         package var http2 = 0
         package var streams = 0
+        /// HTTP/2 connections that take no new attempts, which are not among the others.
+        package var draining = 0
 
         package init(busy: Int = 0, idle: Int = 0, waiting: Int = 0) {
             self.busy = busy

@@ -18,6 +18,7 @@ package struct Attempt: Sendable {
         var body: AttemptBody
         var timeouts = Timeouts()
         var trust = Trust.system
+        var httpVersion = HTTPVersionChoice.auto
         var connectionsPerHost = 6
         var client = ClientKey.service
         var decodesContent = true
@@ -69,6 +70,11 @@ package struct Attempt: Sendable {
     package var trust: Trust {
         get { parts.values.trust }
         set { values.trust = newValue }
+    }
+    /// The version of HTTP that it is sent with. Default auto.
+    package var httpVersion: HTTPVersionChoice {
+        get { parts.values.httpVersion }
+        set { values.httpVersion = newValue }
     }
     /// Connections to one origin that may exist at once; further attempts wait. Default 6, as URLSession has it.
     package var connectionsPerHost: Int {

@@ -24,6 +24,11 @@ package struct Timeline: Sendable, Equatable {
     package var remote: String?
     /// "TLSv1.3", for TLS connections.
     package var tlsVersion: String?
+    /// The protocol that the server chose by ALPN, "h2" or "http/1.1".
+    package var alpn: String?
+    /// The number of the connection, and of the stream on it over HTTP/2.
+    package var connection: UInt64?
+    package var stream: UInt32?
     package var bytesSent: Int64 = 0
     package var bytesReceived: Int64 = 0
     /// Body bytes after content decoding.

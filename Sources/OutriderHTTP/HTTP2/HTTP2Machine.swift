@@ -108,6 +108,9 @@ package struct HTTP2Machine: ~Copyable {
 
     package var hasOutput: Bool { !writer.isEmpty }
 
+    /// Bytes that `takeOutput` will show.
+    package var outputBytes: Int { writer.count }
+
     /// Shows the bytes to write, and forgets them. `written` is to be called when the kernel has them.
     package mutating func takeOutput<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         acksInFlight += acksInOutput

@@ -69,6 +69,7 @@ package enum AttemptBuilder {
         attempt.proxies = spec.proxies
         attempt.addresses = spec.addresses
         if let duplex = spec.duplex { attempt.duplex = duplex }
+        attempt.httpVersion = spec.httpVersion
         attempt.maximumBodyBytes = spec.wishes?.maxBody
         attempt.decodesContent = decodesContent(of: spec)
         attempt.expectsContinue = attempt.body != .none && (spec.expectsContinue || takesExpectation(from: &attempt))

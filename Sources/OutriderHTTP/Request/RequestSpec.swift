@@ -27,6 +27,7 @@ package struct RequestSpec: Sendable {
     package var proxies: ProxyRules?
     /// Which addresses it may connect to.
     package var addresses = AddressPolicy.any
+    package var httpVersion = HTTPVersionChoice.auto
     package var destination = BodyDestination.inline
     /// An inline body of more bytes than this becomes stored. Default 1 MiB.
     package var maxInline = 1 << 20

@@ -19,6 +19,7 @@ struct RequestAssembly {
         let defaults = call.scope.service.engine.settings
         spec = try params.spec(with: defaults, settings?.timeout)
         if params.addresses == nil, let addresses = settings?.addresses { spec.addresses = addresses.policy }
+        if params.httpVersion == nil, let version = settings?.httpVersion { spec.httpVersion = version.choice }
         if params.proxy == nil, let proxy = settings?.proxy { spec.proxies = try proxy.rules(with: defaults) }
         let encoder = spec.parameters?.encoder
         guard settings != nil || params.adds || encoder != nil else { return }

@@ -14,6 +14,7 @@ struct SessionSettings: Sendable {
     var proxy: ProxyParameter?
     /// To which addresses its requests may connect.
     var addresses: AddressWord?
+    var httpVersion: HTTPVersionWord?
     /// Who is asked about redirects.
     var redirectCode: ClientAdvisor.Code?
     /// Who is asked for credentials.

@@ -55,6 +55,11 @@ package struct PoolCounts: Sendable {
     package var idle: Int
     /// Requests that wait for one.
     package var waiting: Int
+    /// Connections that speak HTTP/2, and the requests that these carry.
+    package var http2 = 0
+    package var streams = 0
+    /// HTTP/2 connections that end with the requests that they carry; not among `connections`.
+    package var draining = 0
 
     package init(connections: Int = 0, idle: Int = 0, waiting: Int = 0) {
         self.connections = connections

@@ -7,8 +7,7 @@ package import OutriderJSON
 package struct Features: JSONEncodable {
     package static let names: [StaticString] = [
         "authentication", "batch", "callbacks", "cancel", "cookies", "deflate", "detach", "diagnostics", "events",
-        "gzip", "http1",
-        "lsp", "metrics", "monitors", "streams", "tls", "unixSockets",
+        "gzip", "http1", "http2", "lsp", "metrics", "monitors", "streams", "tls", "unixSockets",
     ]
 
     static func contains(_ name: String) -> Bool { names.contains { $0.description == name } }

@@ -116,6 +116,10 @@ extension PrometheusText {
                 Sample(pool.connections - pool.idle, [("state", "busy")]), Sample(pool.idle, [("state", "idle")]),
             ])
         add("outrider_pool_waiting", .gauge, "Requests that wait for a connection.", pool.waiting)
+        add("outrider_pool_http2_connections", .gauge, "HTTP/2 connections to servers, now.", pool.http2)
+        add("outrider_pool_http2_streams", .gauge, "Requests that HTTP/2 connections carry, now.", pool.streams)
+        add(
+            "outrider_pool_http2_draining", .gauge, "HTTP/2 connections that take no new requests, now.", pool.draining)
     }
 
     fileprivate mutating func addCallbacks(_ counts: CallbackTally.Counts) {

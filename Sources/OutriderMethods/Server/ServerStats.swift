@@ -60,6 +60,9 @@ struct ServerStats: Method {
                 writer.member("connections", pool.connections)
                 writer.member("idle", pool.idle)
                 writer.member("waiting", pool.waiting)
+                writer.member("http2", pool.http2)
+                writer.member("streams", pool.streams)
+                writer.member("draining", pool.draining)
                 writer.member("opened", statistics[.opened])
                 writer.member("reused", statistics[.reused])
             }

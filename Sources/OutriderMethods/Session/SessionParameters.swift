@@ -12,6 +12,7 @@ struct SessionParameters: Sendable {
     private var connectionsPerHost: Int?
     private var proxy: ProxyParameter?
     private var addresses: AddressWord?
+    private var httpVersion: HTTPVersionWord?
     private var interceptors: [InterceptorParameter]?
     private var redirect: RedirectParameter?
     private var startsImmediately: Bool?
@@ -38,6 +39,7 @@ struct SessionParameters: Sendable {
         connectionsPerHost = try fields.integer("connectionsPerHost", in: 1...1000)
         proxy = try fields.optional("proxy")
         addresses = try fields.choice("addresses")
+        httpVersion = try fields.choice("httpVersion")
         interceptors = try fields.optional("interceptors")
         redirect = try fields.optional("redirect")
         startsImmediately = try fields.optional("startImmediately")
@@ -66,6 +68,7 @@ struct SessionParameters: Sendable {
         if let timeout { settings.timeout = timeout }
         if let proxy { settings.proxy = proxy }
         if let addresses { settings.addresses = addresses }
+        if let httpVersion { settings.httpVersion = httpVersion }
         if let connectionsPerHost { settings.spec.connectionsPerHost = connectionsPerHost }
         if let redirect {
             settings.spec.redirect = redirect.policy

@@ -34,6 +34,8 @@ struct RequestParameters: JSONDecodable {
     var addresses: AddressWord?
     /// Nil for what its session says.
     var cookies: RequestCookiesParameter?
+    /// Nil for what its session says.
+    var httpVersion: HTTPVersionWord?
     /// The client's code that it names; nil for none.
     var codes: RequestCodes?
     private var maxInline: Int?
@@ -123,6 +125,8 @@ struct RequestParameters: JSONDecodable {
         addresses = try fields.choice("addresses")
         cookies = try fields.optional("cookies")
         if let addresses { spec.addresses = addresses.policy }
+        httpVersion = try fields.choice("httpVersion")
+        if let httpVersion { spec.httpVersion = httpVersion.choice }
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
         spec.addsDefaultFields = try fields.optional("defaultHeaders") ?? true
         spec.decodesContent = try fields.optional("decode") ?? true

@@ -51,7 +51,12 @@ struct ResponseShape: JSONEncodable {
         if showsMetrics { writer.member("metrics", MetricsShape(outcome)) }
         guard let timeline = outcome.timelines.last else { return }
         writer.member("remote", timeline.remote)
-        if let version = timeline.tlsVersion { writer.member("tls") { $0.member("version", version) } }
+        if let version = timeline.tlsVersion {
+            writer.member("tls") { writer in
+                writer.member("version", version)
+                writer.member("alpn", timeline.alpn)
+            }
+        }
     }
 }
 

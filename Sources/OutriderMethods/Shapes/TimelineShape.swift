@@ -37,7 +37,11 @@ struct TimelineShape: JSONEncodable {
             writer.member("response", timeline.response?.seconds)
             writer.member("total", timeline.total?.seconds ?? 0)
             writer.member("reused", timeline.reused)
-            writer.member("protocol", version.map { "http/\($0)" })
+            writer.member("protocol", version.map { $0 == "2" ? "h2" : "http/\($0)" })
+            if let stream = timeline.stream {
+                writer.member("connection", Int64(clamping: timeline.connection ?? 0))
+                writer.member("stream", Int64(stream))  // safe: 31 bits
+            }
             writer.member("bytesSent", timeline.bytesSent)
             writer.member("bytesReceived", timeline.bytesReceived)
             writer.member("bodyBytes", timeline.bodyBytes)

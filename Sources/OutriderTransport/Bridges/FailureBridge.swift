@@ -86,6 +86,8 @@ enum FailureBridge {
         case let error as IOError:
             // safe: CInt is narrower
             return .init(.posix, Int(error.errnoCode), String(cString: strerror(error.errnoCode)))
+        case let fault as HTTP2Fault:
+            return .init(.http2, Int(fault.code.rawValue), fault.described)  // safe: 32 bits
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             return .init(.tls, 0, reason(of: error))
         case is HTTPParserError, is NIOHTTPDecoderError:

@@ -140,10 +140,13 @@ struct AttemptClock {
     }
 
     /// The connection carries the attempt.
-    mutating func note(_ begun: BegunStream, _ facts: ConnectionFacts) {
+    mutating func note(_ begun: BegunStream, _ facts: ConnectionFacts, on connection: UInt64) {
         timeline.reused = begun.isReused
         timeline.remote = facts.remote
         timeline.tlsVersion = facts.tlsVersion
+        timeline.alpn = facts.alpn
+        timeline.connection = connection
+        timeline.stream = begun.number
     }
 
     /// The same for a connection that is nobody else's.

@@ -71,6 +71,8 @@ struct ConnectionFacts {
     var remote: String?
     /// "TLSv1.3".
     var tlsVersion: String?
+    /// The protocol that the server chose (RFC 7301); nil if it chose none, and without TLS.
+    var alpn: String?
 }
 
 /// What a connection tells the attempt that it carries. Everything happens on its event loop.

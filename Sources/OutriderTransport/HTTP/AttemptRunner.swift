@@ -45,7 +45,8 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         self.pool = pool
         self.wiring = wiring
         key = PoolKey(
-            attempt.url, trust: attempt.trust, proxy: attempt.route, addresses: attempt.addresses)
+            attempt.url, trust: attempt.trust, proxy: attempt.route, addresses: attempt.addresses,
+            version: attempt.httpVersion)
         clock = AttemptClock(attempt.timeouts)
         expectation = Expectation(attempt)
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
@@ -71,6 +72,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         guard stage == .created else { return resume(.failure(.cancelled(sent))) }
         stage = .queued
         pool.deadlines.watch(self)
+        if key.version == .auto, pool.isKnownToNeedHTTP11(key) { key.version = .http11 }
         pool.closeOutdated(key, wiring.tls)
         ask()
         if ticket != nil { observer.queued() }
@@ -227,7 +229,7 @@ extension AttemptRunner: PoolWaiter {
             }
             stream = begun.stream
             sent = .maybeSent
-            clock.note(begun, connection.facts)
+            clock.note(begun, connection.facts, on: connection.id)
             observer.connected(clock.timeline)
             clock.sent(begun.bytes)
         } catch {
@@ -374,6 +376,7 @@ extension AttemptRunner: ConnectionUser {
         let last = connection?.id
         stream = nil
         connection = nil
+        if end == .unprocessed { sent = .notSent }
         switch replays.decide(end, attempt, key, responseBegan: stage != .sending, writer: writer) {
         case .no: self.end(Breakage(end, error, host: host, phase: clock.phase, body: body.progress).failure)
         case .again: sendAgain()

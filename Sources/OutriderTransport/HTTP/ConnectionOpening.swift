@@ -159,7 +159,9 @@ final class ConnectionOpening: @unchecked Sendable {
         self.channel = channel
         guard let proxy = key.proxy?.server else { return secure(channel) }
         guard proxy.kind == .https else { return askProxy(proxy, on: channel) }
-        shakeHands(on: channel, with: proxy.url.hostName) { _ in self.askProxy(proxy, on: channel) }
+        shakeHands(on: channel, with: proxy.url.hostName, HTTPVersionChoice.http11.alpn) { _ in
+            self.askProxy(proxy, on: channel)
+        }
     }
 
     // MARK: the proxy
@@ -205,44 +207,64 @@ final class ConnectionOpening: @unchecked Sendable {
 
     private func secure(_ channel: any Channel) {
         guard key.isSecure else { return finish(channel, nil) }
-        shakeHands(on: channel, with: duplex?.tls.serverName ?? url.hostName, duplex?.tls.protocols ?? ["http/1.1"]) {
-            self.finish(channel, $0)
-        }
+        let alpn = duplex?.tls.protocols ?? key.version.alpn
+        shakeHands(on: channel, with: duplex?.tls.serverName ?? url.hostName, alpn) { self.finish(channel, $0) }
     }
 
     private func shakeHands(
-        on channel: any Channel, with host: String, _ protocols: [String] = ["http/1.1"],
-        _ done: @escaping (DuplexSecurity) -> Void
+        on channel: any Channel, with host: String, _ alpn: [String], _ done: @escaping (DuplexSecurity) -> Void
     ) {
         guard let tell else { return channel.close(promise: nil) }
         tell(.began(.tls))
-        wiring.tls.handshake(on: channel, host: host, trust: key.trust, for: client, protocols: protocols) { result in
+        wiring.tls.handshake(on: channel, host: host, trust: key.trust, for: client, protocols: alpn) { result in
             switch result {
-            case .success(let security): done(security)
-            case .failure(let failure): self.fail(failure)
+            case .success(let handshake): done(handshake)
+            case .failure(let failure): self.fail(failure.asNegotiation(alpn, with: host))
             }
         }
     }
 
-    private func finish(_ channel: any Channel, _ security: DuplexSecurity?) {
+    private func finish(_ channel: any Channel, _ handshake: DuplexSecurity?) {
         guard let tell, let place else { return channel.close(promise: nil) }
         if duplex != nil {
             (self.tell, self.channel, self.place) = (nil, nil, nil)
-            return tell(.bare(channel, place, security))
+            return tell(.bare(channel, place, handshake))
         }
-        let connection = HTTP1Connection(
-            id: pool.makeID(), key: key, channel: channel,
-            facts: ConnectionFacts(remote: channel.remoteAddress?.plain ?? key.socketPath, tlsVersion: security?.version),
-            generation: generation, place: place, pool: pool)
+        let facts = ConnectionFacts(
+            remote: channel.remoteAddress?.plain ?? key.socketPath, tlsVersion: handshake?.version,
+            alpn: handshake?.negotiated)
         do {
+            guard speaksHTTP2(handshake) else {
+                if key.version == .http2 { return fail(.notNegotiated(key, url.host, handshake?.negotiated)) }
+                let connection = HTTP1Connection(
+                    id: pool.makeID(), key: key, channel: channel, facts: facts, generation: generation, place: place,
+                    pool: pool)
+                try connection.install()
+                return opened(connection, capacity: nil)
+            }
+            let connection = HTTP2Connection(
+                id: pool.makeID(), key: key, channel: channel, facts: facts, generation: generation, place: place,
+                pool: pool)
             try connection.install()
+            opened(connection, capacity: connection.capacity)
         } catch {
-            return fail(FailureBridge.exchange(error, with: url.host, phase: .connect))
+            fail(FailureBridge.exchange(error, with: url.host, phase: .connect))
         }
+    }
+
+    /// By ALPN under TLS; without it only if the request knows that its server does (RFC 9113 section 3.3). A proxy that
+    /// forwards plain requests is not asked for it.
+    private func speaksHTTP2(_ handshake: DuplexSecurity?) -> Bool {
+        if key.isSecure { return handshake?.negotiated == "h2" }
+        return key.version == .http2 && key.proxy?.isTunnel != false
+    }
+
+    private func opened(_ connection: any AttemptConnection, capacity: Int?) {
+        guard let tell else { return }
         self.tell = nil
-        self.channel = nil
-        self.place = nil
-        pool.opened(connection, capacity: nil)
+        channel = nil
+        place = nil
+        pool.opened(connection, capacity: capacity)
         tell(.opened(connection))
     }
 

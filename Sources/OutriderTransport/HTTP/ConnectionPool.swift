@@ -21,6 +21,8 @@ final class ConnectionPool: @unchecked Sendable {
     let loop: any EventLoop
     let deadlines: Deadlines
     let spares: ProxySpares
+    /// By how much the windows of HTTP/2 streams may grow.
+    let reserve = HTTP2WindowReserve()
     private var machine: PoolMachine
     private var idle: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
     /// Connections with slots for several attempts, idle ones included; not those that take no new attempts.
@@ -57,7 +59,11 @@ final class ConnectionPool: @unchecked Sendable {
         machine = PoolMachine(config)
     }
 
-    var counts: PoolMachine.Counts { machine.counts }
+    var counts: PoolMachine.Counts {
+        var counts = machine.counts
+        counts.draining = draining.count
+        return counts
+    }
 
     /// An id for a connection or a waiter.
     func makeID() -> UInt64 {
@@ -339,7 +345,7 @@ final class ConnectionPool: @unchecked Sendable {
         waiter.carry(on: connection)
     }
 
-    private var now: Double { Double(NIODeadline.now().uptimeNanoseconds) / 1e9 }
+    var now: Double { Double(NIODeadline.now().uptimeNanoseconds) / 1e9 }
 
     /// One task at most is scheduled, for the connection that will have been idle longest.
     private func expireLater() {

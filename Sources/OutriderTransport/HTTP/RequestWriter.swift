@@ -115,7 +115,7 @@ enum RequestWriter {
         }
     }
 
-    private static func joinedBody(_ body: AttemptBody) -> [UInt8]? {
+    static func joinedBody(_ body: AttemptBody) -> [UInt8]? {
         guard case .bytes(let bytes) = body, bytes.count <= joinedBodyBytes else { return nil }
         return bytes
     }
