@@ -27,14 +27,14 @@ package protocol LoopAttempt: AnyObject {
     /// not arrived yet.
     func poll(_ completion: @escaping (Result<ByteBuffer?, HTTPFailure>) -> Void) -> Result<ByteBuffer?, HTTPFailure>?
 
-    /// Ends the attempt at any point, and closes its connection.
+    /// Ends the attempt at any point: its stream over HTTP/2, its connection over HTTP/1.1.
     func cancel()
 }
 
 extension Transport {
     /// Carries an attempt for a task: returns when the head of a final response has arrived. From any thread.
     ///
-    /// Cancelling the task ends the attempt at any point and closes its connection.
+    /// Cancelling the task ends the attempt at any point.
     package func send(
         _ attempt: Attempt, observer: any AttemptObserver
     ) async throws(HTTPFailure) -> AttemptResponse {
@@ -116,7 +116,7 @@ package protocol AttemptControl: AnyObject, Sendable {
 package struct AttemptResponse: Sendable {
     package var status: Int
     package var reason: String
-    /// "1.0" or "1.1".
+    /// "1.0", "1.1" or "2".
     package var version: String
     package var fields: HTTPFields
     package let body: any AttemptResponseBody
@@ -148,6 +148,6 @@ package protocol AttemptResponseBody: Sendable {
     /// What is known of the times so far; complete after the end.
     var timeline: Timeline { get }
 
-    /// Gives up: the connection is closed unless the body had ended. Harmless afterwards.
+    /// Gives up: the stream is reset, or the connection of HTTP/1.1 closed, unless the body had ended. Harmless afterwards.
     func abandon()
 }

@@ -158,7 +158,7 @@ def test_a_large_body_comes_and_a_paused_one_stops_no_other(trusting, certificat
     (tmp_path / "text").write_text("hello")
     target = tmp_path / "copy"
     with secure_nginx(tmp_path, certificates) as (url, _):
-        held = trusting.call("download.start", {"url": f"{url}/large", "destination": str(target)})["result"]["request"]
+        held = trusting.call("download.start", {"url": f"{url}/large", "destination": {"path": str(target)}})["result"]["request"]
         trusting.call("request.suspend", {"request": held})
         began = time.monotonic()
         results = crowd(trusting, [{"url": f"{url}/text", "metrics": True}] * 100)
