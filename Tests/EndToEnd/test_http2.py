@@ -5,7 +5,6 @@
 import contextlib
 import shutil
 import socket
-import ssl
 import subprocess
 import time
 
@@ -89,7 +88,8 @@ def test_https_speaks_http2_unless_told_otherwise(trusting, certificates, tmp_pa
         pool = trusting.call("server.stats")["result"]["pool"]
     assert first["body"]["text"] == "hello" and first["httpVersion"] == "2" and first["tls"]["alpn"] == "h2"
     timed = [answer["metrics"]["attempts"][0] for answer in (first, second)]
-    assert [entry["protocol"] for entry in timed] == ["h2", "h2"] and [entry["reused"] for entry in timed] == [False, True]
+    assert [entry["protocol"] for entry in timed] == ["h2", "h2"]
+    assert [entry["reused"] for entry in timed] == [False, True]
     assert [entry["stream"] for entry in timed] == [1, 3] and timed[0]["connection"] == timed[1]["connection"]
     assert old["httpVersion"] == "1.1" and old["body"]["text"] == "hello"
     assert head["status"] == 200 and head["httpVersion"] == "2" and head["body"]["kind"] == "none"
@@ -158,7 +158,8 @@ def test_a_large_body_comes_and_a_paused_one_stops_no_other(trusting, certificat
     (tmp_path / "text").write_text("hello")
     target = tmp_path / "copy"
     with secure_nginx(tmp_path, certificates) as (url, _):
-        held = trusting.call("download.start", {"url": f"{url}/large", "destination": {"path": str(target)}})["result"]["request"]
+        params = {"url": f"{url}/large", "destination": {"path": str(target)}}
+        held = trusting.call("download.start", params)["result"]["request"]
         trusting.call("request.suspend", {"request": held})
         began = time.monotonic()
         results = crowd(trusting, [{"url": f"{url}/text", "metrics": True}] * 100)
