@@ -6,10 +6,12 @@ import contextlib
 import shutil
 import socket
 import subprocess
+import threading
 import time
 
 import contract
 import pytest
+import shell
 from webserver import needs_nginx, nginx
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -52,6 +54,38 @@ def nghttpd(folder, *options):
             yield port
         finally:
             process.terminate()
+
+
+class Relay:
+    """Passes bytes on to a port of the loopback, until its connections are frozen: then they stay open and silent."""
+
+    def __init__(self, port):
+        self.port, self.frozen, self.open = port, set(), []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.own = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near = self.listener.accept()[0]
+                far = socket.create_connection(("127.0.0.1", self.port))
+                self.open.append(near)
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=self.copy, args=(near, one, other), daemon=True).start()
+
+    def copy(self, near, source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                if near not in self.frozen:
+                    target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def freeze(self):
+        self.frozen |= set(self.open)
+
+    def close(self):
+        self.listener.close()
 
 
 def send(wire, url, seconds=30, **more):
@@ -206,3 +240,39 @@ def test_trailers_and_cancelling_leave_the_connection(trusting, tmp_path):
     assert first["body"]["text"] == second["body"]["text"] == "hello"
     connections = [answer["metrics"]["attempts"][0]["connection"] for answer in (first, second)]
     assert connections[0] == connections[1]
+
+
+@needs_nghttpd
+@pytest.mark.parametrize("option, line", [("--http2-prior-knowledge", "HTTP/2 200"), ("--http2", None)])
+def test_the_options_of_curl_choose_the_version(certificates, tmp_path, option, line):
+    (tmp_path / "text").write_text("hello")
+    with nghttpd(tmp_path) as port:
+        said = shell.outrider("get", "-i", option, f"http://127.0.0.1:{port}/text", env={"XDG_RUNTIME_DIR": str(tmp_path)})
+    # without prior knowledge a plain server is spoken to over HTTP/1.1, which this one does not understand
+    assert said.stdout.decode().startswith(line) if line else said.returncode != 0
+
+
+@needs_nghttpd
+def test_a_connection_that_went_silent_is_given_up(trusting, tmp_path):
+    (tmp_path / "text").write_text("hello")
+    with nghttpd(tmp_path) as port, contextlib.closing(Relay(port)) as relay:
+        common = {"url": f"http://127.0.0.1:{relay.own}/text", "httpVersion": "2", "metrics": True}
+        first = send(trusting, **common)
+        relay.freeze()
+        began = time.monotonic()
+        calls = [trusting.start("data.send", {**common, "method": method}) for method in ("GET", "POST", "GET")]
+        replies = trusting.replies(calls, 30)
+        took = time.monotonic() - began
+    got, posted, again = (replies[call]["result"] for call in calls)
+    assert got["ok"] and again["ok"] and took < 25
+    assert posted["error"]["code"] == 1404 and posted["error"]["sent"] == "maybeSent"
+    numbers = [answer["metrics"]["attempts"][-1]["connection"] for answer in (first, got, again)]
+    assert numbers[0] != numbers[1] == numbers[2]
+
+
+@needs_nginx
+def test_a_priority_is_told_to_the_server(trusting, certificates, tmp_path):
+    more = 'location /priority { return 200 "$http_priority"; }'
+    with secure_nginx(tmp_path, certificates, more) as (url, _):
+        said = [send(trusting, f"{url}/priority", priority=word)["body"] for word in ("high", "normal", "low")]
+    assert [body.get("text", "") for body in said] == ["u=1", "", "u=6"]

@@ -19,6 +19,7 @@ package struct Attempt: Sendable {
         var timeouts = Timeouts()
         var trust = Trust.system
         var httpVersion = HTTPVersionChoice.auto
+        var priority = RequestPriority.normal
         var connectionsPerHost = 6
         var client = ClientKey.service
         var decodesContent = true
@@ -75,6 +76,11 @@ package struct Attempt: Sendable {
     package var httpVersion: HTTPVersionChoice {
         get { parts.values.httpVersion }
         set { values.httpVersion = newValue }
+    }
+    /// Told to the server over HTTP/2 (RFC 9218), and who writes first on a shared connection.
+    package var priority: RequestPriority {
+        get { parts.values.priority }
+        set { values.priority = newValue }
     }
     /// Connections to one origin that may exist at once; further attempts wait. Default 6, as URLSession has it.
     package var connectionsPerHost: Int {

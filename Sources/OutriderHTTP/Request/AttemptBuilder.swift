@@ -70,6 +70,7 @@ package enum AttemptBuilder {
         attempt.addresses = spec.addresses
         if let duplex = spec.duplex { attempt.duplex = duplex }
         attempt.httpVersion = spec.httpVersion
+        if let plan = spec.shared?.plan { attempt.priority = plan.priority }
         attempt.maximumBodyBytes = spec.wishes?.maxBody
         attempt.decodesContent = decodesContent(of: spec)
         attempt.expectsContinue = attempt.body != .none && (spec.expectsContinue || takesExpectation(from: &attempt))

@@ -122,9 +122,9 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         pool.deadlines.movedUp(self)
     }
 
-    /// Lets more of the body come, unless enough of it waits for the reader.
+    /// Lets more of the body come for what the reader has taken.
     func readMore() {
-        guard !isHeld, body.hasRoom else { return }
+        guard !isHeld else { return }
         stream?.consumed(body.takeConsumed())
     }
 

@@ -155,7 +155,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     func requestSent() { machine.requestSent() }
 
     func consumed(_ bytes: Int) {
-        guard isPaused, !isClosed else { return }
+        guard isPaused, !isClosed, user?.wantsMore() == true else { return }
         isPaused = false
         context?.read()
     }

@@ -100,9 +100,11 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
     ) throws(HTTPFailure) -> BegunStream? {
         channel.eventLoop.assertInEventLoop()
         let hasBody = attempt.body.size != 0
-        let request = HTTP2Request(attempt, hasBody: hasBody, expectsContinue: expects)
+        let request = HTTP2Request(
+            attempt, hasBody: hasBody, expectsContinue: expects, priority: attempt.priority)
         let before = machine.outputBytes
         guard !isClosed, let stream = try machine.begin(request, now: pool.now) else {
+            noteDraining()
             decline()
             return nil
         }
@@ -205,9 +207,13 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
     private func pump() {
         guard !isPumping else { return }
         isPumping = true
-        while let event = machine.nextEvent() { handle(event) }
-        isPumping = false
+        // first, so that an attempt that is told of its end gets no slot here again
         noteDraining()
+        while let event = machine.nextEvent() {
+            handle(event)
+            noteDraining()
+        }
+        isPumping = false
         settle()
         if machine.hasOutput { flushSoon() }
     }

@@ -35,6 +35,7 @@ struct RequestCall: ParsableArguments {
     @OptionGroup var proxy: ProxyOptions
 
     @OptionGroup var cookies: CookieOptions
+    @OptionGroup var version: VersionOptions
 
     @OptionGroup var service: ServiceOptions
 
@@ -108,6 +109,7 @@ struct RequestCall: ParsableArguments {
     private func shared(_ verb: String?, _ sent: SentBody, _ items: ItemWords) throws(CommandFailure) -> JSONObject {
         var shared = try request.params(verb: verb, sent: sent, items: items)
         proxy.add(to: &shared)
+        version.add(to: &shared)
         if output.writeOut != nil { shared["metrics"] = .bool(true) }
         if !auth.isByHost { try auth.add(to: &shared) }
         return shared
