@@ -301,3 +301,12 @@ def test_destinations_and_encoders_of_a_session(client: Client, service: str, or
             assert (await session.post(f"{origin}/echo", parameters={})).json()["body"] == "mine"
 
     asyncio.run(work())
+
+
+def test_versions_of_http(client: Client, origin: str) -> None:
+    assert client.get(f"{origin}/json", http2=False).http_version == "1.1"
+    assert client.get(f"{origin}/json", http2=True).http_version == "1.1", "http without TLS has nothing to agree on"
+    with pytest.raises(outrider.ExchangeError):
+        client.get(f"{origin}/json", http2="prior", timeout=5)
+    with client.session(http2=False) as session:
+        assert session.get(f"{origin}/json").http_version == "1.1"

@@ -47,6 +47,7 @@ class Options(TypedDict, total=False):
     auth: Auth | None
     timeout: Timeout | None
     proxy: Proxy | None
+    http2: bool | Literal["prior"] | None
     cookies: bool | Mapping[str, Any] | CookieJar | None
     serialize: str | Mapping[str, Any] | None
     validate: bool | Mapping[str, Any] | Sequence[bool | Mapping[str, Any]] | None

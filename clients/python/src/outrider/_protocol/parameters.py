@@ -93,6 +93,10 @@ def _put_proxy(spec: dict[str, Any], value: Any) -> None:
     spec["proxy"] = proxy_parameter(value)
 
 
+def _put_http2(spec: dict[str, Any], value: Any) -> None:
+    spec["httpVersion"] = {True: "auto", False: "1.1", "prior": "2"}.get(value, value)
+
+
 def _put_cookies(spec: dict[str, Any], value: Any) -> None:
     from .cookies import cookies_parameter
 
@@ -153,6 +157,7 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "auth": _put_auth,
     "timeout": _put_timeout,
     "proxy": _put_proxy,
+    "http2": _put_http2,
     "cookies": _put_cookies,
     "serialize": _put_serialize,
     "validate": _plain("validate"),
@@ -187,7 +192,8 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
 
 SHARED: dict[str, Callable[[dict[str, Any], Any], None]] = {
     name: _WRITERS[name]
-    for name in ("timeout", "proxy", "addresses", "redirect", "challenge", "start_immediately")
+    for name in ("timeout", "proxy", "addresses", "redirect", "challenge", "http2", 
+                 "start_immediately")
 }  # fmt: skip
 """Options that the service keeps for a whole session."""
 

@@ -48,9 +48,10 @@ class Session(Verbs):
 
     The settings are those of ``session.create``: ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``,
     ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately``, ``credentials``, a list or a
-    mapping of URLs to user names and passwords, and ``cookies``, which is ``True``, the name of a jar, or a jar of
-    ``http.cookiejar``; and every option of :meth:`Client.get`, which this client gives to each request of the
-    session: ``base_url``, ``params``, ``auth``, ``validate``, ``retry`` and so on.
+    mapping of URLs to user names and passwords, ``http2`` and
+    ``cookies``, which is ``True``, the name of a jar, or a jar of ``http.cookiejar``; and every option of
+    :meth:`Client.get`, which this client gives to each request of the session: ``base_url``, ``params``, ``auth``,
+    ``validate``, ``retry`` and so on.
 
     The functions run in a thread of the client, or in the event loop, where they may be coroutine functions.
     An exception counts as a failed callback: the attempt of an adapter fails, a retrier wants no retry. The exception

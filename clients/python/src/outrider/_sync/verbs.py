@@ -66,6 +66,7 @@ class Verbs:
                           minutes in all
         ``proxy``         the URL of one, ``none``, ``environment`` (of this program, as curl reads it), or a mapping:
                           ``{"http": url, "https": url, "credential": ("u", "p"), "bypass": ["*.example.org"]}``
+        ``http2``         ``False`` for HTTP/1.1 only, ``prior`` for HTTP/2 without asking the server
         ``cookies``       names and values to send beside those of the session's jar, or ``False`` to send and take none
         ``serialize``     ``json``, ``text``, ``auto``, or a mapping such as ``{"schema": {...}}``: let the service
                           check or decode the body; ``content`` is what came all the same
