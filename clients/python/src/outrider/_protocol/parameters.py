@@ -192,7 +192,7 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
 
 SHARED: dict[str, Callable[[dict[str, Any], Any], None]] = {
     name: _WRITERS[name]
-    for name in ("timeout", "proxy", "addresses", "redirect", "challenge", "http2", 
+    for name in ("timeout", "proxy", "addresses", "redirect", "challenge", "http2",
                  "start_immediately")
 }  # fmt: skip
 """Options that the service keeps for a whole session."""
