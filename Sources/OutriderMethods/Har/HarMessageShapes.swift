@@ -18,7 +18,7 @@ struct HarRequestShape: JSONEncodable {
         writer.object { writer in
             writer.member("method", attempt?.method ?? facts.method)
             writer.member("url", url)
-            writer.member("httpVersion", "HTTP/1.1")
+            writer.member("httpVersion", facts.head?.version == .http2 ? "HTTP/2" : "HTTP/1.1")
             writer.member("cookies", ShownCookie.sent(fields).map { HarCookieShape(cookie: $0, redaction: redaction) })
             writer.member("headers", FieldsShape(redaction.fields(fields)))
             writer.member("queryString", QueryPairs.of(url).map { HarPairShape(pair: $0) })
