@@ -3,6 +3,8 @@
 """Cookies in real exchanges: at each attempt, at each redirect, in jars of sessions and named jars."""
 
 import json
+import pathlib
+import re
 import urllib.parse
 
 import contract
@@ -203,3 +205,20 @@ def test_extra_cookies_cannot_make_fields(line, server, extra):
     error = line.call("data.send", params)["error"]
     assert error["code"] == -32602 and error["data"]["pointer"].startswith("/cookies/extra")
     assert not server.seen
+
+
+SUFFIX_CASES = pathlib.Path("/usr/share/doc/publicsuffix/examples/test_psl.txt")
+
+
+@pytest.mark.skipif(not SUFFIX_CASES.exists(), reason="Debian's package publicsuffix is not here")
+def test_the_cases_of_the_public_suffix_list(line):
+    """All that are host names: what the list comes with, asked by the site of a URL."""
+    session = result(line.call("session.create", {"cookies": True}))["session"]
+    cases = re.findall(r"^checkPublicSuffix\('([^']+)', (?:null|'([^']*)')\);", SUFFIX_CASES.read_text("utf-8"), re.M)
+    names = [(host, wanted) for host, wanted in cases if not host.startswith(".")]
+    assert len(names) > 70
+    for host, wanted in names:
+        found = result(line.call("cookies.explain", {"session": session, "url": f"https://{host}/"}))
+        expected = ".".join(
+            label if label.isascii() else label.encode("idna").decode() for label in (wanted or host).lower().split("."))
+        assert found["site"] == expected, host
