@@ -219,6 +219,6 @@ def test_the_cases_of_the_public_suffix_list(line):
     assert len(names) > 70
     for host, wanted in names:
         found = result(line.call("cookies.explain", {"session": session, "url": f"https://{host}/"}))
-        expected = ".".join(
-            label if label.isascii() else label.encode("idna").decode() for label in (wanted or host).lower().split("."))
+        labels = (wanted or host).lower().split(".")
+        expected = ".".join(label if label.isascii() else label.encode("idna").decode() for label in labels)
         assert found["site"] == expected, host

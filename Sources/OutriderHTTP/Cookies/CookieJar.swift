@@ -188,10 +188,19 @@ package struct CookieJar: Sendable {
 
     /// The cookies for a request, in the order of the Cookie field; their last use is now.
     package mutating func choose(for request: CookieRequest, now: Int64) -> Chosen {
+        let (chosen, places) = chosen(for: request, now: now)
+        // in place: the array has one owner here
+        for index in places { sites[request.site]?[index].used = now }
+        return chosen
+    }
+
+    private func chosen(for request: CookieRequest, now: Int64) -> (Chosen, places: [Int]) {
         var chosen = Chosen()
-        guard let cookies = sites[request.site] else { return chosen }
+        var places: [Int] = []
+        guard let cookies = sites[request.site] else { return (chosen, places) }
         var bytes = 0
-        for (index, cookie) in cookies.enumerated() where verdict(on: cookie, for: request, now: now) == nil {
+        for index in cookies.indices where verdict(on: cookies[index], for: request, now: now) == nil {
+            let cookie = cookies[index]
             let length = cookie.name.utf8.count + 1 + cookie.value.utf8.count + (bytes > 0 ? 2 : 0)
             guard bytes + length <= Self.mostFieldBytes else {
                 chosen.leftOut.append(cookie)
@@ -199,10 +208,10 @@ package struct CookieJar: Sendable {
             }
             bytes += length
             if cookie.used / Self.hour != now / Self.hour { chosen.touched.append(cookie.identity) }
-            sites[request.site]?[index].used = now
             chosen.cookies.append(cookie)
+            places.append(index)
         }
-        return chosen
+        return (chosen, places)
     }
 
     package static let hour = 3600 * Cookie.second

@@ -69,8 +69,21 @@ package struct CookieRequest: Sendable, Equatable {
 
     static func leads(_ path: String, through prefix: String) -> Bool {
         let (path, prefix) = (path.utf8, prefix.utf8)
-        guard path.starts(with: prefix) else { return false }
-        if path.count == prefix.count || prefix.last == UInt8(ascii: "/") { return true }
-        return path[path.index(path.startIndex, offsetBy: prefix.count)] == UInt8(ascii: "/")
+        // strings of servers and URLs are stored in one piece
+        return path.withContiguousStorageIfAvailable { path in
+            prefix.withContiguousStorageIfAvailable { leads(path, through: $0) } ?? false
+        } ?? false
+    }
+
+    private static func leads(
+        _ path: UnsafeBufferPointer<UInt8>, through prefix: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        guard path.count >= prefix.count else { return false }
+        var index = 0
+        while index < prefix.count {
+            if path[index] != prefix[index] { return false }
+            index += 1
+        }
+        return path.count == prefix.count || prefix.last == UInt8(ascii: "/") || path[prefix.count] == UInt8(ascii: "/")
     }
 }

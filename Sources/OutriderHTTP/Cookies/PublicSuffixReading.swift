@@ -61,35 +61,21 @@ extension PublicSuffixes {
     /// it has in common with the entry before (A for none), then come its further labels from the right, joined by spaces,
     /// and `*` for a wildcard alone, `+` for a suffix and a wildcard, `!` for an exception.
     init(compact: StaticString, date: String) {
-        let bytes = UnsafeBufferPointer(start: compact.utf8Start, count: compact.utf8CodeUnitCount)
-        var entries: [(name: [UInt8], mark: Mark)] = []
-        var name: [UInt8] = []
+        let text = UnsafeBufferPointer(start: compact.utf8Start, count: compact.utf8CodeUnitCount)
+        self.init(date: date, capacity: 2 * text.count)
         var mark = Mark.suffix
-        for byte in bytes {
+        for (index, byte) in text.enumerated() {
             switch byte {
             case 0x41...0x5A:
-                if !name.isEmpty { entries.append((name, mark)) }
-                name = Self.labels(of: name, Int(byte &- 0x41))
+                if index > 0 { end(mark) }
+                begin(labels: Int(byte &- 0x41))
                 mark = .suffix
-                if !name.isEmpty { name.append(0x20) }
             case UInt8(ascii: "*"): mark = .wildcard
             case UInt8(ascii: "+"): mark = [.suffix, .wildcard]
             case UInt8(ascii: "!"): mark = .exception
-            default: name.append(byte)
+            default: add(byte)
             }
         }
-        if !name.isEmpty { entries.append((name, mark)) }
-        self.init(entries, date: date)
-    }
-
-    /// The first so many labels.
-    private static func labels(of name: [UInt8], _ count: Int) -> [UInt8] {
-        guard count > 0 else { return [] }
-        var spaces = 0
-        for (index, byte) in name.enumerated() where byte == 0x20 {
-            spaces += 1
-            if spaces == count { return Array(name[..<index]) }
-        }
-        return name
+        if !text.isEmpty { end(mark) }
     }
 }

@@ -37,6 +37,32 @@ package struct PublicSuffixes: Sendable {
         }
     }
 
+    /// An empty list, to be filled by `add` in the order of the names.
+    init(date: String, capacity: Int) {
+        self.date = date
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// Begins an entry with so many labels of the last one.
+    mutating func begin(labels count: Int) {
+        guard let last = starts.dropLast().last, count > 0 else { return }
+        let (start, end) = (Int(last), bytes.count)
+        var spaces = 0
+        for index in start..<end {
+            if bytes[index] == 0x20 { spaces += 1 }
+            if spaces == count { break }
+            bytes.append(bytes[index])
+        }
+        bytes.append(0x20)
+    }
+
+    mutating func add(_ byte: UInt8) { bytes.append(byte) }
+
+    mutating func end(_ mark: Mark) {
+        starts.append(UInt32(truncatingIfNeeded: bytes.count))
+        marks.append(mark)
+    }
+
     /// The public suffix and one label more; nil if the host is itself a public suffix, or has no name.
     ///
     /// - Parameter host: lower case, in punycode, without a dot at the end; no address.
@@ -72,7 +98,8 @@ package struct PublicSuffixes: Sendable {
 
     private func entry(_ index: Int, begins key: [UInt8]) -> Bool {
         let (start, end) = (Int(starts[index]), Int(starts[index + 1]))
-        guard end - start >= key.count, bytes[start..<start + key.count].elementsEqual(key) else { return false }
+        guard end - start >= key.count else { return false }
+        for offset in key.indices where bytes[start + offset] != key[offset] { return false }
         return end - start == key.count || bytes[start + key.count] == 0x20
     }
 
@@ -80,9 +107,21 @@ package struct PublicSuffixes: Sendable {
         var (low, high) = (from, marks.count)
         while low < high {
             let middle = (low + high) / 2
-            let entry = bytes[Int(starts[middle])..<Int(starts[middle + 1])]
-            if entry.lexicographicallyPrecedes(key) { low = middle + 1 } else { high = middle }
+            if precedes(middle, key) { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+
+    /// Whether an entry stands before the key. Every lookup asks this dozens of times.
+    private func precedes(_ index: Int, _ key: [UInt8]) -> Bool {
+        let (start, end) = (Int(starts[index]), Int(starts[index + 1]))
+        let common = min(end - start, key.count)
+        var offset = 0
+        while offset < common {
+            let (one, other) = (bytes[start + offset], key[offset])
+            if one != other { return one < other }
+            offset += 1
+        }
+        return end - start < key.count
     }
 }
