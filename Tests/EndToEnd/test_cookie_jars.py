@@ -164,6 +164,7 @@ def test_a_damaged_store_is_put_aside(jars, server, damage):
         session = result(line.call("session.create", {"cookies": "work"}))["session"]
         assert result(line.call("data.send", {"url": server.url(), "session": session}))["ok"]
         put(line, "new=1; Max-Age=100", url=server.url())
+        assert "damaged" in listed(line)["problem"]
     assert any(entry.name.startswith("damaged-") for entry in (jars / "work").iterdir())
     with wire(jars) as line:
         found = {cookie["name"] for cookie in listed(line)["cookies"]}

@@ -39,6 +39,8 @@ final class JarStore: Sendable {
         /// Nothing is written before this time, in microseconds since 1970.
         var retryAt: Int64 = 0
         var problem: String?
+        /// What has happened to the store since it was opened.
+        var notice: String?
     }
 
     private let worker: JarWorker
@@ -57,7 +59,7 @@ final class JarStore: Sendable {
     var mark: UInt64 { worker.lock.changes }
 
     var storeState: JarStoreState {
-        JarStoreState(path: worker.files.directory, problem: state.withLock { $0.problem })
+        JarStoreState(path: worker.files.directory, problem: state.withLock { $0.problem ?? $0.notice })
     }
 
     func listen(_ listener: @escaping @Sendable (JarNews) -> Void) { self.listener.withLock { $0 = listener } }
@@ -109,6 +111,7 @@ final class JarStore: Sendable {
             news = JarNews(mark: worker.hasRead || error.reason != .busy ? mark : mark &- 1)
             giveBack(batch, error, now: now)
         }
+        state.withLock { $0.notice = worker.notice }
         listener.withLock { $0 }?(news)
         for commit in waiting { commit.finish() }
         let goesOn = state.withLock { state in

@@ -13,6 +13,8 @@ final class JarWorker: @unchecked Sendable {
     private var database: JarDatabase?
     private var mark: UInt64?
     private var epoch: UInt64 = 0
+    /// That the database was put aside, for people; nil if it was not.
+    private(set) var notice: String?
     /// Commits since the last checkpoint.
     private var commits = 0
 
@@ -122,6 +124,7 @@ final class JarWorker: @unchecked Sendable {
             // the rows before the broken page are kept
         }
         files.putAside(now: now)
+        notice = "\(files.database) was damaged: it was put aside, and what could be read of it is in a new one"
         lock.raiseEpoch()
         epoch = lock.epoch
         do {
