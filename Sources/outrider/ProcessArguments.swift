@@ -45,8 +45,8 @@ enum ProcessArguments {
 enum SecretArguments {
     /// Options with a value that may be one; those in short form may stand behind flags, as in `-su`.
     private static let names: Set<String> = [
-        "user", "proxy", "header", "data", "data-binary", "data-raw", "data-urlencode", "json", "form", "form-string", "cookie",
-        "set",
+        "user", "proxy", "header", "data", "data-binary", "data-raw", "data-urlencode", "json", "form", "form-string",
+        "cookie", "set",
     ]
     private static let letters = Array("uxHdFb".utf8)
     /// Other options in short form that have a value.
