@@ -37,6 +37,11 @@ let package = Package(
     targets: [
         // bedrock
         .systemLibrary(
+            name: "CBrotli",
+            pkgConfig: "libbrotlienc",
+            providers: [.apt(["libbrotli-dev"])]
+        ),
+        .systemLibrary(
             name: "CJansson",
             pkgConfig: "jansson",
             providers: [.apt(["libjansson-dev"])]
@@ -58,6 +63,11 @@ let package = Package(
             name: "CZlib",
             pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"])]
+        ),
+        .systemLibrary(
+            name: "CZstd",
+            pkgConfig: "libzstd",
+            providers: [.apt(["libzstd-dev"])]
         ),
 
         // ground
@@ -104,7 +114,9 @@ let package = Package(
         .target(
             name: "OutriderTransport",
             dependencies: [
+                "CBrotli",
                 "CZlib",
+                "CZstd",
                 "OutriderFiles",
                 "OutriderHTTP",
                 .product(name: "NIOCore", package: "swift-nio"),

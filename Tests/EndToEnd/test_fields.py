@@ -36,7 +36,7 @@ def test_authorization_has_short_forms_that_are_not_shown(wire, origin, auth, va
 def test_defaults_are_sent_unless_replaced(wire, origin):
     """[D5] [D7] [D8]"""
     fields = sent(wire, origin)["fields"]
-    assert fields["accept-encoding"] == "gzip, deflate" and fields["user-agent"].startswith("outrider/")
+    assert fields["accept-encoding"] == "gzip, deflate, br, zstd" and fields["user-agent"].startswith("outrider/")
     fields = sent(wire, origin, headers={"user-agent": "mine", "Accept-Encoding": "identity"})["fields"]
     assert (fields["user-agent"], fields["accept-encoding"]) == ("mine", "identity")
 

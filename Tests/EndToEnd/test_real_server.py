@@ -5,9 +5,11 @@
 import hashlib
 import json
 import random
+import subprocess
 
 import contract
 import pytest
+from asking import result
 from downloading import PART, download, hidden, interrupted, resumed, to
 from ranging import Ranging
 from streaming import data, events, opened, whole
@@ -32,7 +34,12 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def web(files):
-    more = "chunked_transfer_encoding on; gzip on; gzip_types *; gzip_min_length 1; gzip_proxied any;"
+    # as modules for brotli and zstd serve files that were compressed beforehand
+    for coding, command in (("br", ["brotli", "-c"]), ("zstd", ["zstd", "-cq"])):
+        with (files / f"lines.{coding}").open("wb") as file:
+            subprocess.run([*command, str(files / "lines")], stdout=file, check=True)
+    more = "".join(f"location ~ [.]{coding}$ {{ add_header Content-Encoding {coding}; }} " for coding in ("br", "zstd"))
+    more += "chunked_transfer_encoding on; gzip on; gzip_types *; gzip_min_length 1; gzip_proxied any;"
     with nginx(files, more) as port:
         yield f"http://127.0.0.1:{port}"
 
@@ -73,6 +80,18 @@ def test_a_stream_is_the_file(wire, web, files):
     """Pushed as bytes, as far as there is credit."""
     opened(wire, web + "/random", mode="push", credit=1 << 30)
     assert b"".join(data(params) for name, params in events(wire) if name == "data") == (files / "random").read_bytes()
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd"])
+def test_br_and_zstd_are_undone(wire, web, files, tmp_path, coding):
+    """In memory, and on the way to a file."""
+    content = (files / "lines").read_text()
+    answer = result(wire.call("data.send", {"url": f"{web}/lines.{coding}"}))
+    assert answer["ok"] and answer["body"]["text"] == content
+    answer = result(wire.call("data.send", {"url": f"{web}/lines.{coding}", "decode": False}))
+    assert answer["body"]["size"] == (files / f"lines.{coding}").stat().st_size
+    path = tmp_path / "lines"
+    assert download(wire, f"{web}/lines.{coding}", destination=to(path))["ok"] and path.read_text() == content
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip"])

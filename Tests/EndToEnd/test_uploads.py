@@ -122,7 +122,20 @@ def test_a_connection_that_breaks_in_an_upload_is_a_failure(wire, taker, tmp_pat
 # Compression
 
 
-@pytest.mark.parametrize(("coding", "undo"), [("gzip", gzip.decompress), ("deflate", zlib.decompress)])
+def undone_by(program):
+    """The program of the library's authors reads what was sent."""
+    return lambda body: subprocess.run([program, "-dc"], input=body, capture_output=True, check=True).stdout
+
+
+CODINGS = [
+    ("gzip", gzip.decompress),
+    ("deflate", zlib.decompress),
+    ("br", undone_by("brotli")),
+    ("zstd", undone_by("zstd")),
+]
+
+
+@pytest.mark.parametrize(("coding", "undo"), CODINGS, ids=[name for name, _ in CODINGS])
 @pytest.mark.parametrize("kind", ["text", "long", "file", "multipart"])
 def test_a_body_is_compressed(wire, taker, tmp_path, coding, undo, kind):
     """In memory with its length known, from a file in chunks. [Y1] [Y5] [3.T.3]"""

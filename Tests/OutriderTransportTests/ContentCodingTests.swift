@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderTransport
 import Testing
 
-/// gzip and deflate, whole and damaged.
+/// gzip, deflate, br and zstd, whole and damaged.
 @Suite(.timeLimit(.minutes(1)))
 struct ContentCodingTests {
     private static let hello: [UInt8] = [
@@ -21,6 +21,16 @@ struct ContentCodingTests {
     ]
     private static let zlib: [UInt8] = [120, 156, 203, 72, 205, 201, 201, 7, 0, 6, 44, 2, 21]
     private static let raw: [UInt8] = [203, 72, 205, 201, 201, 7, 0]
+
+    private static let brotli: [UInt8] = [15, 2, 128, 104, 101, 108, 108, 111, 3]
+    private static let zstd: [UInt8] = [
+        40, 181, 47, 253, 4, 88, 41, 0, 0, 104, 101, 108, 108, 111, 163, 109, 159, 136,
+    ]
+    private static let zstdAgain: [UInt8] = [40, 181, 47, 253, 0, 88, 49, 0, 0, 32, 97, 103, 97, 105, 110]
+    /// A frame that says nothing, and is to be skipped.
+    private static let skipped: [UInt8] = [0x50, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3]
+    /// An empty frame whose window has 2^(10 + n) bytes.
+    private static func window(_ exponent: UInt8) -> [UInt8] { [40, 181, 47, 253, 0, exponent << 3, 1, 0, 0] }
 
     struct Sample: Sendable, CustomTestStringConvertible {
         var coding: String
@@ -47,6 +57,19 @@ struct ContentCodingTests {
         Sample(coding: "gzip", bytes: hello.dropLast(8) + [0, 0, 0, 0, 5, 0, 0, 0], kind: .malformedResponse),
         Sample(coding: "gzip", bytes: Array("hello".utf8), kind: .malformedResponse),
         Sample(coding: "deflate", bytes: zlib.dropLast(3), kind: .connectionLost),
+        Sample(coding: "br", bytes: brotli, body: "hello"),
+        Sample(coding: "BR", bytes: [], body: ""),
+        Sample(coding: "br", bytes: brotli + Array("JUNK".utf8), kind: .malformedResponse),
+        Sample(coding: "br", bytes: brotli.dropLast(1), kind: .connectionLost),
+        Sample(coding: "br", bytes: Array("hello, this is no brotli".utf8), kind: .malformedResponse),
+        Sample(coding: "zstd", bytes: zstd, body: "hello"),
+        Sample(coding: "zstd", bytes: zstd + skipped + zstdAgain + skipped, body: "hello again"),
+        Sample(coding: "zstd", bytes: zstd + Array("JUNK".utf8), kind: .malformedResponse),
+        Sample(coding: "zstd", bytes: zstd.dropLast(2), kind: .connectionLost),
+        Sample(coding: "zstd", bytes: zstd + zstd.dropLast(2), kind: .connectionLost),
+        Sample(coding: "zstd", bytes: zstd.dropLast(4) + [0, 0, 0, 0], kind: .malformedResponse),
+        Sample(coding: "zstd", bytes: window(13), body: ""),
+        Sample(coding: "zstd", bytes: window(14), kind: .malformedResponse),
     ]
 
     /// The same bytes in one piece, and one at a time.
@@ -92,20 +115,49 @@ struct ContentCodingTests {
         own.fields = [.init("Accept-Encoding", "br")]
         _ = try await transport.answer(own)
         let heads = server.requests.map(\.head)
-        #expect(heads[0].contains("\r\nAccept-Encoding: gzip, deflate"))
+        #expect(heads[0].contains("\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n"))
         #expect(!heads[1].contains("Accept-Encoding"))
         #expect(heads[2].contains("\r\nAccept-Encoding: br") && !heads[2].contains("gzip"))
         await server.close()
     }
 
-    @Test func `a body that grows too much is refused while it grows`() async throws {
-        let file = try TestCertificates.path("bomb.gz")
-        #expect(run("/bin/sh", ["-c", "head -c 60000000 /dev/zero | gzip -9 >\(file)"]) == 0)
-        let bomb = try contents(of: file)
+    @Test(arguments: BodyCoding.allCases)
+    func `what is compressed here is decoded here, in pieces of any size`(_ coding: BodyCoding) async throws {
+        let text = (0..<20_000).map { "\($0) wolves" }.joined(separator: "\n")
+        for size in [1, 1000, 70_000, 1 << 20] {
+            let stream = coding.makeStream()
+            var rest = Array(text.utf8.prefix(size == 1 ? 3000 : .max))[...]
+            let plain = Array(rest)
+            var coded = ByteBuffer()
+            while !rest.isEmpty {
+                coded.writeImmutableBuffer(try stream.compress(ByteBuffer(bytes: rest.prefix(size))))
+                rest = rest.dropFirst(size)
+            }
+            coded.writeImmutableBuffer(try stream.finish())
+            #expect(try stream.finish().readableBytes == 0)
+            #expect(coded.readableBytes < plain.count)
+            let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding.rawValue)\r\n"
+            let bytes = coded
+            let server = try await ScriptedServer { _ in
+                [.send(head + "Content-Length: \(bytes.readableBytes)\r\n\r\n"), .bytes(bytes)]
+            }
+            #expect(try await makeTransport().answer(.local(server.port)).body == ByteBuffer(bytes: plain))
+            await server.close()
+        }
+    }
+
+    @Test(arguments: BodyCoding.allCases)
+    func `a body that grows too much is refused while it grows`(_ coding: BodyCoding) async throws {
+        let stream = coding.makeStream()
+        var bomb = try stream.compress(ByteBuffer(repeating: 0, count: 60_000_000))
+        bomb.writeImmutableBuffer(try stream.finish())
+        let bytes = bomb
         let server = try await ScriptedServer { _ in
             [
-                .send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(bomb.readableBytes)\r\n\r\n"),
-                .bytes(bomb),
+                .send(
+                    "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding.rawValue)\r\n"
+                        + "Content-Length: \(bytes.readableBytes)\r\n\r\n"),
+                .bytes(bytes),
             ]
         }
         let transport = makeTransport()

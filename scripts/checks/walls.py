@@ -17,7 +17,9 @@ MAY_IMPORT = {
     "OutriderRPC": {"OutriderJSON"},
     "OutriderHTTP": {"Crypto", "CryptoExtras", "OutriderJSON"},
     "OutriderTransport": {
+        "CBrotli",
         "CZlib",
+        "CZstd",
         "OutriderFiles",
         "OutriderHTTP",
         # the dates of swift-certificates

@@ -28,7 +28,7 @@ extension RequestCompression {
     }
 
     private static func compressed(_ bytes: [UInt8], _ coding: BodyCoding) throws(HTTPFailure) -> [UInt8] {
-        let stream = DeflateStream(coding)
+        let stream = coding.makeStream()
         var output = try stream.compress(ByteBuffer(bytes: bytes))
         output.writeImmutableBuffer(try stream.finish())
         return Array(buffer: output)

@@ -57,6 +57,8 @@ struct CurlBody {
         case nil: input = all
         case .gzip: input = "\(all) | gzip -c"
         case .deflate: input = "\(all) | pigz -zc"
+        case .br: input = "\(all) | brotli -cq 5"
+        case .zstd: input = "\(all) | zstd -cq"
         }
         if body.coding != nil { note = "the body is compressed by another program: its bytes may differ" }
     }

@@ -68,7 +68,7 @@ package struct CurlCommand: Sendable {
         var words: [String] = []
         if attempt.decodesContent {
             let isAdded = !fields.contains("Accept-Encoding") && !fields.contains("Range")
-            if isAdded { words += ["-H", ShellText.quoted("Accept-Encoding: gzip, deflate")] }
+            if isAdded { words += ["-H", ShellText.quoted("Accept-Encoding: \(ContentCoding.offered)")] }
             if isAdded || fields.contains("Accept-Encoding") { words.append("--compressed") }
         }
         for name in ["User-Agent", "Accept"] where !fields.contains(name) { words += ["-H", "\(name):"] }

@@ -36,7 +36,7 @@ extension Attempt {
         var fields = fields
         if !fields.contains("Host") { fields.list.insert(HTTPFields.Field("Host", url.authority), at: 0) }
         if decodesContent, !fields.contains("Accept-Encoding"), !fields.contains("Range") {
-            fields.add("Accept-Encoding", "gzip, deflate")
+            fields.add("Accept-Encoding", ContentCoding.offered)
         }
         if case .none = body, !["POST", "PUT", "PATCH"].contains(method) { return fields }
         if expectsContinue { fields.add("Expect", "100-continue") }

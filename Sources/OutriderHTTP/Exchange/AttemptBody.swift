@@ -102,7 +102,11 @@ extension ComposedBody.Piece {
 
 /// How a body is compressed.
 package enum BodyCoding: String, Sendable, CaseIterable {
+    /// Brotli (RFC 7932).
+    case br
     /// zlib's container (RFC 1950), as HTTP means it (RFC 9110 section 8.4.1.2).
     case deflate
     case gzip
+    /// One frame (RFC 8878) whose window is below 8 MiB (RFC 9659).
+    case zstd
 }

@@ -10,7 +10,7 @@ package enum DefaultFields {
         var fields: HTTPFields = []
         fields.add("User-Agent", "outrider/\(version) (Linux)")
         fields.add("Accept", "*/*")
-        fields.add("Accept-Encoding", "gzip, deflate")
+        fields.add("Accept-Encoding", ContentCoding.offered)
         if let value = acceptLanguage(languages) { fields.add("Accept-Language", value) }
         return fields
     }

@@ -6,9 +6,13 @@ package enum ContentCoding: Sendable, Equatable {
     case gzip
     /// The zlib format or, from servers that took the name literally, bare deflate.
     case deflate
+    /// Brotli (RFC 7932).
+    case br
+    /// RFC 8878, with windows of at most 8 MiB (RFC 9659).
+    case zstd
 
     /// The value of Accept-Encoding where the caller wrote none.
-    package static let offered = "gzip, deflate"
+    package static let offered = "gzip, deflate, br, zstd"
 
     /// The codings that the values of Content-Encoding name, in the order in which they were applied; none for `identity`.
     ///
@@ -20,6 +24,8 @@ package enum ContentCoding: Sendable, Equatable {
             case "identity": continue
             case "gzip", "x-gzip": layers.append(.gzip)
             case "deflate": layers.append(.deflate)
+            case "br": layers.append(.br)
+            case "zstd": layers.append(.zstd)
             default: return nil
             }
         }

@@ -68,13 +68,13 @@ struct CompressParameter: JSONDecodable {
     init(json: JSONValue) throws(JSONComplaint) {
         if let word = json.string {
             guard let coding = BodyCoding(rawValue: word) else {
-                throw JSONComplaint("must be \"deflate\", \"gzip\" or an object, not \(FieldRules.shown(word))")
+                throw JSONComplaint("must be \"br\", \"deflate\", \"gzip\", \"zstd\" or an object, not \(FieldRules.shown(word))")
             }
             compression = RequestCompression(coding)
             return
         }
         guard json.object != nil else {
-            throw JSONComplaint("must be \"deflate\", \"gzip\" or an object, not \(json.typeName)")
+            throw JSONComplaint("must be \"br\", \"deflate\", \"gzip\", \"zstd\" or an object, not \(json.typeName)")
         }
         var fields = try JSONFields(json)
         let coding: BodyCoding? = try fields.choice("coding")

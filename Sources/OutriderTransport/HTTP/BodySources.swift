@@ -160,7 +160,7 @@ final class SequenceSource: BodySource {
 /// A source, compressed on other threads.
 final class CodedSource: BodySource {
     private let source: any BodySource
-    private let stream: DeflateStream
+    private let stream: any CompressionStream
     private let client: ClientKey
     private let loop: any EventLoop
     private var isAtEnd = false
@@ -171,7 +171,7 @@ final class CodedSource: BodySource {
         _ source: any BodySource, _ coding: BodyCoding, client: ClientKey, loop: any EventLoop
     ) {
         self.source = source
-        stream = DeflateStream(coding)
+        stream = coding.makeStream()
         self.client = client
         self.loop = loop
     }

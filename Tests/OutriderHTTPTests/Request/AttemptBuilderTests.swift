@@ -22,7 +22,7 @@ import Testing
         #expect(
             attempt.fields.list == [
                 .init("User-Agent", "outrider/0.1.0 (Linux)"), .init("Accept", "*/*"),
-                .init("Accept-Encoding", "gzip, deflate"), .init("Accept-Language", "de-DE;q=1.0, en;q=0.9"),
+                .init("Accept-Encoding", "gzip, deflate, br, zstd"), .init("Accept-Language", "de-DE;q=1.0, en;q=0.9"),
             ])
         #expect(attempt.body == .none)
     }

@@ -39,7 +39,7 @@ class Options(TypedDict, total=False):
     )  # fmt: skip
     file: str | os.PathLike[str] | None
     files: Files | None
-    compress: Literal["deflate", "gzip"] | Mapping[str, Any] | None
+    compress: Literal["br", "deflate", "gzip", "zstd"] | Mapping[str, Any] | None
     expect_continue: bool | None
     content_type: str | None
     parameters: Any

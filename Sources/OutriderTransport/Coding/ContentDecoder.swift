@@ -4,13 +4,13 @@
 import NIOCore
 import OutriderHTTP
 
-/// Undoes gzip and deflate (RFC 9110 section 8.4.1) piece by piece, so that a small input never becomes a big output at
+/// Undoes gzip, deflate, br and zstd (RFC 9110 section 8.4.1) piece by piece, so that a small input never becomes a big output at
 /// once. At most two codings on top of each other.
 struct ContentDecoder {
     private let host: String
     private let limits = InflationLimits()
     /// What was applied last is undone first.
-    private let streams: [InflateStream]
+    private let streams: [any DecodingStream]
     private var bytesIn: Int64 = 0
     private var bytesOut: Int64 = 0
 
@@ -18,7 +18,14 @@ struct ContentDecoder {
     init?(codings: [String], host: String) {
         guard let layers = ContentCoding.layers(codings), !layers.isEmpty else { return nil }
         self.host = host
-        streams = layers.reversed().map { InflateStream($0 == .gzip ? .gzip : .deflate) }
+        streams = layers.reversed().map { coding in
+            switch coding {
+            case .gzip: InflateStream(.gzip)
+            case .deflate: InflateStream(.deflate)
+            case .br: BrotliStream()
+            case .zstd: ZstdStream()
+            }
+        }
     }
 
     /// More of what came from the wire. Call it only when `next` had nothing left to say.

@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import CZlib
-package import NIOCore
-package import OutriderHTTP
+import NIOCore
+import OutriderHTTP
 
 /// Compresses a body piece by piece with zlib.
 // proof: one call at a time, which is what its owners see to.
-package final class DeflateStream: @unchecked Sendable {
+final class DeflateStream: CompressionStream, @unchecked Sendable {
     /// Fast enough not to hold up an upload; the first two bytes of a deflate body are then 78 5E.
     private static let level: Int32 = 5
     private static let roomBytes = 64 << 10
@@ -16,7 +16,7 @@ package final class DeflateStream: @unchecked Sendable {
     private var isOpen = false
     private var isDone = false
 
-    package init(_ coding: BodyCoding) {
+    init(_ coding: BodyCoding) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         // safe: a constant of the library's own layout
@@ -33,11 +33,9 @@ package final class DeflateStream: @unchecked Sendable {
         stream.deallocate()
     }
 
-    /// What comes out for these bytes, perhaps nothing yet.
-    package func compress(_ input: ByteBuffer) throws(HTTPFailure) -> ByteBuffer { try run(input, Z_NO_FLUSH) }
+    func compress(_ input: ByteBuffer) throws(HTTPFailure) -> ByteBuffer { try run(input, Z_NO_FLUSH) }
 
-    /// The rest, once.
-    package func finish() throws(HTTPFailure) -> ByteBuffer {
+    func finish() throws(HTTPFailure) -> ByteBuffer {
         guard !isDone else { return ByteBuffer() }
         isDone = true
         return try run(ByteBuffer(), Z_FINISH)

@@ -8,14 +8,8 @@ import NIOCore
 ///
 /// gzip may have several members; checksums are checked; what follows the end and is no member is ignored. deflate is
 /// meant to have zlib's header, but some servers send it without: the first two bytes tell.
-final class InflateStream {
+final class InflateStream: DecodingStream {
     enum Format { case gzip, deflate }
-
-    enum Step {
-        case output(ByteBuffer)
-        case needsInput
-        case malformed(String)
-    }
 
     /// Whether the (last) member has ended.
     private(set) var isComplete = false
@@ -24,8 +18,6 @@ final class InflateStream {
     private let stream: UnsafeMutablePointer<z_stream>
     private var isOpen = false
     private var input = ByteBuffer()
-
-    private static let pieceBytes = 64 << 10
 
     init(_ format: Format) {
         self.format = format
@@ -43,7 +35,7 @@ final class InflateStream {
         if input.readableBytes == 0 { input = more } else { input.writeImmutableBuffer(more) }
     }
 
-    func next() -> Step {
+    func next() -> DecodingStep {
         while input.readableBytes > 0 {
             if isComplete {
                 switch nextMember() {
@@ -77,7 +69,7 @@ final class InflateStream {
         return isOpen && !isComplete ? flush() : .needsInput
     }
 
-    private func flush() -> Step {
+    private func flush() -> DecodingStep {
         var output = ByteBuffer()
         let code = inflate(into: &output)
         switch code {
@@ -91,8 +83,8 @@ final class InflateStream {
     private func inflate(into output: inout ByteBuffer) -> Int32 {
         var code = Z_OK
         let available = UInt32(clamping: input.readableBytes)
-        output.reserveCapacity(min(Self.pieceBytes, max(512, input.readableBytes &* 8)))
-        let room = UInt32(clamping: min(output.writableBytes, Self.pieceBytes))
+        output.reserveCapacity(CodingRoom.bytes(for: input))
+        let room = UInt32(clamping: min(output.writableBytes, CodingRoom.piece))
         var taken = 0
         output.writeWithUnsafeMutableBytes(minimumWritableBytes: 0) { target in
             input.withUnsafeReadableBytes { source in

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+#include <brotli/decode.h>
+#include <brotli/encode.h>

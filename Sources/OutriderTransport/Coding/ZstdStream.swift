@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import CZstd
+import NIOCore
+
+/// zstd frames (RFC 8878), one behind the other, skippable ones among them. Windows of more than 8 MiB are refused (RFC 9659
+/// section 3), and bytes that are no frame are an error.
+final class ZstdStream: DecodingStream {
+    /// 8 MiB.
+    private static let windowLog: Int32 = 23
+
+    /// The last frame has ended.
+    private(set) var isComplete = false
+
+    private let state: OpaquePointer?
+    private var input = ByteBuffer()
+    private var hasMore = false
+
+    init() {
+        state = ZSTD_createDStream()
+        if let state { _ = ZSTD_DCtx_setParameter(state, ZSTD_d_windowLogMax, Self.windowLog) }
+    }
+
+    deinit { ZSTD_freeDStream(state) }
+
+    func feed(_ more: ByteBuffer) {
+        if input.readableBytes == 0 { input = more } else { input.writeImmutableBuffer(more) }
+    }
+
+    func next() -> DecodingStep {
+        guard let state else { return .malformed("out of memory") }
+        while input.readableBytes > 0 || hasMore {
+            var output = ByteBuffer()
+            let code = decode(state, into: &output)
+            guard ZSTD_isError(code) == 0 else {
+                let reason = ZSTD_getErrorName(code).map { String(cString: $0) }
+                return .malformed(reason ?? "zstd cannot read it")
+            }
+            isComplete = code == 0
+            if output.readableBytes > 0 { return .output(output) }
+        }
+        return .needsInput
+    }
+
+    private func decode(_ state: OpaquePointer, into output: inout ByteBuffer) -> Int {
+        var code = 0
+        var taken = 0
+        output.reserveCapacity(CodingRoom.bytes(for: input))
+        output.writeWithUnsafeMutableBytes(minimumWritableBytes: 0) { target in
+            var place = ZSTD_outBuffer(dst: target.baseAddress, size: min(target.count, CodingRoom.piece), pos: 0)
+            input.withUnsafeReadableBytes { source in
+                var start = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: 0)
+                code = ZSTD_decompressStream(state, &place, &start)
+                taken = start.pos
+            }
+            hasMore = code != 0 && place.pos == place.size
+            return place.pos
+        }
+        input.moveReaderIndex(forwardBy: taken)
+        return code
+    }
+}
