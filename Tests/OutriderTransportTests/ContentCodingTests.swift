@@ -115,7 +115,7 @@ struct ContentCodingTests {
         own.fields = [.init("Accept-Encoding", "br")]
         _ = try await transport.answer(own)
         let heads = server.requests.map(\.head)
-        #expect(heads[0].contains("\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n"))
+        #expect(heads[0].contains("\r\nAccept-Encoding: gzip, deflate, br, zstd"))
         #expect(!heads[1].contains("Accept-Encoding"))
         #expect(heads[2].contains("\r\nAccept-Encoding: br") && !heads[2].contains("gzip"))
         await server.close()
