@@ -38,7 +38,7 @@ def web(files):
     for coding, command in (("br", ["brotli", "-c"]), ("zstd", ["zstd", "-cq"])):
         with (files / f"lines.{coding}").open("wb") as file:
             subprocess.run([*command, str(files / "lines")], stdout=file, check=True)
-    more = "".join(f"location ~ [.]{coding}$ {{ add_header Content-Encoding {coding}; }} " for coding in ("br", "zstd"))
+    more = "".join(f"location ~ [.]{coding}$ {{ gzip off; add_header Content-Encoding {coding}; }} " for coding in ("br", "zstd"))
     more += "chunked_transfer_encoding on; gzip on; gzip_types *; gzip_min_length 1; gzip_proxied any;"
     with nginx(files, more) as port:
         yield f"http://127.0.0.1:{port}"
