@@ -127,17 +127,12 @@ def undone_by(program):
     return lambda body: subprocess.run([program, "-dc"], input=body, capture_output=True, check=True).stdout
 
 
-CODINGS = [
-    ("gzip", gzip.decompress),
-    ("deflate", zlib.decompress),
-    ("br", undone_by("brotli")),
-    ("zstd", undone_by("zstd")),
-]
+UNDONE = {"gzip": gzip.decompress, "deflate": zlib.decompress, "br": undone_by("brotli"), "zstd": undone_by("zstd")}
 
 
-@pytest.mark.parametrize(("coding", "undo"), CODINGS, ids=[name for name, _ in CODINGS])
+@pytest.mark.parametrize("coding", UNDONE)
 @pytest.mark.parametrize("kind", ["text", "long", "file", "multipart"])
-def test_a_body_is_compressed(wire, taker, tmp_path, coding, undo, kind):
+def test_a_body_is_compressed(wire, taker, tmp_path, coding, kind):
     """In memory with its length known, from a file in chunks. [Y1] [Y5] [3.T.3]"""
     content = b"".join(b"%d wolves\n" % number for number in range(200_000))
     path = tmp_path / "wolves"
@@ -152,7 +147,7 @@ def test_a_body_is_compressed(wire, taker, tmp_path, coding, undo, kind):
     request = taker.last()
     assert request.field("content-encoding") == coding
     assert request.framing == ("length" if kind in ("text", "long") else "chunked")
-    plain = undo(request.body)
+    plain = UNDONE[coding](request.body)
     expected = {"text": b"a" * 1000, "long": content, "file": content}.get(kind)
     assert len(request.body) < len(plain) / 2
     assert plain == expected if expected else content in plain and plain.endswith(b"\r\n--b--\r\n")
