@@ -38,6 +38,8 @@ PAGE = """Hello from the origin that comes with outrider.
 /trailers          a body in chunks, then a trailer
 /redirect/N        302, N times, then /json
 /events/N          N server-sent events, two with each connection, then 204; goes on from Last-Event-ID
+/websocket         a WebSocket that sends back every message
+/websocket/N       the same, after it has sent N messages
 /chat              an answer in the manner of language models, as server-sent events
 /basic-auth/U/P    for user U with password P, and Basic
 /digest-auth/U/P   the same, and Digest with SHA-256
@@ -200,6 +202,53 @@ class Origin(http.server.BaseHTTPRequestHandler):
             return
         events = [f'id: {n}\nevent: tick\ndata: {{"n":{n}}}\n\n' for n in range(last + 1, min(count, last + 2) + 1)]
         self.events(["retry: 100\n" + events[0], *events[1:]])
+
+    def at_websocket(self, argument: str) -> None:
+        key = self.headers.get("Sec-WebSocket-Key")
+        if key is None:
+            raise ValueError("a WebSocket handshake, please")
+        many = int(argument or 0)
+        offered = [name.strip() for name in self.headers.get("Sec-WebSocket-Protocol", "").split(",") if name.strip()]
+        digest = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
+        self.send_response(101)
+        self.send_header("Upgrade", "websocket")
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Sec-WebSocket-Accept", base64.b64encode(digest).decode())
+        if offered:
+            self.send_header("Sec-WebSocket-Protocol", offered[0])
+        self.end_headers()
+        self.close_connection = True
+        for number in range(min(many, 100_000)):
+            self.send_frame(1, f"message {number}".encode())
+        self.wfile.flush()
+        self.echo_frames()
+
+    def echo_frames(self) -> None:
+        """Sends messages back, and answers pings, until the client closes."""
+        while True:
+            head = self.rfile.read(2)
+            if len(head) < 2:
+                return
+            size = head[1] & 0x7F
+            if size > 125:
+                size = int.from_bytes(self.rfile.read(2 if size == 126 else 8), "big")
+            mask = self.rfile.read(4)
+            payload = bytes(byte ^ mask[index & 3] for index, byte in enumerate(self.rfile.read(size)))
+            opcode = head[0] & 0x0F
+            self.send_frame(10 if opcode == 9 else opcode, payload, head[0] & 0x80)
+            self.wfile.flush()
+            if opcode == 8:
+                return
+
+    def send_frame(self, opcode: int, payload: bytes, final: int = 0x80) -> None:
+        size = len(payload)
+        if size <= 125:
+            head = bytes([final | opcode, size])
+        elif size <= 65535:
+            head = bytes([final | opcode, 126]) + size.to_bytes(2, "big")
+        else:
+            head = bytes([final | opcode, 127]) + size.to_bytes(8, "big")
+        self.wfile.write(head + payload)
 
     def at_chat(self, _: str) -> None:
         pieces = [{"choices": [{"index": 0, "delta": {"content": word}}]} for word in CHAT]

@@ -149,6 +149,11 @@ package enum Methods {
         table.add(UploadOpen.self)
         table.add(UploadSend.self)
         table.add(UploadStart.self)
+
+        table.add(WebSocketCloseMethod.self)
+        table.add(WebSocketOpen.self)
+        table.add(WebSocketPing.self)
+        table.add(WebSocketSend.self)
         return table
     }()
 }

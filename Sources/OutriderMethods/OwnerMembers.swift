@@ -58,6 +58,7 @@ extension OwnerRules {
             "stream.open": ["/cookies/site", "/interceptors/origins", "/url"],
             "upload.send": ["/cookies/site", "/interceptors/origins", "/url"],
             "upload.start": ["/cookies/site", "/interceptors/origins", "/url"],
+            "websocket.open": ["/cookies/site", "/interceptors/origins", "/url"],
         ],
         methods: ["download.resume", "download.send", "download.start", "oauth.callback", "oauth.create", "oauth.delete", "oauth.device", "oauth.discover", "oauth.get", "oauth.introspect", "oauth.list", "oauth.login", "oauth.offerPassphrase", "oauth.refresh", "oauth.revoke", "oauth.set", "oauth.token", "oauth.wait", "response.save", "server.setLog", "server.stop"]
     )

@@ -37,6 +37,7 @@ package final class HTTPTransport: Transport {
 
     package func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt {
         attempt.duplex.map { DuplexRunner(attempt, $0, observer: observer, pool: pool, wiring: wiring) }
+            ?? attempt.upgrade.map { UpgradeRunner(attempt, $0, observer: observer, pool: pool, wiring: wiring) }
             ?? AttemptRunner(attempt, observer: observer, pool: pool, wiring: wiring)
     }
 

@@ -55,6 +55,7 @@ struct Outrider: AsyncParsableCommand {
             ConfigCommand.self,
             ConnectCommand.self,
             ReachabilityCommand.self,
+            WebSocketCommand.self,
             LoginCommand.self,
             LogoutCommand.self,
             TokenCommand.self,

@@ -109,6 +109,12 @@ SUITES = [
         for provider in ("glewlwyd", "oidcmock")
     ),
     conformance("http2", "adapt_http2", ["results/adapt_http2.json"], read_words),
+    *(
+        conformance(
+            f"websocket-{way}", f"adapt_websocket_{way}", [f"results/adapt_websocket_{way}.json"], read_words,
+            reasons="websocket")
+        for way in ("events", "reads", "channel")
+    ),
     conformance("chaos", "adapt_chaos", ["results/adapt_chaos.json"], read_words),
     Suite("wire", "clients", ["raw/wire_tests.py", "--json", "wire.json"], ["wire.json"], read_wire),
     Suite("matrix", "clients", ["run_matrix.py", "--json", "matrix.json"], ["matrix.json"], read_matrix),

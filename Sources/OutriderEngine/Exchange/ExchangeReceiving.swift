@@ -167,6 +167,8 @@ extension ExchangeDriver {
     /// The beginning of a body that no outlet takes goes into the response, if it comes soon. Whether that is all of it.
     func keepRefused() async -> Bool {
         guard let body = answer?.body else { return true }
+        // what follows a 101 is no body
+        if answer?.status == 101 { return false }
         sink = Self.sink(for: exchange, .inline)
         let patience = exchange.surroundings.executors.later(seconds: 1) { body.abandon() }
         defer { patience.cancel() }

@@ -113,6 +113,7 @@ extension ExchangeDriver {
         guard exchange.answered(head, expecting: expected, onWire: download == nil ? body.wireBytes?.of : nil) else {
             return whenResumed { self.accept(response) }
         }
+        if response.status == 101 { exchange.watch(nil) }
         guard observer != nil else { return proceed(machine.responded()) }
         tell(.state(.responded, at: .now)) {
             self.tell(.response(head, url: self.url, attempt: self.machine.attempts)) {

@@ -10,6 +10,8 @@ extension Exchange {
     /// A listener that does not take its events may hold up the exchange, but not for ever, and with it a connection
     /// that others wait for. Nil while nothing of it is due.
     func watch(_ seconds: Double?) {
+        // an upgraded connection may stay open for as long as its protocol likes
+        let seconds = snapshot.head?.status == 101 ? nil : seconds
         let watchdog = seconds.map { seconds in
             surroundings.executors.later(seconds: seconds + 5) { [weak self] in
                 self?.end(

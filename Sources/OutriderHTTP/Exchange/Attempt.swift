@@ -30,6 +30,7 @@ package struct Attempt: Sendable {
         var proxyAuthorization: ProxyAuthorization?
         var login: Login?
         var duplex: Duplex?
+        var upgrade: Upgrade?
     }
 
     // proof: changed through `values` of one attempt only, and only while no other has it.
@@ -132,6 +133,11 @@ package struct Attempt: Sendable {
     package var duplex: Duplex? {
         get { parts.values.duplex }
         set { values.duplex = newValue }
+    }
+    /// Which other protocol the connection is to carry from the response on; nil for HTTP alone.
+    package var upgrade: Upgrade? {
+        get { parts.values.upgrade }
+        set { values.upgrade = newValue }
     }
 }
 

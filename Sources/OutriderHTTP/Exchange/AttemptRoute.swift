@@ -17,7 +17,7 @@ extension Attempt {
     }
 
     /// Whether an HTTP proxy is asked for a way (CONNECT) instead of being given the request.
-    package var isTunneled: Bool { url.isSecure || url.isStream }
+    package var isTunneled: Bool { url.isSecure || url.isStream || upgrade != nil }
 }
 
 extension HTTPURL {

@@ -2,15 +2,17 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// Bytes that come at one end, in pieces of any length, and are taken at the other.
-struct ByteWindow: Sendable {
-    private(set) var bytes: [UInt8] = []
+package struct ByteWindow: Sendable {
+    package private(set) var bytes: [UInt8] = []
     /// Where what is left begins.
-    private(set) var start = 0
+    package private(set) var start = 0
 
-    var count: Int { bytes.count - start }
-    var isEmpty: Bool { start == bytes.count }
+    package var count: Int { bytes.count - start }
+    package var isEmpty: Bool { start == bytes.count }
 
-    mutating func append(_ more: [UInt8]) {
+    package init() {}
+
+    package mutating func append(_ more: [UInt8]) {
         if isEmpty {
             bytes = more
         } else {
@@ -22,14 +24,14 @@ struct ByteWindow: Sendable {
     }
 
     /// The next bytes, from an index on; there must be as many.
-    func slice(_ count: Int, after skipped: Int = 0) -> ArraySlice<UInt8> {
+    package func slice(_ count: Int, after skipped: Int = 0) -> ArraySlice<UInt8> {
         bytes[start + skipped..<start + skipped + count]
     }
 
-    subscript(index: Int) -> UInt8 { bytes[start + index] }
+    package subscript(index: Int) -> UInt8 { bytes[start + index] }
 
     /// The next bytes, which are taken; a long piece is not copied, but what is left behind it.
-    mutating func cut(_ count: Int) -> [UInt8] {
+    package mutating func cut(_ count: Int) -> [UInt8] {
         guard start == 0, count > bytes.count - count else {
             let piece = Array(slice(count))
             take(count)
@@ -42,12 +44,12 @@ struct ByteWindow: Sendable {
         return piece
     }
 
-    mutating func take(_ count: Int) {
+    package mutating func take(_ count: Int) {
         start += count
         if isEmpty { removeAll() }
     }
 
-    mutating func removeAll() {
+    package mutating func removeAll() {
         bytes = []
         start = 0
     }

@@ -12,6 +12,8 @@ package struct StreamItem: Sendable {
         case value(JSONText)
         /// The members of an object, written as JSON but without its braces.
         case members(JSONText)
+        /// How the connection behind the stream stands: the members of `event.socket`. Travels alone.
+        case state(JSONText)
         /// What stands here is not what was asked for; the stream goes on behind it. Rare, and longer than all others.
         indirect case failed(HTTPFailure)
         /// A long one: making one of the others of its bytes takes time, and can be done anywhere. Never of `work`.
@@ -34,7 +36,7 @@ package struct StreamItem: Sendable {
     package var writtenBytes: Int {
         switch content {
         case .data(let bytes): (bytes.count &+ 2) / 3 &* 4 &+ 16
-        case .text(let text), .value(let text), .members(let text): text.bytes.count &+ 2
+        case .text(let text), .value(let text), .members(let text), .state(let text): text.bytes.count &+ 2
         case .failed(let failure): failure.message.utf8.count &+ 256
         case .unmade: bytes
         }
@@ -65,6 +67,12 @@ package protocol ItemScanner: Sendable {
     /// Whether an item is any part of the body, as long as is asked for; otherwise it is whole, however long.
     var isContinuous: Bool { get }
 
+    /// Whether the size of the stream is that of its items, and not of all bytes that were fed.
+    var countsItems: Bool { get }
+
+    /// What is held, for a second connection that carries the same bytes; nil if the bytes are no form of the items.
+    var raw: [UInt8]? { get }
+
     /// A body begins; nothing of an earlier one stays.
     ///
     /// - Parameter contentType: what the answer calls it, if it says so.
@@ -89,4 +97,8 @@ package protocol ItemScanner: Sendable {
 
 extension ItemScanner {
     package mutating func made(_ content: StreamItem.Content) {}
+
+    package var countsItems: Bool { false }
+
+    package var raw: [UInt8]? { nil }
 }

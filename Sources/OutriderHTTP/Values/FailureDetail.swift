@@ -45,6 +45,8 @@ package enum FailureDetail: Sendable, Equatable {
     case proxy(String)
     /// The fields of the answer that said no.
     case headers(HTTPFields)
+    /// The code of the Close frame that came, or that was sent.
+    case closeCode(Int)
     /// What `download.resume` goes on with.
     case resumeData(String)
 }

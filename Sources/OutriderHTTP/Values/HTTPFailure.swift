@@ -102,6 +102,9 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case destinationBusy, resourceChanged, checksumMismatch, insufficientSpace, destinationUnsafe
         // event streams
         case eventStreamWrongContentType, eventStreamReconnectLimit, eventStreamRetryRefused
+        // WebSockets
+        case webSocketHandshakeRefused, webSocketClosedByPeer, webSocketMessageTooBig, webSocketProtocolError
+        case webSocketPingTimeout, webSocketQueueFull, webSocketReconnectLimit
         // TCP streams
         case tcpClosed, writeAfterFinish, tlsUpgradeFailed
         // routers
@@ -112,7 +115,8 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         package var usuallyRetryable: Bool {
             switch self {
             case .nameNotFound, .connectionRefused, .unreachable, .connectionLost, .timedOut, .offline,
-                .eventStreamReconnectLimit, .destinationBusy, .proxyFailed, .tooManyOpenFiles:
+                .eventStreamReconnectLimit, .webSocketReconnectLimit, .webSocketPingTimeout, .destinationBusy,
+                .proxyFailed, .tooManyOpenFiles:
                 true
             default: false
             }

@@ -55,6 +55,7 @@ struct FailureShape: JSONEncodable {
         case .actual(let text): writer.member("actual", text)
         case .needed(let bytes): writer.member("needed", bytes)
         case .available(let bytes): writer.member("available", bytes)
+        case .closeCode(let code): writer.member("closeCode", code)
         case .resumeData(let data): writer.member("resumeData", data)
         case .credential(let name): writer.member("credential", name)
         case .oauth(let failure): writer.member("oauth", OAuthFailureShape(failure))

@@ -18,6 +18,10 @@ package final class ReadStream: Holdable {
         var readers: [Bell] = []
         /// The other direction; nil for a stream that is only read.
         var duplex: TCPStream?
+        /// What runs the WebSocket whose messages it delivers; nil for other streams.
+        var socket: (any StreamSocket)?
+        /// How that was closed.
+        var close: SocketClose?
         var isClosed = false
         var look: ItemLook
         /// What the first read said that it consists of.
@@ -274,7 +278,8 @@ package final class ReadStream: Holdable {
             case .end(let sequence, let size):
                 let event = EndEvent(
                     stream: handle, sequence: sequence, size: size,
-                    failure: failure.map { JSONText(written: JSONWriter.bytes(of: FailureShape($0))) })
+                    failure: failure.map { JSONText(written: JSONWriter.bytes(of: FailureShape($0))) },
+                    close: socketClose)
                 _ = await send(event, to: peer)
                 // whoever closes it meanwhile is answered behind that
                 release()

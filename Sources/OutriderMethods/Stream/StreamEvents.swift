@@ -24,6 +24,7 @@ package struct ItemLook: Sendable {
     package static let values = ItemLook(event: "event.value")
     package static let frames = ItemLook(event: "event.data")
     package static let serverSentEvents = ItemLook(event: "event.sse")
+    package static let messages = ItemLook(event: "event.message")
 }
 
 protocol StreamEvent: JSONEncodable, Sendable {
@@ -40,12 +41,16 @@ struct PieceEvent: StreamEvent {
         self.piece = piece
     }
 
-    var name: String { stream.isBatched ? "event.values" : stream.look.event }
+    var name: String {
+        if piece.state != nil { return "event.socket" }
+        return stream.isBatched ? "event.values" : stream.look.event
+    }
 
     func encode(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("stream", stream.handle)
             writer.member("seq", piece.sequence)
+            if let state = piece.state { return writer.members(state) }
             writer.member("offset", piece.offset)
             if stream.look.place != .base64 { writer.member("bytes", piece.bytes) }
             if stream.isBatched {
@@ -68,18 +73,26 @@ struct EndEvent: StreamEvent {
     /// Bytes in all.
     var size: Int
     var failure: JSONText?
+    /// How the WebSocket was closed; nil for other streams.
+    var close: SocketClose?
 
     func encode(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("stream", stream)
             writer.member("seq", sequence)
             writer.member("size", size)
+            writer.member("close", close)
             writer.member("error", failure)
         }
     }
 }
 
 extension StreamMachine.Piece {
+    /// What its one item tells of the connection.
+    var state: JSONText? {
+        if case .state(let state)? = items.first?.content { state } else { nil }
+    }
+
     var expectedBytes: Int { items.reduce(192) { $0 &+ $1.writtenBytes } }
 }
 
@@ -92,8 +105,8 @@ extension JSONWriter {
         case .value(let value): member("value", value)
         case .members(let members): self.members(members)
         case .failed(let failure): member("error", FailureShape(failure))
-        // no piece holds one
-        case .unmade: break
+        // no piece holds them here
+        case .unmade, .state: break
         }
     }
 
@@ -107,6 +120,7 @@ extension JSONWriter {
                     writer.object { writer in bytes.withUnsafeBytes { writer.member("base64", base64: $0) } }
                 case .text(let text), .value(let text): writer.text(text)
                 case .members(let members): writer.object { $0.members(members) }
+                case .state(let state): writer.object { $0.member("socket") { $0.members(state) } }
                 case .failed, .unmade: break
                 }
             }

@@ -33,6 +33,8 @@ package final class StreamHub: Sendable {
         /// Nothing goes out before the reply that names the streams.
         var isHeld = true
         var isOver = false
+        /// The producer does not wait any more until streams want more.
+        var isHastened = false
         /// The request whose body it is.
         weak var exchange: Exchange?
     }
@@ -126,6 +128,22 @@ package final class StreamHub: Sendable {
         try await settle()
     }
 
+    /// From now on `take` delivers what it can, and returns.
+    func hasten() {
+        contents.withLock { $0.isHastened = true }
+        bell.ring()
+    }
+
+    /// The same at the end, without waiting until streams want it.
+    func give(_ bytes: [UInt8]) {
+        for stream in streams { stream.feed(bytes) }
+    }
+
+    /// Tells all streams how their WebSocket was closed; the record is for those whose records a second connection carries.
+    func close(with close: SocketClose?, _ record: [UInt8]) {
+        for stream in streams { stream.close(with: close, record) }
+    }
+
     package func bodyEnded() async throws(HTTPFailure) {
         for stream in streams { stream.bodyEnded() }
         try await settle()
@@ -166,7 +184,7 @@ package final class StreamHub: Sendable {
             for stream in paused where !full.contains(where: { $0 === stream }) { tell(.streamResumed, stream) }
             paused = full
             try check()
-            if full.isEmpty { return }
+            if full.isEmpty || contents.withLock({ $0.isHastened }) { return }
             await bell.wait()
         }
     }

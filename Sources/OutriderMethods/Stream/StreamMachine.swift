@@ -166,6 +166,15 @@ package struct StreamMachine: ~Copyable {
         return true
     }
 
+    /// Gives the bytes behind the items to a second connection from now on. False if items were taken before, or if the
+    /// bytes are no form of the items.
+    package mutating func becomeRaw() -> Bool {
+        guard offset == 0, sequence == 0, pending == nil, unmade == nil, let raw = scanner.raw else { return false }
+        scanner = ByteItems()
+        scanner.feed(raw)
+        return true
+    }
+
     package mutating func step() -> Step {
         switch phase {
         case .done: return .stop
@@ -182,7 +191,7 @@ package struct StreamMachine: ~Copyable {
             if phase == .open { return .fetch }
             phase = .done
             // what came behind the last item belongs to the whole, too
-            return .end(sequence: sequence, size: failure == nil ? fed : offset)
+            return .end(sequence: sequence, size: failure == nil && !scanner.countsItems ? fed : offset)
         }
     }
 
@@ -305,9 +314,9 @@ package struct StreamMachine: ~Copyable {
         var left = limit
         let isContinuous = scanner.isContinuous
         while piece.items.count < most, let item = next(left) {
-            let (bytes, written, isFailure) = (item.bytes, item.writtenBytes, item.isFailure)
-            // a long item travels alone, and so does one that is wrong
-            if !piece.items.isEmpty, isFailure || bytes > left.bytes || written > left.written {
+            let (bytes, written, isFailure, isState) = (item.bytes, item.writtenBytes, item.isFailure, item.isState)
+            // a long item travels alone, and so does one that is wrong, or that tells a state
+            if !piece.items.isEmpty, isFailure || isState || bytes > left.bytes || written > left.written {
                 pending = item
                 break
             }
@@ -315,7 +324,7 @@ package struct StreamMachine: ~Copyable {
             offset += bytes
             if isFailure { failed(item) }
             piece.items.append(item)
-            guard isBatched, !isContinuous, !isFailure else { break }
+            guard isBatched, !isContinuous, !isFailure, !isState else { break }
             left.bytes -= bytes
             left.written -= written
             if left.bytes <= 0 || left.written <= 0 { break }
@@ -366,6 +375,10 @@ extension StreamMachine.Piece {
 }
 
 extension StreamItem {
+    fileprivate var isState: Bool {
+        if case .state = content { true } else { false }
+    }
+
     fileprivate var isFailure: Bool {
         if case .failed = content { true } else { false }
     }

@@ -66,6 +66,10 @@ struct StreamAttach: Method {
                 Task { await stream.fill(from: pipe, size) }
             }
             return Result()
+        case (.both, let stream as ReadStream) where stream.socket != nil:
+            let failure = try await stream.attachMessages()
+            call.afterReply { stream.carryMessages(on: pipe) }
+            return Result(failure: failure)
         case (.both, let stream as ReadStream):
             guard let duplex = stream.duplex else {
                 throw RPCError.wrongState("this stream is only read; attach to it with direction \"read\"", "read")

@@ -15,6 +15,10 @@ struct StreamOpening {
     var outlet: StreamOutlet
     /// Who takes the body in place of the outlet, and hands it on.
     var taker: (any BodyOutlet & RequestGuide)?
+    /// What happens when no stream is left; nil for the end of the exchange.
+    var unwanted: (@Sendable (HTTPFailure) -> Void)?
+    /// Hears of the exchange before it begins.
+    var made: (@Sendable (Exchange) -> Void)?
 
     /// - Parameter open: opens the streams, at least one.
     func start(
@@ -24,7 +28,8 @@ struct StreamOpening {
             request, call, isOfCall: false, eventsNameCall: waits, outlet: taker ?? outlet, guide: taker)
         let exchange = record.exchange
         hub.belongs(to: exchange)
-        hub.whenUnwanted { [weak exchange] in exchange?.end(with: $0) }
+        hub.whenUnwanted(unwanted ?? { [weak exchange] in exchange?.end(with: $0) })
+        made?(exchange)
         let streams: [ReadStream]
         do {
             streams = try open()

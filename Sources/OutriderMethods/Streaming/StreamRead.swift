@@ -47,6 +47,8 @@ struct StreamRead: Method {
         /// `min` bytes did not come in time.
         var isTimedOut = false
         var failure: HTTPFailure?
+        /// With `end`, how the WebSocket was closed.
+        var close: SocketClose?
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
@@ -63,6 +65,7 @@ struct StreamRead: Method {
                 writer.member("seq", piece.sequence)
                 writer.member("end", end)
                 if isTimedOut { writer.member("timedOut", true) }
+                writer.member("close", close)
                 if let failure = failure ?? piece.failure { writer.member("error", FailureShape(failure)) }
             }
         }
@@ -103,7 +106,8 @@ struct StreamRead: Method {
             if end { stream.release() }
             let isTimedOut = params.least != nil && piece.items.isEmpty && !end
             let items = Items(
-                piece: piece, place: stream.look.place, end: end, isTimedOut: isTimedOut, failure: failure)
+                piece: piece, place: stream.look.place, end: end, isTimedOut: isTimedOut, failure: failure,
+                close: end ? stream.socketClose : nil)
             guard items.place == .values, items.expectedBytes > StreamItem.mostAtOnce else { return .items(items) }
             return .text(await background { JSONText(written: JSONWriter.bytes(of: items)) })
         case .wrongMode:

@@ -17,7 +17,7 @@ final class ConnectionOpening: @unchecked Sendable {
         /// The phase that is beginning: resolve, connect, proxy or tls.
         case began(HTTPFailure.Phase)
         case opened(any AttemptConnection)
-        /// For a TCP stream: a channel that has carried nothing of the stream yet.
+        /// For a TCP stream or an upgrade: a channel that has carried nothing yet.
         case bare(any Channel, ConnectionPlace, DuplexSecurity?)
         case failed(HTTPFailure)
     }
@@ -33,6 +33,8 @@ final class ConnectionOpening: @unchecked Sendable {
     private let greeting: ProxyGreeting
     /// Nil for HTTP.
     private let duplex: Duplex?
+    /// Whether the channel goes to a runner of its own, and not to the pool.
+    private let isBare: Bool
     private var tell: ((Step) -> Void)?
     private var connector: Connector?
     private var channel: (any Channel)?
@@ -49,6 +51,7 @@ final class ConnectionOpening: @unchecked Sendable {
         url = attempt.url
         client = attempt.client
         duplex = attempt.duplex
+        isBare = attempt.duplex != nil || attempt.upgrade != nil
         self.key = key
         greeting = ProxyGreeting(attempt)
         self.pool = pool
@@ -226,7 +229,7 @@ final class ConnectionOpening: @unchecked Sendable {
 
     private func finish(_ channel: any Channel, _ handshake: DuplexSecurity?) {
         guard let tell, let place else { return channel.close(promise: nil) }
-        if duplex != nil {
+        if isBare {
             (self.tell, self.channel, self.place) = (nil, nil, nil)
             return tell(.bare(channel, place, handshake))
         }

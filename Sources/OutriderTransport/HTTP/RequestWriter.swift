@@ -72,7 +72,13 @@ enum RequestWriter {
             head.add(ContentCoding.offered)
             head.add("\r\n")
         }
-        if seen.close { head.add("Connection: close\r\n") }
+        if let upgrade = attempt.upgrade {
+            head.add("Connection: Upgrade\r\nUpgrade: ")
+            head.add(upgrade.name)
+            head.add("\r\n")
+        } else if seen.close {
+            head.add("Connection: close\r\n")
+        }
         if expects { head.add("Expect: 100-continue\r\n") }
         writeLength(of: attempt, into: &head)
         head.add("\r\n")
@@ -85,7 +91,7 @@ enum RequestWriter {
 
         /// Nil for the direct way, and through a tunnel: there the origin reads the request.
         init?(_ attempt: Attempt) {
-            guard attempt.proxies != nil, !attempt.url.isSecure, attempt.proxy?.speaksHTTP == true else { return nil }
+            guard attempt.proxies != nil, !attempt.isTunneled, attempt.proxy?.speaksHTTP == true else { return nil }
             origin = attempt.url.origin
             authorization = attempt.proxyAuthorization?.value
         }

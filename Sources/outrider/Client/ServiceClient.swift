@@ -89,6 +89,14 @@ struct ServiceClient: ~Copyable {
     /// Carries standard input and output over the connection, which carries bytes from now on.
     mutating func carry() throws(CommandFailure) { try wire.carry() }
 
+    /// Waits for an event, which goes to the closure, or until the other file can be read.
+    mutating func wait(
+        or file: Int32?, onEvent: ([UInt8]) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) {
+        guard let line = try wire.receive(or: file) else { return }
+        _ = try take(line, onEvent)
+    }
+
     /// The reply to the last call, or nil for anything else.
     private func take(
         _ line: [UInt8], _ onEvent: ([UInt8]) throws(CommandFailure) -> Void

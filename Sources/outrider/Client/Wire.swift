@@ -63,6 +63,20 @@ struct Wire: ~Copyable {
         }
     }
 
+    /// The next line, or nil if the other file can be read first, or has ended.
+    mutating func receive(or file: Int32?) throws(CommandFailure) -> [UInt8]? {
+        while true {
+            if let line = takeLine() { return line }
+            var ready = [pollfd(fd: input, events: Int16(POLLIN), revents: 0)]
+            if let file { ready.append(pollfd(fd: file, events: Int16(POLLIN), revents: 0)) }
+            if poll(&ready, nfds_t(ready.count), -1) < 0 {
+                if errno == EINTR { continue }
+                throw CommandFailure(.ended, "cannot wait for the service: \(systemError(errno))")
+            }
+            if ready[0].revents != 0 { try fill() } else { return nil }
+        }
+    }
+
     /// Carries standard input and output from now on, until both directions have ended.
     mutating func carry() throws(CommandFailure) {
         let early = buffer

@@ -126,6 +126,10 @@ METHODS = {
     "upload.open": ((), ()),
     "upload.send": (("body", "url"), ("addresses", "allowGetBody", "auth", "bodyTo", "challenge", "compress", "cookies", "decode", "defaultHeaders", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "httpVersion", "interceptors", "maxBody", "maxInline", "method", "metrics", "name", "parameters", "priority", "proxy", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
     "upload.start": (("body", "url"), ("addresses", "allowGetBody", "auth", "bodyTo", "challenge", "compress", "cookies", "decode", "defaultHeaders", "detach", "disposition", "encoding", "events", "expectContinue", "expectedSize", "handlers", "handles", "headers", "httpVersion", "interceptors", "maxBody", "maxInline", "method", "metrics", "name", "parameters", "priority", "proxy", "query", "redirect", "retry", "serialize", "session", "startImmediately", "tag", "timeout", "validate", "workDoneToken")),
+    "websocket.close": (("stream",), ("code", "reason", "wait")),
+    "websocket.open": (("url",), ("addresses", "auth", "backlog", "batch", "challenge", "compact", "compression", "cookies", "credit", "decode", "defaultHeaders", "disposition", "events", "expectedSize", "greeting", "handles", "headers", "httpVersion", "interceptors", "json", "maxBody", "maxMessage", "metrics", "mode", "overflow", "ping", "priority", "protocols", "proxy", "query", "reconnect", "redirect", "retry", "session", "startImmediately", "states", "tag", "timeout", "validate", "wait", "workDoneToken")),
+    "websocket.ping": (("stream",), ("base64", "timeout")),
+    "websocket.send": (("stream",), ("base64", "json", "messages", "text", "wait")),
 }
 
 # what can be watched
@@ -211,6 +215,7 @@ EVENTS = (
     "event.dropped",
     "event.end",
     "event.finish",
+    "event.message",
     "event.monitor",
     "event.notice",
     "event.oauth",
@@ -320,6 +325,13 @@ ERRORS = {
     1900: ("explicitlyCancelled", None),
     1901: ("sessionDeinitialized", None),
     1902: ("sessionInvalidated", None),
+    2000: ("webSocketFailed", "handshakeRefused"),
+    2001: ("webSocketFailed", "closedByPeer"),
+    2002: ("webSocketFailed", "messageTooBig"),
+    2003: ("webSocketFailed", "protocolError"),
+    2004: ("webSocketFailed", "pingTimeout"),
+    2005: ("webSocketFailed", "sendQueueFull"),
+    2006: ("webSocketFailed", "reconnectLimit"),
     2010: ("eventStreamFailed", "wrongContentType"),
     2011: ("eventStreamFailed", "reconnectLimit"),
     2012: ("eventStreamFailed", "retryRefused"),

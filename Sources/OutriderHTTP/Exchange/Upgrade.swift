@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What an attempt asks to switch to: after a response with status 101 its connection carries bytes both ways (RFC 9110
+/// section 7.8). Without it a 101 is an error.
+package struct Upgrade: Sendable {
+    /// The value of the Upgrade field.
+    package let name: StaticString
+    package let owner: any UpgradeOwner
+
+    package static func webSocket(_ owner: any UpgradeOwner) -> Upgrade { Upgrade(name: "websocket", owner: owner) }
+}
+
+/// Hears of the connection that was upgraded, on its event loop; must return quickly.
+package protocol UpgradeOwner: AnyObject, Sendable {
+    /// The head with status 101 has come. The bytes that follow the head are the body of the response.
+    func upgraded(_ link: any UpgradeLink)
+}
+
+/// The sending side of an upgraded connection. May be called from anywhere.
+package protocol UpgradeLink: AnyObject, Sendable {
+    /// Runs the work on the event loop of the connection: at once if the caller is on it.
+    func onLoop(_ work: @escaping @Sendable () -> Void)
+
+    /// Runs the work on the event loop of the connection, behind everything that is due now.
+    func soon(_ work: @escaping @Sendable () -> Void)
+
+    /// Writes; on the loop only. `completion` hears on the loop whether the kernel took the bytes.
+    func write(_ bytes: [UInt8], _ completion: @escaping @Sendable (Bool) -> Void)
+
+    /// Nothing more is read: the body of the response ends now. The connection closes when the server has closed its side,
+    /// or after so many seconds.
+    func finish(within seconds: Double)
+}

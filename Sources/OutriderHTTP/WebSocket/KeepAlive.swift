@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Decides when a ping is due, and when a connection is dead.
+///
+/// Times are seconds of any clock that does not go back.
+package struct KeepAlive: Sendable {
+    package struct Settings: Sendable, Equatable {
+        /// Seconds without a byte from the server after which a ping is sent. Default 30.
+        package var interval = 30.0
+        /// Seconds after the ping within which a byte must come. Default 30.
+        package var timeout = 30.0
+
+        package init() {}
+    }
+
+    package enum Step: Sendable, Equatable {
+        case ping
+        /// Ask again after so many seconds.
+        case wait(Double)
+        case dead
+    }
+
+    private let settings: Settings
+    private var lastHeard: Double
+    /// When the ping was sent that has not been answered.
+    private var pinged: Double?
+
+    package init(_ settings: Settings, now: Double) {
+        self.settings = settings
+        lastHeard = now
+    }
+
+    /// Bytes came: whatever they are, the server lives.
+    package mutating func heard(now: Double) {
+        lastHeard = now
+        pinged = nil
+    }
+
+    /// Time that does not count, such as a suspension, ends now.
+    package mutating func restart(now: Double) { heard(now: now) }
+
+    package mutating func tick(now: Double) -> Step {
+        if let pinged {
+            let left = pinged + settings.timeout - now
+            return left > 0 ? .wait(left) : .dead
+        }
+        let left = lastHeard + settings.interval - now
+        guard left <= 0 else { return .wait(left) }
+        pinged = now
+        return .ping
+    }
+
+    /// Seconds until the answer to the ping just sent must be here.
+    package var patience: Double { settings.timeout }
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Decides what happens on one open WebSocket connection, from the client's side (RFC 6455, RFC 7692).
+///
+///     open ──close──▶ closing ──Close came──▶ ended
+///       ├──Close came (the reply is among the frames)──▶ ended
+///       └──fault: Close 1002, 1007, 1009──▶ ended        lost, in every state ──▶ ended
+///
+/// Masks come as arguments, bytes to write and messages are returned. After `ended` the runner closes the connection:
+/// when the server has, or after two seconds.
+///
+/// Responsible for: the order of frames, fragments, UTF-8, limits, pongs, the closing handshake.
+/// Not responsible for: the opening handshake (`WebSocketHandshake`), timers (`KeepAlive`), what waits to be written.
+package struct WebSocketMachine: ~Copyable {
+    package enum End: Sendable, Equatable {
+        /// Both sides sent a Close frame. The code is the server's, nil if it sent none.
+        case closed(code: Int?, reason: String)
+        /// The connection fails; the Close frame with the fault's code is among the frames to write.
+        case failed(WebSocketFault)
+        /// TCP ended without a Close frame. `wasClosing`: the client had sent its own.
+        case lost(wasClosing: Bool)
+    }
+
+    package enum Phase: Sendable, Equatable { case open, closing, ended }
+
+    /// The message that is being received.
+    private struct Message {
+        var opcode = FrameOpcode.binary
+        var isCompressed = false
+        var text = UTF8Validator()
+        /// Inflated payload so far.
+        var payload: [UInt8] = []
+        /// Payload bytes that came, compressed or not.
+        var received = 0
+        /// Fragments in a row that brought nothing.
+        var emptyFragments = 0
+    }
+
+    /// The frame whose payload is being received.
+    private struct Frame {
+        var head: FrameHead
+        var left: Int
+    }
+
+    /// So many fragments in a row may bring nothing.
+    private static let mostEmptyFragments = 1024
+    /// The payload buffer of a message stays for the next one up to this size.
+    private static let keptBytes = 16 << 10
+
+    private let maxMessage: Int
+    private let inflater: (any MessageInflating)?
+    package private(set) var phase = Phase.open
+    private var scanner = FrameScanner()
+    private var frame: Frame?
+    private var message: Message?
+    private var spare: [UInt8] = []
+    private var control: [UInt8] = []
+    /// The newest ping whose pong waits until the network takes more.
+    private var owedPong: [UInt8]?
+
+    /// - Parameters:
+    ///   - maxMessage: bytes of one inflated message at most.
+    ///   - inflater: nil unless permessage-deflate was agreed.
+    package init(maxMessage: Int, inflater: (any MessageInflating)? = nil) {
+        self.maxMessage = maxMessage
+        self.inflater = inflater
+    }
+
+    /// Whether a message has begun, and is not complete.
+    package var isWithinMessage: Bool { message != nil || frame != nil || scanner.isWithinHead }
+
+    // MARK: what the client does
+
+    /// Appends the frame of a message. False if the connection can send no more.
+    package mutating func send(
+        _ opcode: FrameOpcode, _ payload: UnsafeRawBufferPointer, deflater: (any MessageDeflating)? = nil,
+        mask: UInt32, to frames: inout [UInt8]
+    ) -> Bool {
+        guard phase == .open else { return false }
+        if let deflater {
+            var packed: [UInt8] = []
+            if deflater.deflate(payload, to: &packed) {
+                packed.withUnsafeBytes { FrameWriter.append(opcode, $0, isCompressed: true, mask: mask, to: &frames) }
+                return true
+            }
+        }
+        FrameWriter.append(opcode, payload, mask: mask, to: &frames)
+        return true
+    }
+
+    /// Appends a Close frame. False if there was one before.
+    package mutating func close(_ code: Int?, _ reason: String, mask: UInt32, to frames: inout [UInt8]) -> Bool {
+        guard phase == .open else { return false }
+        phase = .closing
+        FrameWriter.appendClose(code, reason, mask: mask, to: &frames)
+        return true
+    }
+
+    /// The runner found a fault: a late pong, a message that cannot be taken.
+    package mutating func fail(_ fault: WebSocketFault, mask: UInt32, into arrivals: inout WebSocketArrivals) {
+        guard phase != .ended else { return }
+        if phase == .open { FrameWriter.appendClose(fault.code, "", mask: mask, to: &arrivals.frames) }
+        end(.failed(fault), &arrivals)
+    }
+
+    /// The network takes more: the pong that is owed.
+    package mutating func drained(mask: UInt32, to frames: inout [UInt8]) {
+        guard let payload = owedPong.take(), phase != .ended else { return }
+        payload.withUnsafeBytes { FrameWriter.append(.pong, $0, mask: mask, to: &frames) }
+    }
+
+    package var owesPong: Bool { owedPong != nil }
+
+    // MARK: what the server does
+
+    /// TCP ended.
+    package mutating func lost() -> End? {
+        guard phase != .ended else { return nil }
+        defer { phase = .ended }
+        return .lost(wasClosing: phase == .closing)
+    }
+
+    /// Bytes came.
+    ///
+    /// - Parameter isCongested: much waits to be written: of pings only the newest gets its pong, later.
+    package mutating func received(
+        _ bytes: UnsafeRawBufferPointer, isCongested: Bool = false, nextMask: () -> UInt32,
+        into arrivals: inout WebSocketArrivals
+    ) {
+        guard phase != .ended else { return }
+        do throws(WebSocketFault) {
+            var index = 0
+            while phase != .ended {
+                if frame == nil {
+                    guard let head = try scanner.head(in: bytes, at: &index) else { return }
+                    try begin(head)
+                }
+                let isOver = try takePayload(bytes, &index, isCongested, nextMask, &arrivals)
+                if !isOver { return }
+            }
+        } catch {
+            fail(error, mask: nextMask(), into: &arrivals)
+        }
+    }
+
+    // MARK: frames
+
+    /// Judges a frame by its head, before its payload comes.
+    private mutating func begin(_ head: FrameHead) throws(WebSocketFault) {
+        let mayBeCompressed = inflater != nil && (head.opcode == .text || head.opcode == .binary)
+        guard head.reserved == 0 || (head.reserved == 4 && mayBeCompressed) else {
+            throw .broken("a frame has a reserved bit that was not agreed on")
+        }
+        frame = Frame(head: head, left: head.length)
+        if head.opcode.isControl { return control.removeAll(keepingCapacity: true) }
+        if head.opcode == .continuation {
+            guard message != nil else { throw .broken("a fragment continues no message") }
+        } else {
+            guard message == nil else { throw .broken("a message begins within another one") }
+            var begun = Message(opcode: head.opcode, isCompressed: head.reserved == 4)
+            swap(&begun.payload, &spare)
+            message = begun
+        }
+        try judgeLength(head)
+    }
+
+    private mutating func judgeLength(_ head: FrameHead) throws(WebSocketFault) {
+        guard var current = message.take() else { return }
+        let (total, isOver) = current.received.addingReportingOverflow(head.length)
+        // compression makes hardly anything longer than it was
+        let most = current.isCompressed ? maxMessage &* 2 &+ 1024 : maxMessage
+        if isOver || total > most { throw .tooBig(maxMessage) }
+        current.emptyFragments = head.length == 0 ? current.emptyFragments &+ 1 : 0
+        if current.emptyFragments > Self.mostEmptyFragments {
+            throw WebSocketFault(CloseCode.policyViolation, "a message has too many empty fragments")
+        }
+        message = current
+    }
+
+    /// Takes what is there of the frame's payload. Whether that was the rest.
+    private mutating func takePayload(
+        _ bytes: UnsafeRawBufferPointer, _ index: inout Int, _ isCongested: Bool, _ nextMask: () -> UInt32,
+        _ arrivals: inout WebSocketArrivals
+    ) throws(WebSocketFault) -> Bool {
+        guard var current = frame else { return false }
+        let count = min(current.left, bytes.count &- index)
+        let piece = UnsafeRawBufferPointer(rebasing: bytes[index..<index &+ count])
+        index &+= count
+        current.left &-= count
+        let isOver = current.left == 0
+        frame = isOver ? nil : current
+        if current.head.opcode.isControl {
+            control.append(contentsOf: piece)
+            if isOver { try takeControl(current.head.opcode, isCongested, nextMask, &arrivals) }
+        } else {
+            try takeData(piece, isLast: isOver && current.head.isFinal, &arrivals)
+        }
+        return isOver
+    }
+
+    // MARK: messages
+
+    private mutating func takeData(
+        _ piece: UnsafeRawBufferPointer, isLast: Bool, _ arrivals: inout WebSocketArrivals
+    ) throws(WebSocketFault) {
+        guard var current = message.take() else { return }
+        current.received &+= piece.count
+        // a message that came at once is copied once
+        if isLast, !current.isCompressed, current.payload.isEmpty {
+            if let fault = fault(in: piece, &current) { throw fault }
+            if let fault = finish(current, piece, &arrivals) { throw fault }
+            spare = current.payload
+            return
+        }
+        let before = current.payload.count
+        if current.isCompressed {
+            try inflate(piece, isLast: isLast, &current)
+        } else {
+            current.payload.append(contentsOf: piece)
+        }
+        // the payload stands apart while its own validator looks at it
+        var payload: [UInt8] = []
+        swap(&payload, &current.payload)
+        let found = payload.withUnsafeBytes { bytes in
+            fault(in: UnsafeRawBufferPointer(rebasing: bytes[before...]), &current)
+                ?? (isLast ? finish(current, bytes, &arrivals) : nil)
+        }
+        if let found { throw found }
+        if !isLast {
+            current.payload = payload
+            message = current
+        } else if payload.capacity <= Self.keptBytes {
+            payload.removeAll(keepingCapacity: true)
+            spare = payload
+        }
+    }
+
+    private func inflate(
+        _ piece: UnsafeRawBufferPointer, isLast: Bool, _ current: inout Message
+    ) throws(WebSocketFault) {
+        guard let inflater else { return }
+        let room = maxMessage &- current.payload.count
+        switch inflater.inflate(piece, isLast: isLast, room: room, to: &current.payload) {
+        case .done: return
+        case .tooLong: throw .tooBig(maxMessage)
+        case .malformed: throw WebSocketFault(CloseCode.invalidPayload, "a compressed message cannot be inflated")
+        }
+    }
+
+    /// Refuses text at its first byte that is not UTF-8.
+    private func fault(in piece: UnsafeRawBufferPointer, _ current: inout Message) -> WebSocketFault? {
+        guard current.opcode == .text, !current.text.accept(piece) else { return nil }
+        return WebSocketFault(CloseCode.invalidPayload, "a text message is not UTF-8")
+    }
+
+    private func finish(
+        _ current: borrowing Message, _ payload: UnsafeRawBufferPointer, _ arrivals: inout WebSocketArrivals
+    ) -> WebSocketFault? {
+        if current.opcode == .text, !current.text.isComplete {
+            return WebSocketFault(CloseCode.invalidPayload, "a text message ends within a character")
+        }
+        MessageRecord.append(current.opcode == .text ? .text : .binary, payload, to: &arrivals.records)
+        arrivals.messages &+= 1
+        return nil
+    }
+
+    // MARK: control frames
+
+    private mutating func takeControl(
+        _ opcode: FrameOpcode, _ isCongested: Bool, _ nextMask: () -> UInt32, _ arrivals: inout WebSocketArrivals
+    ) throws(WebSocketFault) {
+        switch opcode {
+        case .ping:
+            // a client that has sent its Close frame sends nothing behind it
+            guard phase == .open else { return }
+            if isCongested || owedPong != nil {
+                owedPong = control
+            } else {
+                control.withUnsafeBytes { FrameWriter.append(.pong, $0, mask: nextMask(), to: &arrivals.frames) }
+            }
+        case .pong: arrivals.pongs.append(control)
+        default: try takeClose(nextMask, &arrivals)
+        }
+    }
+
+    private mutating func takeClose(
+        _ nextMask: () -> UInt32, _ arrivals: inout WebSocketArrivals
+    ) throws(WebSocketFault) {
+        if control.count == 1 { throw .broken("a Close frame has a payload of one byte") }
+        var code: Int?
+        var reason = ""
+        if control.count >= 2 {
+            let sent = Int(control[0]) << 8 | Int(control[1])
+            guard CloseCode.isSendable(sent) else { throw .broken("a Close frame has the code \(sent)") }
+            guard let text = String(validating: control.dropFirst(2), as: UTF8.self) else {
+                throw WebSocketFault(CloseCode.invalidPayload, "the reason of a Close frame is not UTF-8")
+            }
+            (code, reason) = (sent, text)
+        }
+        if phase == .open { FrameWriter.appendClose(code, "", mask: nextMask(), to: &arrivals.frames) }
+        end(.closed(code: code, reason: reason), &arrivals)
+    }
+
+    private mutating func end(_ end: End, _ arrivals: inout WebSocketArrivals) {
+        phase = .ended
+        message = nil
+        frame = nil
+        owedPong = nil
+        arrivals.end = end
+    }
+}

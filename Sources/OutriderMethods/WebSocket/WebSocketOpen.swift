@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Opens a WebSocket.
+struct WebSocketOpen: Method {
+    static let name = "websocket.open"
+
+    struct Params: JSONDecodable {
+        var request: RequestParameters
+        var wishes = WebSocketSource.Wishes()
+        var mode = StreamMachine.Mode.pull
+        var isBatched = false
+        var style = MessageItems.Style()
+        var waits = true
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var own = WebSocketOpen.Own()
+            request = try RequestParameters(json: json) { fields throws(JSONComplaint) in try own.read(&fields) }
+            (wishes, mode, isBatched, style) = (own.wishes, own.mode, own.isBatched, own.style)
+            // one message in an event of its own is an object
+            if mode != .pull, !isBatched { style.isCompact = false }
+            wishes.tellsStates = own.tellsStates ?? (mode != .pull || wishes.reconnect.isEnabled)
+            try request.judgesHeadOnly()
+            try check()
+            waits = own.waits ?? (request.startsImmediately != false)
+            if waits, request.startsImmediately == false {
+                throw JSONComplaint(
+                    "wait and startImmediately false exclude each other: no call could resume the request that this one "
+                        + "waits for", at: JSONPointer(member: "wait"))
+            }
+            request.spec.url = Self.plain(request.spec.url)
+        }
+
+        /// A handshake is a GET without a body, whose fields are written here (RFC 6455 section 4.1).
+        private func check() throws(JSONComplaint) {
+            if request.spec.method != "GET" {
+                throw JSONComplaint(
+                    "the handshake of a WebSocket is a GET request: leave method out", at: JSONPointer(member: "method")
+                )
+            }
+            if !request.spec.body.isNone {
+                throw JSONComplaint(
+                    "the handshake of a WebSocket has no body: send messages with greeting or websocket.send",
+                    at: JSONPointer(member: "body"))
+            }
+            for name in WebSocketHandshake.reservedFields where request.spec.fields.contains(name) {
+                let remedy =
+                    switch name {
+                    case "Sec-WebSocket-Protocol": "use protocols"
+                    case "Sec-WebSocket-Extensions": "use compression"
+                    default: "leave it out"
+                    }
+                throw JSONComplaint(
+                    "headers must not hold \(name), which the handshake writes: \(remedy)",
+                    at: JSONPointer(member: "headers"))
+            }
+        }
+
+        /// ws and wss are http and https of the same host and port, for credentials, cookies and proxies too.
+        private static func plain(_ url: String) -> String {
+            let scheme = url.prefix { $0 != ":" }
+            switch scheme.lowercased() {
+            case "ws": return "http" + url.dropFirst(scheme.count)
+            case "wss": return "https" + url.dropFirst(scheme.count)
+            default: return url
+            }
+        }
+    }
+
+    /// The parameters that other requests do not have.
+    fileprivate struct Own {
+        var wishes = WebSocketSource.Wishes()
+        var mode = StreamMachine.Mode.pull
+        var isBatched = false
+        var style = MessageItems.Style()
+        var tellsStates: Bool?
+        var waits: Bool?
+
+        mutating func read(_ fields: inout JSONFields) throws(JSONComplaint) {
+            mode = try StreamMachine.Mode(&fields)
+            isBatched = try fields.optional("batch") ?? false
+            style.isCompact = try fields.optional("compact") ?? false
+            style.parsesJSON = try fields.optional("json") ?? false
+            tellsStates = try fields.optional("states")
+            waits = try fields.optional("wait")
+            wishes.protocols =
+                try fields.optional("protocols", as: [String].self) { names in
+                    names.count > 64 ? "must hold at most 64 names" : WebSocketHandshake.fault(inProtocols: names)
+                } ?? []
+            if let compression: CompressionParameter = try fields.optional("compression") {
+                wishes.deflate = compression.offer
+            }
+            if let most = try fields.integer("maxMessage", in: 1...67_108_864) { wishes.maxMessage = most }
+            if let most = try fields.integer("backlog", in: 1024...16_777_216) { wishes.backlog = most }
+            wishes.overflow = try fields.choice("overflow") ?? .wait
+            if let ping: KeepAliveParameter = try fields.optional("ping") { wishes.keepAlive = ping.settings }
+            if let reconnect: SocketReconnectParameter = try fields.optional("reconnect") {
+                wishes.reconnect = reconnect.policy
+            }
+            let greeting: [MessageParameter] =
+                try fields.optional("greeting") { $0.count > 64 ? "must hold at most 64 messages" : nil } ?? []
+            wishes.greeting = greeting.map(\.message)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var request: Handle<RequestRecord>
+        /// Nil if the WebSocket was refused.
+        var stream: Handle<ReadStream>?
+        var agreement: WebSocketHandshake.Agreement?
+        var response: ResponseReply?
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("request", request)
+                writer.member("stream", stream)
+                writer.member("protocol", agreement?.subprotocol)
+                writer.member("extensions", agreement?.extensions)
+                writer.member("response", response)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let engine = call.scope.service.engine
+        let hub = StreamHub(call.peer, monitor: engine.monitor)
+        let outlet = StreamOutlet(hub)
+        let source = WebSocketSource(params.wishes, hub, outlet, engine)
+        let opening = StreamOpening(
+            request: params.request, waits: params.waits, hub: hub, outlet: outlet, taker: source,
+            unwanted: { [weak source] in source?.leave($0) }, made: { source.belongs(to: $0) })
+        var streams: [ReadStream] = []
+        let opened = try await opening.start(call) { () throws(RPCError) in
+            let stream = try hub.open(
+                MessageItems(params.style), as: .messages, params.mode, isBatched: params.isBatched, in: call)
+            stream.join(source)
+            streams = [stream]
+            return streams
+        }
+        var result = Result(request: opened.request, stream: opened.stream, response: opened.response)
+        guard params.waits else { return result }
+        result.agreement = source.agreement
+        if !source.wasOpen {
+            result.stream = nil
+            streams.forEach { $0.discard() }
+        }
+        return result
+    }
+}

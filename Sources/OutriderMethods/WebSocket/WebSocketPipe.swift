@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// The message side channel: a second connection of the client that carries records both ways.
+extension WebSocketSource {
+    /// Takes what comes from the second connection, until its end.
+    func feed(from pipe: any RawPipe) async {
+        var scanner = MessageRecordScanner(longest: max(wishes.maxMessage, 64 << 10))
+        while true {
+            switch await pipe.read() {
+            case .bytes(let bytes):
+                scanner.feed(bytes)
+                do throws(WebSocketFault) {
+                    while let record = try scanner.next() { try await take(record, for: pipe) }
+                } catch {
+                    fail(error)
+                    return pipe.ignoreInput()
+                }
+            case .end: return
+            case .gone:
+                leave(HTTPFailure(.explicitlyCancelled, "the client ended the side channel", sent: .sent))
+                return pipe.abort()
+            }
+        }
+    }
+
+    private func take(_ record: MessageRecordScanner.Record, for pipe: any RawPipe) async throws(WebSocketFault) {
+        switch record.kind {
+        case .control: return try control(record.payload)
+        case .text:
+            var text = UTF8Validator()
+            guard record.payload.withUnsafeBytes({ text.accept($0) }), text.isComplete else {
+                throw WebSocketFault(CloseCode.invalidPayload, "a text record is not UTF-8")
+            }
+        case .binary: break
+        }
+        let message = OutgoingMessage(isText: record.kind == .text, bytes: record.payload)
+        // what cannot be sent any more is dropped: the last record tells the end
+        _ = try? await send([message], wait: .seconds(86400))
+    }
+
+    private func control(_ payload: [UInt8]) throws(WebSocketFault) {
+        guard let object = try? JSONParser.parse(payload, limits: JSONLimits()).object else {
+            throw WebSocketFault(CloseCode.invalidPayload, "a control record is no JSON object")
+        }
+        if let close = object["close"] {
+            let code = close.object?["code"]?.integer.flatMap { Int(exactly: $0) } ?? CloseCode.normal
+            let reason = close.object?["reason"]?.string ?? ""
+            guard CloseCode.isSendable(code), reason.utf8.count <= CloseCode.longestReason else {
+                throw WebSocketFault(
+                    CloseCode.invalidPayload, "a control record closes with a code or reason that cannot be sent")
+            }
+            // Ends with the closing handshake.
+            _ = state.withLock { $0.exchange }?.attend { _ = try? await self.close(code, reason, wait: .seconds(5)) }
+        } else if let text = object["ping"]?.string, let payload = Base64.decode(text), payload.count <= 125 {
+            state.withLock { state in
+                if state.machine?.phase == .open { writePing(payload, &state) }
+            }
+            flush()
+        } else {
+            throw WebSocketFault(CloseCode.invalidPayload, "a control record holds neither close nor ping")
+        }
+    }
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// A message on its way to the server.
+struct OutgoingMessage: Sendable {
+    var isText: Bool
+    var bytes: [UInt8]
+}
+
+/// Masks that cannot be predicted, drawn from the system some at a time.
+struct FrameMasks: Sendable {
+    private var spare: [UInt32] = []
+
+    mutating func next() -> UInt32 {
+        if let mask = spare.popLast() { return mask }
+        let (first, second) = RandomPool.pair()
+        spare = [first, second].flatMap { [UInt32(truncatingIfNeeded: $0), UInt32(truncatingIfNeeded: $0 >> 32)] }
+        return spare.popLast() ?? 0
+    }
+}
+
+/// What waits to be written on a WebSocket, and the calls that wait for that.
+struct WebSocketSending: ~Copyable {
+    /// A call returns once no more than this waits, in bytes.
+    static let capacity = 256 << 10
+    /// More than this may not wait, in bytes.
+    static let limit = 16 << 20
+    /// Beyond this only the newest ping gets its pong.
+    private static let congestion = 64 << 10
+
+    struct Ping {
+        var payload: [UInt8]
+        var sent: ContinuousClock.Instant
+        var rtt: Duration?
+        var bell: Bell
+        var id: Int
+    }
+
+    var masks = FrameMasks()
+    /// Frames that the event loop will write.
+    private(set) var frames: [UInt8] = []
+    /// Bytes of frames that the kernel does not have.
+    private(set) var unwritten = 0
+    var isScheduled = false
+    /// Sent before the connection was open.
+    private(set) var early: [OutgoingMessage] = []
+    private var earlyBytes = 0
+    var senders: [Bell] = []
+    var pings: [Ping] = []
+    var nextPing = 0
+
+    mutating func mask() -> UInt32 { masks.next() }
+
+    var waiting: Int { unwritten + earlyBytes }
+
+    var isCongested: Bool { unwritten > Self.congestion }
+
+    mutating func append(_ more: [UInt8]) {
+        guard !more.isEmpty else { return }
+        unwritten += more.count
+        if frames.isEmpty { frames = more } else { frames.append(contentsOf: more) }
+    }
+
+    mutating func take() -> [UInt8] {
+        isScheduled = false
+        defer { frames = [] }
+        return frames
+    }
+
+    /// The kernel has so many bytes. Returns the senders that may go on.
+    mutating func wrote(_ count: Int) -> [Bell] {
+        unwritten = max(0, unwritten - count)
+        guard waiting < Self.capacity else { return [] }
+        defer { senders = [] }
+        return senders
+    }
+
+    mutating func keep(_ message: OutgoingMessage) {
+        early.append(message)
+        earlyBytes += message.bytes.count
+    }
+
+    mutating func takeEarly() -> [OutgoingMessage] {
+        defer { (early, earlyBytes) = ([], 0) }
+        return early
+    }
+
+    /// Nothing more is sent on this connection. Returns all that wait.
+    mutating func end() -> [Bell] {
+        let bells = senders + pings.map(\.bell)
+        senders = []
+        return bells
+    }
+
+    /// For the next connection.
+    mutating func reset() {
+        frames = []
+        unwritten = 0
+    }
+}
+
+extension WebSocketSource {
+    /// Larger messages are not compressed: that would hold up the event loop.
+    private static let mostCompressed = 128 << 10
+
+    enum Outcome {
+        /// Bytes that may follow without waiting.
+        case room(Int)
+        case refused(RPCError)
+        case tooMuch
+    }
+
+    /// Takes the messages in order, and returns when there is room for more, or after so long.
+    func send(_ messages: [OutgoingMessage], wait: Duration) async throws -> Outcome {
+        let size = messages.reduce(0) { $0 &+ $1.bytes.count }
+        let refusal = state.withLock { state -> Outcome? in
+            if let refusal = Self.refusal(&state) { return .refused(refusal) }
+            let limit = max(WebSocketSending.limit, size)
+            guard state.sending.waiting <= limit - size else { return .tooMuch }
+            for message in messages {
+                if state.stage == .opening { state.sending.keep(message) } else { _ = encode(message, &state) }
+            }
+            return nil
+        }
+        if let refusal { return refusal }
+        flush()
+        return try await room(wait)
+    }
+
+    /// Why nothing can be sent; nil if something can.
+    private static func refusal(_ state: inout State) -> RPCError? {
+        switch state.stage {
+        case .opening: return nil
+        case .reconnecting:
+            return .wrongState(
+                "the WebSocket is being opened again: send again when event.socket says open", "reconnecting")
+        case .open, .over:
+            if state.stage == .open, state.machine?.phase == .open { return nil }
+            var details: [FailureDetail] = []
+            if let code = state.close?.code { details = [.closeCode(code)] }
+            var error = RPCError.wrongState(
+                HTTPFailure(.webSocketClosedByPeer, "the WebSocket is closed: nothing can be sent", details: details),
+                "closed")
+            if let code = state.close?.code { error.data?["closeCode"] = .integer(Int64(code)) }
+            return error
+        }
+    }
+
+    /// Makes the frame of a message. False if nothing can be sent.
+    func encode(_ message: OutgoingMessage, _ state: inout State) -> Bool {
+        let threshold = state.agreement?.deflate?.threshold ?? 0
+        let isCompressed = message.bytes.count >= threshold && message.bytes.count <= Self.mostCompressed
+        let deflater = isCompressed ? state.deflater : nil
+        var frames: [UInt8] = []
+        frames.reserveCapacity(message.bytes.count + 14)
+        let mask = state.sending.mask()
+        let isSent = message.bytes.withUnsafeBytes { bytes in
+            state.machine?.send(message.isText ? .text : .binary, bytes, deflater: deflater, mask: mask, to: &frames)
+        }
+        state.sending.append(frames)
+        return isSent == true
+    }
+
+    private func room(_ wait: Duration) async throws -> Outcome {
+        let bell = Bell()
+        let deadline = ContinuousClock.now.advanced(by: wait)
+        var alarm: Task<Void, Never>?
+        defer { alarm?.cancel() }
+        while true {
+            let (room, isOver) = state.withLock { state in
+                let room = max(0, WebSocketSending.capacity - state.sending.waiting)
+                let isOver = state.close != nil || state.stage == .over
+                if room == 0, !isOver { state.sending.senders.append(bell) }
+                return (room, isOver)
+            }
+            if room > 0 || isOver || ContinuousClock.now >= deadline { return .room(room) }
+            // Ends with this call; only rings.
+            alarm =
+                alarm
+                ?? Task {
+                    try? await Task.sleep(until: deadline, clock: .continuous)
+                    bell.ring()
+                }
+            await bell.wait()
+            try Task.checkCancellation()
+        }
+    }
+
+    // MARK: writing
+
+    /// Lets the event loop write what waits, with everything else that is sent in this turn.
+    func flush() {
+        let link = state.withLock { state -> (any UpgradeLink)? in
+            guard !state.sending.frames.isEmpty, !state.sending.isScheduled else { return nil }
+            guard let link = state.link else { return nil }
+            state.sending.isScheduled = true
+            return link
+        }
+        link?.soon { self.drain() }
+    }
+
+    /// Writes what waits. On the loop.
+    func drain() {
+        let (bytes, link) = state.withLock { ($0.sending.take(), $0.link) }
+        guard !bytes.isEmpty, let link else { return }
+        link.write(bytes) { _ in self.wrote(bytes.count) }
+    }
+
+    private func wrote(_ count: Int) {
+        let bells = state.withLock { state in
+            let bells = state.sending.wrote(count)
+            if !state.sending.isCongested, state.machine?.owesPong == true {
+                var frames: [UInt8] = []
+                let mask = state.sending.mask()
+                state.machine?.drained(mask: mask, to: &frames)
+                state.sending.append(frames)
+            }
+            return bells
+        }
+        bells.forEach { $0.ring() }
+        flush()
+    }
+
+    // MARK: pings
+
+    enum PingOutcome {
+        case rtt(Duration)
+        case refused(RPCError)
+        case timedOut
+    }
+
+    /// Sends a ping, and waits for its pong.
+    func ping(_ payload: [UInt8]?, timeout: Duration) async throws -> PingOutcome {
+        let bell = Bell()
+        let (id, refusal) = state.withLock { state -> (Int, RPCError?) in
+            if let refusal = Self.refusal(&state) { return (0, refusal) }
+            guard state.stage == .open else { return (0, .wrongState("the WebSocket is not open yet", "opening")) }
+            state.sending.nextPing += 1
+            let id = state.sending.nextPing
+            let payload = payload ?? Array("outrider \(id)".utf8)
+            state.sending.pings.append(WebSocketSending.Ping(payload: payload, sent: .now, bell: bell, id: id))
+            writePing(payload, &state)
+            return (id, nil)
+        }
+        if let refusal { return .refused(refusal) }
+        flush()
+        let alarm = Task {
+            try? await Task.sleep(for: timeout, clock: .continuous)
+            bell.ring()
+        }
+        defer { alarm.cancel() }
+        await bell.wait()
+        let (rtt, error) = state.withLock { state -> (Duration?, RPCError?) in
+            let index = state.sending.pings.firstIndex { $0.id == id }
+            return (index.map { state.sending.pings.remove(at: $0) }?.rtt, Self.refusal(&state))
+        }
+        try Task.checkCancellation()
+        if let rtt { return .rtt(rtt) }
+        if let error { return .refused(error) }
+        return .timedOut
+    }
+
+    func writePing(_ payload: [UInt8], _ state: inout State) {
+        var frames: [UInt8] = []
+        let mask = state.sending.mask()
+        payload.withUnsafeBytes { FrameWriter.append(.ping, $0, mask: mask, to: &frames) }
+        state.sending.append(frames)
+    }
+
+    /// Pongs came: each answers the ping with its payload, and all pings before it.
+    func answered(_ pongs: [[UInt8]]) {
+        let now = ContinuousClock.now
+        let bells = state.withLock { state -> [Bell] in
+            var bells: [Bell] = []
+            for pong in pongs {
+                guard let last = state.sending.pings.firstIndex(where: { $0.payload == pong && $0.rtt == nil }) else {
+                    continue
+                }
+                for index in 0...last where state.sending.pings[index].rtt == nil {
+                    state.sending.pings[index].rtt = now - state.sending.pings[index].sent
+                    bells.append(state.sending.pings[index].bell)
+                }
+            }
+            return bells
+        }
+        bells.forEach { $0.ring() }
+    }
+
+    // MARK: closing
+
+    /// Sends a Close frame, and waits for the server's.
+    func close(_ code: Int, _ reason: String, wait: Duration) async throws -> SocketClose {
+        let bell = Bell()
+        let (ended, exchange) = state.withLock { state -> (SocketClose?, Exchange?) in
+            if let close = state.close, state.stage != .reconnecting { return (close, nil) }
+            guard state.stage == .open else { return (SocketClose(code: CloseCode.lost), state.exchange) }
+            var frames: [UInt8] = []
+            let mask = state.sending.mask()
+            state.isLeaving = true
+            _ = state.machine?.close(code, reason, mask: mask, to: &frames)
+            state.sending.append(frames)
+            state.closers.append(bell)
+            return (nil, nil)
+        }
+        exchange?.cancel()
+        if let ended { return ended }
+        flush()
+        let alarm = Task {
+            try? await Task.sleep(for: wait, clock: .continuous)
+            bell.ring()
+        }
+        defer { alarm.cancel() }
+        await bell.wait()
+        try Task.checkCancellation()
+        if let close = state.withLock({ $0.close }) { return close }
+        // the server does not say anything: TCP ends
+        finish(state.withLock { $0.link }, within: 0)
+        return SocketClose(code: CloseCode.lost)
+    }
+}

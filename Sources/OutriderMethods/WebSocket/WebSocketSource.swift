@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// Runs the WebSocket of one request: each connection is an attempt of the request, and reconnecting a retry.
+///
+///     opening ──101──▶ open ──ended──▶ over
+///        ▲               └──to be opened again──▶ reconnecting ──▶ opening
+///
+/// The bytes of the response go through a `WebSocketMachine`; whole messages wait in a backlog, within its bound, until
+/// the streams take them (`WebSocketBacklog`). What is sent is masked here and written by the connection's event loop.
+///
+/// Responsible for: the connection of the moment, its end, what the client hears of both.
+/// Not responsible for: the rules of frames and reconnecting, delivering items.
+final class WebSocketSource: StreamSocket {
+    /// What the client asked for.
+    struct Wishes: Sendable {
+        var protocols: [String] = []
+        /// Nil if compression is not offered.
+        var deflate: DeflateOffer? = DeflateOffer()
+        /// Bytes of one message at most.
+        var maxMessage = 1 << 20
+        /// Bytes of messages that may wait for the client.
+        var backlog = 1 << 20
+        var overflow = Overflow.wait
+        /// Nil for no pings.
+        var keepAlive: KeepAlive.Settings? = KeepAlive.Settings()
+        var reconnect = WebSocketReconnect.Policy()
+        /// Sent first on each connection.
+        var greeting: [OutgoingMessage] = []
+        /// Whether the client hears how the connection stands.
+        var tellsStates = false
+    }
+
+    /// What happens when the backlog is full.
+    enum Overflow: String, Sendable, CaseIterable { case wait, dropOldest, close }
+
+    enum Stage: Sendable { case opening, open, reconnecting, over }
+
+    /// Under this name the exchange asks for the WebSocket, not for the client's code.
+    static let key = "\0websocket"
+    /// Seconds for which a connection that is over for messages waits for the server to close.
+    static let linger = 2.0
+
+    struct State: ~Copyable {
+        var stage = Stage.opening
+        var reconnect: WebSocketReconnect
+        /// The rest of the client's code that advises the exchange.
+        var inner: (any ExchangeAdvisor)?
+        weak var exchange: Exchange?
+        var handshake: WebSocketHandshake?
+        var agreement: WebSocketHandshake.Agreement?
+        var machine: WebSocketMachine?
+        var link: (any UpgradeLink)?
+        var deflater: (any MessageDeflating)?
+        var sending = WebSocketSending()
+        var backlog = WebSocketBacklog()
+        var keepAlive: KeepAlive?
+        var alarm: Postponed?
+        /// How the connection ended; the last one, once the stage is over.
+        var close: SocketClose?
+        var failure: HTTPFailure?
+        /// The reconnection that `finish` decided on.
+        var delay: Double?
+        /// Messages that were cut off since the client last heard of it.
+        var dropped = 0
+        /// The client closes: no connection follows.
+        var isLeaving = false
+        /// A connection was open.
+        var wasOpen = false
+        /// Calls that wait for the end.
+        var closers: [Bell] = []
+    }
+
+    let wishes: Wishes
+    let hub: StreamHub
+    let outlet: StreamOutlet
+    let engine: Engine
+    let state: Mutex<State>
+    /// Wakes the exchange that waits for room in the backlog.
+    let room = Bell()
+    private let began = ContinuousClock.now
+
+    init(_ wishes: Wishes, _ hub: StreamHub, _ outlet: StreamOutlet, _ engine: Engine) {
+        self.wishes = wishes
+        self.hub = hub
+        self.outlet = outlet
+        self.engine = engine
+        state = Mutex(State(reconnect: WebSocketReconnect(wishes.reconnect)))
+    }
+
+    /// Seconds, forward.
+    var now: Double { began.duration(to: .now) / .seconds(1) }
+
+    /// What both sides agreed on; nil before the first connection is open.
+    var agreement: WebSocketHandshake.Agreement? { state.withLock { $0.agreement } }
+
+    var wasOpen: Bool { state.withLock { $0.wasOpen } }
+
+    func belongs(to exchange: Exchange) { state.withLock { $0.exchange = exchange } }
+
+    // MARK: the end of a connection
+
+    /// The machine has ended the connection: no message follows.
+    func ended(_ end: WebSocketMachine.End) {
+        let (link, failure, bells) = state.withLock { state -> ((any UpgradeLink)?, HTTPFailure?, [Bell]) in
+            guard state.close == nil else { return (nil, nil, []) }
+            switch end {
+            case .closed(let code, let reason):
+                state.close = SocketClose(code: code ?? CloseCode.none, reason: reason, isClean: true)
+            case .failed(let fault):
+                state.close = SocketClose(code: fault.code)
+                state.failure = state.failure ?? Self.failure(fault)
+            case .lost(let wasClosing):
+                state.close = SocketClose(code: CloseCode.lost)
+                if !wasClosing { state.failure = state.failure ?? Self.lost }
+            }
+            state.alarm?.cancel()
+            state.alarm = nil
+            defer { state.closers = [] }
+            return (state.link, state.failure, state.closers + state.sending.end())
+        }
+        bells.forEach { $0.ring() }
+        finish(link, within: failure?.kind == .webSocketPingTimeout ? 0 : Self.linger)
+    }
+
+    /// Writes what waits, and leaves the connection to its end.
+    func finish(_ link: (any UpgradeLink)?, within seconds: Double) {
+        guard let link else { return }
+        link.onLoop {
+            self.drain()
+            link.finish(within: seconds)
+        }
+    }
+
+    static func failure(_ fault: WebSocketFault) -> HTTPFailure {
+        let kind: HTTPFailure.Kind =
+            fault.code == CloseCode.messageTooBig ? .webSocketMessageTooBig : .webSocketProtocolError
+        return HTTPFailure(
+            kind, "the WebSocket failed: \(fault.text)", phase: .response, sent: .sent,
+            details: [.closeCode(fault.code)])
+    }
+
+    private static let lost = HTTPFailure(
+        .connectionLost, "the server ended the connection without closing the WebSocket", phase: .response, sent: .sent)
+
+    /// Fails the connection for a reason of our own.
+    func fail(_ fault: WebSocketFault, _ failure: HTTPFailure? = nil) {
+        var arrivals = WebSocketArrivals()
+        state.withLock { state in
+            state.failure = state.failure ?? failure
+            let mask = state.sending.mask()
+            state.machine?.fail(fault, mask: mask, into: &arrivals)
+            state.sending.append(arrivals.frames)
+        }
+        if let end = arrivals.end { ended(end) }
+    }
+
+    /// The client wants no more: says so to the server, and ends the exchange.
+    func leave(_ failure: HTTPFailure) {
+        let (exchange, link) = state.withLock { state in
+            state.isLeaving = true
+            var frames: [UInt8] = []
+            let mask = state.sending.mask()
+            _ = state.machine?.close(CloseCode.goingAway, "", mask: mask, to: &frames)
+            state.sending.append(frames)
+            return (state.exchange, state.link)
+        }
+        finish(link, within: Self.linger)
+        exchange?.end(with: failure)
+    }
+}
+
+extension WebSocketSource: UpgradeOwner {
+    func upgraded(_ link: any UpgradeLink) { state.withLock { $0.link = link } }
+}
+
+// MARK: BodyOutlet
+
+extension WebSocketSource: BodyOutlet {
+    /// Whether the handshake can be repeated is for the rules of reconnecting.
+    var hasTaken: Bool { false }
+
+    /// The handshake was accepted: `judge` has seen to that.
+    func begin(_ head: ExchangeHead, expecting bytes: Int64?) async throws(HTTPFailure) {
+        let now = now
+        let record = state.withLock { state in
+            let deflate = state.agreement?.deflate
+            state.machine = WebSocketMachine(
+                maxMessage: wishes.maxMessage, inflater: deflate.map { MessageCoders.inflater($0) })
+            state.deflater = deflate.flatMap { MessageCoders.deflater($0) }
+            state.stage = .open
+            state.wasOpen = true
+            state.close = nil
+            state.failure = nil
+            state.reconnect.opened(now: now)
+            state.keepAlive = wishes.keepAlive.map { KeepAlive($0, now: now) }
+            open(&state)
+            return openRecord(&state)
+        }
+        flush()
+        watch()
+        try await outlet.begin(head, expecting: nil)
+        if let record { store(record) }
+    }
+
+    /// Greetings first, then what the client sent while the connection was opened.
+    private func open(_ state: inout State) {
+        let early = state.sending.takeEarly()
+        for message in wishes.greeting + early { _ = encode(message, &state) }
+    }
+
+    private func openRecord(_ state: inout State) -> [UInt8]? {
+        guard wishes.tellsStates else { return nil }
+        var told = SocketState(kind: .open, attempt: state.exchange?.snapshot.attempts)
+        told.subprotocol = state.agreement?.subprotocol
+        return told.record
+    }
+
+    func take(_ chunk: BodyChunk) async throws(HTTPFailure) {
+        var arrivals = WebSocketArrivals()
+        let now = now
+        state.withLock { state in
+            state.keepAlive?.heard(now: now)
+            let isCongested = state.sending.isCongested
+            var masks = state.sending.masks
+            chunk.withUnsafeBytes { bytes in
+                state.machine?.received(
+                    bytes, isCongested: isCongested, nextMask: { masks.next() }, into: &arrivals)
+            }
+            state.sending.masks = masks
+            state.sending.append(arrivals.frames)
+        }
+        flush()
+        if !arrivals.pongs.isEmpty { answered(arrivals.pongs) }
+        if !arrivals.records.isEmpty { store(arrivals.records) }
+        if let end = arrivals.end { return ended(end) }
+        await roomForMore()
+    }
+
+    /// The connection has ended. Throws why, or that another one is to follow.
+    func finish() async throws(HTTPFailure) {
+        if let end = state.withLock({ $0.machine?.lost() }) { ended(end) }
+        let now = now
+        let chance = Double.random(in: 0...1)
+        let (failure, record) = state.withLock { state -> (HTTPFailure?, [UInt8]?) in
+            let code = state.close?.code ?? CloseCode.lost
+            if state.isLeaving { return (state.failure, nil) }
+            let step = state.reconnect.ended(.closed(code), now: now, chance: chance)
+            switch step {
+            case .finish: return (state.failure, closingRecord(&state))
+            case .fail(let failure): return (failure, nil)
+            case .reconnect(let delay):
+                state.delay = delay
+                return (state.failure ?? Self.lost, reconnecting(&state, after: delay))
+            }
+        }
+        if let record { store(record) }
+        if let failure { throw failure }
+    }
+
+    private func closingRecord(_ state: inout State) -> [UInt8]? {
+        guard wishes.tellsStates, let close = state.close, close.isClean else { return nil }
+        return SocketState(kind: .closing, code: close.code, reason: close.reason).record
+    }
+
+    /// The connection is gone; another one follows.
+    private func reconnecting(_ state: inout State, after delay: Double) -> [UInt8]? {
+        if state.machine?.isWithinMessage == true { state.dropped += 1 }
+        var told = SocketState(
+            kind: .reconnecting, attempt: state.exchange.map { $0.snapshot.attempts + 1 }, after: delay)
+        (told.code, told.reason) = (state.close?.code, state.close?.reason)
+        told.dropped = state.dropped
+        state.dropped = 0
+        state.stage = .reconnecting
+        state.machine = nil
+        state.link = nil
+        state.deflater = nil
+        state.sending.reset()
+        return wishes.tellsStates ? told.record : nil
+    }
+
+    func over(_ outcome: ExchangeOutcome) async {
+        let (bells, pump, close) = state.withLock { state in
+            state.stage = .over
+            state.alarm?.cancel()
+            state.alarm = nil
+            state.inner = nil
+            defer { state.closers = [] }
+            return (state.closers + state.sending.end(), state.backlog.pump, state.close)
+        }
+        bells.forEach { $0.ring() }
+        hub.hasten()
+        // what a cancelled request has not delivered is dropped
+        if outcome.failure?.kind.isEnd == true { pump?.cancel() }
+        await pump?.value
+        let rest = state.withLock { state in
+            state.machine = nil
+            state.link = nil
+            return state.backlog.take(.max)
+        }
+        let failure = outcome.failure
+        if failure?.kind.isEnd != true, !rest.isEmpty { hub.give(rest) }
+        hub.close(with: close, SocketClose.record(close, failure))
+        await outlet.over(outcome)
+    }
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import NIOSSL
+import OutriderHTTP
+
+/// Carries one attempt that asks for another protocol, on a connection of its own that no pool counts.
+///
+///     created ──▶ opening ──▶ asking ──101──▶ open ──finish──▶ lingering ──▶ done
+///                               └──other──▶ refused ──────────────────────▶ done
+///
+/// After a 101 the body of the response is everything that comes, read on demand. Another final response is handed out as
+/// such with its body, and its connection is not used again.
+// proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
+final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
+    enum Stage { case created, opening, asking, open, refused, lingering, done }
+
+    /// Bytes that are dropped while the connection lingers; then it closes.
+    private static let mostDropped = 1 << 20
+
+    let attempt: Attempt
+    let upgrade: Upgrade
+    let key: PoolKey
+    let pool: ConnectionPool
+    private let wiring: Wiring
+    private let observer: any AttemptObserver
+    private var opening: ConnectionOpening?
+    private var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
+    private var connection: UpgradedConnection?
+    private var head = UpgradeHead()
+    private var framing: UpgradeRefusal?
+    private var sent = HTTPFailure.Sent.notSent
+    private var isReadPaused = false
+    private var isHeld = false
+    /// The request waits for the end of a hold.
+    private var isUnsent = false
+    private var dropped = 0
+    private var isReadOver = false
+    private(set) var stage = Stage.created
+    private(set) var clock: AttemptClock
+    private var body: BodyQueue
+    var deadlineIndex = 0
+
+    init(_ attempt: Attempt, _ upgrade: Upgrade, observer: any AttemptObserver, pool: ConnectionPool, wiring: Wiring) {
+        self.attempt = attempt
+        self.upgrade = upgrade
+        self.observer = observer
+        self.pool = pool
+        self.wiring = wiring
+        key = PoolKey(attempt.url, trust: attempt.trust, proxy: attempt.route, addresses: attempt.addresses)
+        clock = AttemptClock(attempt.timeouts)
+        body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
+    }
+
+    private var host: String { attempt.url.host }
+
+    // MARK: what the caller wants
+
+    func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
+        pool.loop.assertInEventLoop()
+        waiting = completion
+        guard stage == .created else { return resume(.failure(.cancelled(sent))) }
+        stage = .opening
+        pool.deadlines.watch(self)
+        pool.closeOutdated(key, wiring.tls)
+        let opening = ConnectionOpening(attempt, key: key, pool: pool, wiring: wiring)
+        self.opening = opening
+        opening.start { self.opened($0) }
+    }
+
+    private func opened(_ step: ConnectionOpening.Step) {
+        switch step {
+        case .waits:
+            observer.queued()
+            clock.awaitConnection()
+            pool.deadlines.movedUp(self)
+        case .began(let phase):
+            clock.enter(phase)
+            observer.connecting(phase)
+            pool.deadlines.movedUp(self)
+        case .bare(let channel, let place, let security):
+            opening = nil
+            ask(UpgradedConnection(channel, place: place, allowsHalfClosure: true), security)
+        case .opened(let connection):
+            connection.close()
+            end(HTTPFailure(.sessionTaskFailed, "the connection to \(host) is for requests alone"))
+        case .failed(let failure): end(failure)
+        }
+    }
+
+    private func ask(_ connection: UpgradedConnection, _ security: DuplexSecurity?) {
+        self.connection = connection
+        do {
+            try connection.install()
+        } catch {
+            return end(FailureBridge.exchange(error, with: host, phase: .connect))
+        }
+        stage = .asking
+        clock.enter(.request)
+        observer.sending(self)
+        clock.note(remote: connection.channel.remoteAddress?.plain ?? key.socketPath, tlsVersion: security?.version)
+        observer.connected(clock.timeline)
+        connection.start(self)
+        if isHeld { isUnsent = true } else { write() }
+    }
+
+    private func write() {
+        isUnsent = false
+        do throws(HTTPFailure) {
+            let bytes = try RequestWriter.head(attempt)
+            sent = .maybeSent
+            clock.sent(bytes.readableBytes)
+            connection?.write(bytes)
+            clock.enter(.firstByte)
+            pool.deadlines.movedUp(self)
+        } catch {
+            end(error)
+        }
+    }
+
+    func cancel() {
+        pool.loop.assertInEventLoop()
+        end(.cancelled(sent))
+    }
+
+    /// The next piece of the body; nil if the caller must wait.
+    func tryNext() -> Result<ByteBuffer?, HTTPFailure>? {
+        pool.loop.assertInEventLoop()
+        switch body.next() {
+        case .piece(let piece):
+            clock.decoded(piece.readableBytes)
+            if isReadPaused, !isHeld, body.hasRoom { readMore() }
+            return .success(piece)
+        case .end: return .success(nil)
+        case .failed(let failure):
+            if stage != .done { end(failure) }
+            return .failure(failure)
+        case .wait: return nil
+        }
+    }
+
+    func poll(_ completion: @escaping BodyQueue.Hand) -> Result<ByteBuffer?, HTTPFailure>? {
+        if let ready = tryNext() { return ready }
+        body.wait(completion)
+        readMore()
+        return nil
+    }
+
+    private func readMore() {
+        isReadPaused = isHeld
+        if !isHeld { connection?.read() }
+    }
+
+    // MARK: ends
+
+    /// The body ends well.
+    private func endBody() {
+        guard stage == .open || stage == .refused else { return }
+        stage = .done
+        letGo()
+        body.end([])
+        deliver()
+    }
+
+    private func end(_ failure: HTTPFailure) {
+        // a connection that closes is let alone
+        guard stage != .done, stage != .lingering else { return }
+        stage = .done
+        var failure = failure
+        if failure.sent == .notSent { failure.sent = sent }
+        letGo()
+        if waiting != nil { observer.gaveUp(clock.snapshot) }
+        let hand = body.fail(failure)
+        resume(.failure(failure))
+        hand?(.failure(failure))
+    }
+
+    private func letGo() {
+        clock.end()
+        pool.deadlines.forget(self)
+        opening?.cancel()
+        opening = nil
+        connection?.close()
+        connection = nil
+    }
+
+    private func resume(_ result: Result<AttemptResponse, HTTPFailure>) {
+        guard let waiting else { return }
+        self.waiting = nil
+        waiting(result)
+    }
+
+    /// Hands what came to the caller that waits for it.
+    private func deliver() {
+        guard let hand = body.takeWaiting() else { return }
+        guard let ready = tryNext() else { return body.wait(hand) }
+        hand(ready)
+    }
+
+    // MARK: the head
+
+    private func readHead(_ bytes: ByteBuffer) {
+        sent = .sent
+        clock.headBegins()
+        head.feed(bytes)
+        do throws(HTTPFailure) {
+            while stage == .asking, let found = try head.next() {
+                if found.status == 101 {
+                    switchOver(found)
+                } else if found.status < 200 {
+                    clock.informed()
+                    observer.informational(status: found.status, fields: found.fields)
+                } else {
+                    try refuse(found)
+                }
+            }
+        } catch {
+            end(error)
+        }
+        pool.deadlines.movedUp(self)
+    }
+
+    private func respond(_ head: ResponseHead) {
+        clock.headEnds()
+        clock.enter(.response)
+        clock.pause()
+        resume(
+            .success(
+                AttemptResponse(
+                    status: head.status, reason: head.reason, version: head.version.description, fields: head.fields,
+                    body: UpgradeBody(self, expectedBytes: body.expectedBytes))))
+    }
+
+    private func switchOver(_ found: ResponseHead) {
+        stage = .open
+        body.begin(found, .untilClose, decodes: false)
+        // an open connection may be silent for as long as its protocol allows
+        pool.deadlines.forget(self)
+        let rest = head.rest
+        if rest.readableBytes > 0 { body.append(rest) }
+        upgrade.owner.upgraded(self)
+        respond(found)
+    }
+
+    private func refuse(_ found: ResponseHead) throws(HTTPFailure) {
+        let framing = try BodyFraming.of(found, to: attempt.method).0
+        stage = .refused
+        body.begin(found, framing, decodes: attempt.decodesContent)
+        self.framing = UpgradeRefusal(framing)
+        respond(found)
+        readRefusal(head.rest)
+    }
+
+    private func readRefusal(_ bytes: ByteBuffer) {
+        guard var framing, stage == .refused else { return }
+        do throws(HTTPFailure) {
+            for piece in try framing.take(bytes) { body.append(piece) }
+            self.framing = framing
+            if framing.isOver { endBody() } else { deliver() }
+        } catch {
+            end(error)
+        }
+    }
+}
+
+extension UpgradeRunner: UpgradedConnectionUser {
+    func received(_ bytes: ByteBuffer) {
+        clock.received(bytes.readableBytes)
+        switch stage {
+        case .asking: readHead(bytes)
+        case .open:
+            body.append(bytes)
+            deliver()
+        case .refused: readRefusal(bytes)
+        case .lingering:
+            dropped &+= bytes.readableBytes
+            if dropped > Self.mostDropped { closeLingering() }
+        case .created, .opening, .done: break
+        }
+    }
+
+    func wantsMore() -> Bool {
+        guard stage != .lingering, stage != .asking else { return true }
+        isReadPaused = isHeld || !body.hasRoom
+        return !isReadPaused
+    }
+
+    func readEnded() { ended(nil) }
+
+    func ended(_ error: (any Error)?) {
+        switch stage {
+        case .lingering: closeLingering()
+        case .open, .refused:
+            if let error, !Self.isUnclean(error) {
+                var failure = FailureBridge.exchange(error, with: host, phase: .response)
+                failure.sent = .sent
+                return end(failure)
+            }
+            if stage == .open { return endReading() }
+            guard framing?.endsWithConnection == true else { return end(lost("in the body of its response")) }
+            endBody()
+        default: end(lost("before the head of its response was complete", error))
+        }
+    }
+
+    /// The server sends no more. The connection stays for what is still to be written, until the owner finishes.
+    private func endReading() {
+        isReadOver = true
+        body.end([])
+        deliver()
+    }
+
+    /// TLS without close_notify: the frames themselves say whether anything is missing.
+    private static func isUnclean(_ error: any Error) -> Bool {
+        if case NIOSSLError.uncleanShutdown = error { true } else { false }
+    }
+
+    private func lost(_ when: String, _ error: (any Error)? = nil) -> HTTPFailure {
+        let underlying = error.map(FailureBridge.underlying)
+        let cause = underlying.map { ": \($0.message)" } ?? ""
+        return HTTPFailure(
+            .connectionLost, "\(host) closed the connection \(when)\(cause)", phase: clock.phase, sent: sent,
+            underlying: underlying)
+    }
+}
+
+extension UpgradeRunner: UpgradeLink {
+    func onLoop(_ work: @escaping @Sendable () -> Void) {
+        if pool.loop.inEventLoop { work() } else { pool.loop.execute(work) }
+    }
+
+    func soon(_ work: @escaping @Sendable () -> Void) { pool.loop.execute(work) }
+
+    func write(_ bytes: [UInt8], _ completion: @escaping @Sendable (Bool) -> Void) {
+        guard let connection, stage == .open || stage == .lingering else { return completion(false) }
+        clock.sent(bytes.count)
+        connection.write(ByteBuffer(bytes: bytes), completion)
+    }
+
+    func finish(within seconds: Double) {
+        onLoop {
+            guard self.stage == .open else { return }
+            self.stage = .lingering
+            self.clock.end()
+            self.body.end([])
+            self.deliver()
+            guard let connection = self.connection else { return }
+            if self.isReadOver, connection.unsentBytes == 0 { return self.closeLingering() }
+            connection.read()
+            self.pool.loop.assumeIsolated().scheduleTask(in: .seconds(seconds)) { self.closeLingering() }
+        }
+    }
+
+    private func closeLingering() {
+        guard stage == .lingering else { return }
+        stage = .done
+        letGo()
+    }
+}
+
+extension UpgradeRunner: Timed {
+    var deadline: NIODeadline { clock.deadline }
+
+    func deadlinePassed(_ now: NIODeadline) {
+        end(clock.failure(now, host: host, limit: attempt.connectionsPerHost))
+    }
+}
+
+extension UpgradeRunner: AttemptControl {
+    func hold() {
+        guard pool.loop.inEventLoop else { return pool.loop.execute { self.hold() } }
+        guard stage != .done, !isHeld else { return }
+        isHeld = true
+        clock.freeze()
+    }
+
+    func release() {
+        guard pool.loop.inEventLoop else { return pool.loop.execute { self.release() } }
+        guard isHeld else { return }
+        isHeld = false
+        clock.thaw()
+        guard stage != .done else { return }
+        if stage != .open, stage != .lingering { pool.deadlines.movedUp(self) }
+        if isUnsent { write() }
+        if isReadPaused, body.hasRoom { readMore() }
+    }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderJSON
+
+/// A WebSocket in a shell: a line of standard input is a message, a message is a line of standard output.
+struct WebSocketCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "websocket",
+        abstract: "Opens a WebSocket: lines of standard input are sent, messages go to standard output.",
+        discussion: """
+              outrider websocket wss://example.org/feed
+              echo '{"op":"subscribe"}' | outrider websocket -n 10 wss://example.org/feed | jq .price
+              outrider websocket --json --protocol graphql-transport-ws wss://example.org/graphql
+
+            The end of standard input closes the WebSocket, unless no line was sent or -n is given. A binary message is \
+            written in base64.
+
+            Exit status: 0 the WebSocket was closed with 1000 or 1001, or -n messages came; 1 to 6 as `outrider call`; 10 \
+            request, 11 credential, 12 network, 13 trust, 17 cancelled, 18 the handshake was refused, or the WebSocket \
+            ended otherwise.
+            """)
+
+    @Argument(help: "Where to, such as wss://example.org/feed.")
+    var url: String
+
+    @Option(
+        name: [.customShort("H"), .customLong("header")],
+        help: "A field to send: 'Name: value', or @file with one on each line. May be repeated.")
+    var headers: [String] = []
+
+    @Option(name: .customLong("protocol"), help: "A subprotocol to offer. May be repeated; the preferred one first.")
+    var protocols: [String] = []
+
+    @Option(name: [.customShort("n"), .long], help: "Close after so many messages.")
+    var count: Int?
+
+    @Flag(name: .long, help: "Write each message as a JSON object: {\"text\"} or {\"base64\"}.")
+    var json = false
+
+    @Flag(
+        name: .long, help: "Send lines as binary messages, and write binary messages as they are, without a line feed.")
+    var binary = false
+
+    @Option(name: .long, help: "Seconds of silence after which a ping is sent; 0 for no pings.")
+    var ping: Double?
+
+    @Flag(name: .long, help: "Open it again when the connection is lost.")
+    var reconnect = false
+
+    @OptionGroup var auth: AuthOptions
+
+    @OptionGroup var proxy: ProxyOptions
+
+    @OptionGroup var service: ServiceOptions
+
+    /// Bytes of messages that the service may send ahead.
+    private static let credit: Int64 = 1 << 20
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("-n must be at least 1") }
+        if let ping, !(ping == 0 || (ping >= 0.05 && ping <= 86400)) {
+            throw ValidationError("--ping must be 0, or from 0.05 to 86400 seconds")
+        }
+        if json, binary { throw ValidationError("--json and --binary exclude each other") }
+    }
+
+    func run() throws {
+        let params = try params()
+        var service = try service.connect(orPrivate: true)
+        let events = Events(json: json, binary: binary, most: count)
+        let opened = try service.client.object("websocket.open", params, by: .never) { (line) throws(CommandFailure) in
+            try events.take(line)
+        }
+        guard let stream = opened["stream"] else {
+            let error = opened["response"]?.object?["error"]?.object
+            throw error.map { CommandFailure(response: $0) }
+                ?? CommandFailure(.brokeProtocol, "the result of websocket.open names no stream")
+        }
+        events.stream = stream
+        try carry(events, over: &service.client)
+        if let failure = events.failure { throw failure }
+    }
+
+    private func carry(_ events: Events, over client: inout ServiceClient) throws(CommandFailure) {
+        var input = LineInput()
+        var isClosing = false
+        while !events.isOver {
+            try client.wait(or: input.isOver || isClosing ? nil : STDIN_FILENO) { (line) throws(CommandFailure) in
+                try events.take(line)
+            }
+            if !isClosing, !input.isOver, input.isReady {
+                for line in try input.lines() { try send(line, events, over: &client) }
+            }
+            try grant(events, over: &client)
+            let isDone = events.isFull || (input.isOver && input.hasBegun && count == nil)
+            guard isDone, !isClosing, !events.isOver else { continue }
+            isClosing = true
+            events.isSilent = events.isFull
+            _ = try client.reply("websocket.close", ["stream": events.stream], by: Deadline(after: 30)) {
+                (line) throws(CommandFailure) in try events.take(line)
+            }
+        }
+    }
+
+    private func send(_ line: [UInt8], _ events: Events, over client: inout ServiceClient) throws(CommandFailure) {
+        var params: JSONObject = ["stream": events.stream, "wait": .integer(600)]
+        if binary {
+            params["base64"] = .string(Base64.encode(line))
+        } else {
+            params["text"] = .string(String(decoding: line, as: UTF8.self))
+        }
+        let text = JSONText(written: JSONWriter.bytes(of: params))
+        let reply = try client.call("websocket.send", text, by: .never) { (line) throws(CommandFailure) in
+            try events.take(line)
+        }
+        // what ended it comes as an event
+        guard reply.error != nil, !events.isOver else { return }
+        let error = try reply.parsed().object
+        guard error?["data"]?.object?["state"]?.string == nil else { return }
+        throw CommandFailure(.error, error?["message"]?.string ?? "the message could not be sent")
+    }
+
+    private func grant(_ events: Events, over client: inout ServiceClient) throws(CommandFailure) {
+        guard events.taken > Self.credit / 2, !events.isOver else { return }
+        let params: JSONObject = ["stream": events.stream, "bytes": .integer(events.taken)]
+        events.taken = 0
+        _ = try client.call("stream.credit", JSONText(written: JSONWriter.bytes(of: params)), by: .never) {
+            (line) throws(CommandFailure) in try events.take(line)
+        }
+    }
+
+    private func params() throws(CommandFailure) -> JSONObject {
+        var params: JSONObject = ["url": .string(url), "mode": .string("push"), "credit": .integer(Self.credit)]
+        if !headers.isEmpty { params["headers"] = .array(try RequestWords.fields(headers)) }
+        if !protocols.isEmpty { params["protocols"] = .array(protocols.map { .string($0) }) }
+        if let ping { params["ping"] = ping == 0 ? .bool(false) : .object(["interval": .real(ping)]) }
+        if reconnect { params["reconnect"] = .bool(true) }
+        try auth.add(to: &params)
+        proxy.add(to: &params)
+        return params
+    }
+}
+
+/// What comes of a WebSocket, and where it is written.
+private final class Events {
+    private let json: Bool
+    private let binary: Bool
+    private let most: Int?
+    var stream = JSONValue.null
+    /// Bytes of messages since credit was granted.
+    var taken: Int64 = 0
+    private var written = 0
+    private(set) var isOver = false
+    /// Nothing more is written.
+    var isSilent = false
+    private(set) var failure: CommandFailure?
+
+    init(json: Bool, binary: Bool, most: Int?) {
+        (self.json, self.binary, self.most) = (json, binary, most)
+    }
+
+    var isFull: Bool { most.map { written >= $0 } ?? false }
+
+    func take(_ line: [UInt8]) throws(CommandFailure) {
+        guard let message = try ServiceClient.parsed(line[...]).object, let params = message["params"]?.object else {
+            return
+        }
+        switch message["method"]?.string {
+        case "event.message":
+            taken += params["bytes"]?.integer ?? 0
+            if !isSilent, !isFull { try write(params) }
+        case "event.end":
+            isOver = true
+            end(params)
+        default: break
+        }
+    }
+
+    private func write(_ message: JSONObject) throws(CommandFailure) {
+        written += 1
+        let isBinary = message["base64"] != nil && message["isText"] == nil
+        if json {
+            var shown: JSONObject = [:]
+            for name in ["text", "base64", "isText"] { if let value = message[name] { shown[name] = value } }
+            return try StandardOutput.line(JSONWriter.bytes(of: shown))
+        }
+        if let text = message["text"]?.string { return try StandardOutput.line(text.utf8) }
+        let base64 = message["base64"]?.string ?? ""
+        if isBinary, !binary { return try StandardOutput.line(base64.utf8) }
+        let bytes = Base64.decode(base64) ?? []
+        if isBinary { try StandardOutput.write(bytes) } else { try StandardOutput.line(bytes) }
+    }
+
+    private func end(_ params: JSONObject) {
+        if let error = params["error"]?.object { failure = CommandFailure(response: error) }
+        guard failure == nil, let close = params["close"]?.object, let code = close["code"]?.integer,
+            ![1000, 1001, 1005].contains(code)
+        else { return }
+        let reason = close["reason"]?.string.map { ": \($0)" } ?? ""
+        failure = CommandFailure(code: FailureStatus.of(code: 2001), "the WebSocket was closed with \(code)\(reason)")
+    }
+}
+
+/// Lines of standard input, as they come.
+private struct LineInput {
+    private var held: [UInt8] = []
+    private(set) var isOver = false
+    /// A line came.
+    private(set) var hasBegun = false
+
+    var isReady: Bool {
+        var ready = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        return poll(&ready, 1, 0) > 0
+    }
+
+    mutating func lines() throws(CommandFailure) -> [[UInt8]] {
+        guard let bytes = try FileBytes.read(STDIN_FILENO) else {
+            isOver = true
+            defer { held = [] }
+            if held.isEmpty { return [] }
+            hasBegun = true
+            return [held]
+        }
+        held += bytes
+        var lines: [[UInt8]] = []
+        while let end = held.firstIndex(of: UInt8(ascii: "\n")) {
+            lines.append(Array(held[..<end]))
+            held.removeFirst(end + 1)
+        }
+        if !lines.isEmpty { hasBegun = true }
+        return lines
+    }
+}
