@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ._api import router as router
     from ._api import sse as sse
     from ._api import upload as upload
+    from ._api import websocket as websocket
     from ._async.client import AsyncClient as AsyncClient
     from ._async.cookies import AsyncCookies as AsyncCookies
     from ._async.credentials import AsyncCredential as AsyncCredential
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from ._async.streams import AsyncStream as AsyncStream
     from ._async.tcp import AsyncTCPConnection as AsyncTCPConnection
     from ._async.watching import AsyncWatch as AsyncWatch
+    from ._async.websockets import AsyncWebSocket as AsyncWebSocket
     from ._protocol.exceptions import CallbackError as CallbackError
     from ._protocol.exceptions import CallCancelled as CallCancelled
     from ._protocol.exceptions import CallError as CallError
@@ -96,6 +98,7 @@ if TYPE_CHECKING:
     from ._resources.oauth import AccessToken as AccessToken
     from ._resources.oauth import LoggedOut as LoggedOut
     from ._resources.sockets import Reachability as Reachability
+    from ._resources.sockets import WebSocketClosed as WebSocketClosed
     from ._sync.client import Client as Client
     from ._sync.cookies import Cookies as Cookies
     from ._sync.credentials import Credential as Credential
@@ -108,9 +111,10 @@ if TYPE_CHECKING:
     from ._sync.streams import Stream as Stream
     from ._sync.tcp import TCPConnection as TCPConnection
     from ._sync.watching import Watch as Watch
+    from ._sync.websockets import WebSocket as WebSocket
 
 _WHERE = {
-    "_api": "delete download get head many options patch post put request router sse upload",
+    "_api": "delete download get head many options patch post put request router sse upload websocket",
     "_async.client": "AsyncClient",
     "_async.cookies": "AsyncCookies",
     "_async.event_source": "AsyncEventSource",
@@ -123,13 +127,14 @@ _WHERE = {
     "_async.streams": "AsyncStream",
     "_async.tcp": "AsyncTCPConnection",
     "_async.watching": "AsyncWatch",
+    "_async.websockets": "AsyncWebSocket",
     "_protocol.models": "Event Headers",
     "_protocol.progress": "Progress",
     "_resources.bars": "bar",
     "_resources.event_source": "ServerSentEvent",
     "_resources.login": "DeviceLogin Login LoginFailed",
     "_resources.oauth": "AccessToken LoggedOut",
-    "_resources.sockets": "Reachability",
+    "_resources.sockets": "Reachability WebSocketClosed",
     "_sync.client": "Client",
     "_sync.cookies": "Cookies",
     "_sync.event_source": "EventSource",
@@ -142,6 +147,7 @@ _WHERE = {
     "_sync.streams": "Stream",
     "_sync.tcp": "TCPConnection",
     "_sync.watching": "Watch",
+    "_sync.websockets": "WebSocket",
     "_protocol.exceptions": "CallCancelled CallError CallbackError Cancelled ConnectError ConnectionLost ExchangeError"
     " FeatureMissing FileError HandleError InterceptionError InvalidCall LimitError MalformedResponse NameNotFound"
     " NotPermitted OutriderError ProtocolError ProxyError RequestError RequestTimeout ResponseTooLarge RouterError"

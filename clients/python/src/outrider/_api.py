@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._sync.event_source import EventSource
     from ._sync.responses import Response
     from ._sync.router import Router
+    from ._sync.websockets import WebSocket
 
 _lock = allocate_lock()
 _client: Client | None = None
@@ -116,3 +117,8 @@ def router(name: str, *, client: Client | None = None, **options: Any) -> Router
     Without a client it is the one behind ``outrider.get``.
     """
     return (shared() if client is None else client).router(name, **options)
+
+
+def websocket(url: str, **options: Any) -> WebSocket:
+    """Opens a WebSocket; see :meth:`outrider.Client.websocket`."""
+    return shared().websocket(url, **options)

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._protocol.options import Options
+    from .._protocol.parameters import Built
     from .caller import AsyncCaller
     from .responses import AsyncResponse
     from .tcp import AsyncTCPConnection
+    from .websockets import AsyncWebSocket
 
 
 class AsyncVerbs:
@@ -29,6 +31,28 @@ class AsyncVerbs:
     async def _own(self, options: Any) -> Any:
         """The options, with the session that they are for."""
         return options
+
+    def websocket(self, url: str, **options: Any) -> AsyncWebSocket:
+        """Opens a WebSocket; see :class:`outrider.AsyncWebSocket`.
+
+        ``protocols``    subprotocols to offer, the preferred first
+        ``ping``         ``False``, or ``{"interval": 30, "timeout": 30}``
+        ``reconnect``    ``True``, or a mapping: open it again when the connection is lost
+        ``greeting``     messages that are sent first on each connection, such as subscriptions
+        ``compression``  ``False``, or a mapping
+        ``max_message``  bytes of a message at most; also ``backlog`` and ``overflow``, for a program that is slow
+
+        The other options are those of :meth:`get`.
+        """
+        from .._resources.sockets import build_websocket
+        from .websockets import AsyncWebSocket
+
+        client = self._caller()
+
+        async def built() -> Built:
+            return build_websocket(url, await self._own(options), client._defaults)
+
+        return AsyncWebSocket(client, built)
 
     def tcp(
         self, host: str | None = None, port: int | None = None, *, path: str | None = None, **options: Any

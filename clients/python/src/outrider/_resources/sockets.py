@@ -1,16 +1,78 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""TCP connections and the way out of this machine: parameters and results, without any call."""
+"""WebSockets, TCP connections and the way out of this machine: parameters and results, without any call."""
 
 from __future__ import annotations
 
-from .._protocol.exceptions import RequestTimeout, from_failure
-from .._protocol.parameters import timeout_of
+from binascii import a2b_base64, b2a_base64
+
+from .._protocol.exceptions import RequestTimeout, StreamError, from_failure
+from .._protocol.frames import encode
+from .._protocol.parameters import Built, merged, spec_for, timeout_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+    from .._protocol.parameters import Defaults
+
+_NOT = (
+    "serialize", "handlers", "body_to", "max_inline", "json", "data", "file", "files", "compress", "expect_continue",
+    "validate", "max_body", "progress",
+)  # fmt: skip
+_OF_WEBSOCKETS = {
+    "protocols": "protocols", "compression": "compression", "max_message": "maxMessage", "backlog": "backlog",
+    "overflow": "overflow", "ping": "ping", "reconnect": "reconnect", "greeting": "greeting",
+}  # fmt: skip
+
+
+class WebSocketClosed(StreamError):
+    """The WebSocket is closed: ``close_code`` and ``close_reason`` are those of the peer (RFC 6455 section 7.4);
+    ``clean`` tells whether both sides said so."""
+
+    def __init__(self, close: Mapping[str, Any]) -> None:
+        self.close_code: int = close.get("code", 1006)
+        self.close_reason: str = close.get("reason", "")
+        self.clean: bool = close.get("clean", False)
+        text = f"the WebSocket is closed with {self.close_code}"
+        super().__init__(f"{text}: {self.close_reason}" if self.close_reason else text, kind="webSocket")
+
+
+def build_websocket(url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
+    """The parameters of ``websocket.open``."""
+    for name in _NOT:
+        if options.get(name) is not None:
+            raise TypeError(f"a WebSocket has no option {name}")
+    given = {name: value for name, value in merged(options, defaults).items() if name not in _NOT}
+    own = {name: given.pop(name) for name in _OF_WEBSOCKETS if name in given}
+    spec, guard, check = spec_for("GET", url, given)
+    for name, value in own.items():
+        spec[_OF_WEBSOCKETS[name]] = [messages_of(one) for one in value] if name == "greeting" else value
+    spec.update(mode="pull", compact=True)
+    return Built(encode(spec, "the WebSocket"), guard, check)
+
+
+def messages_of(message: Any) -> dict[str, Any]:
+    """One message: text, bytes, or with ``json`` a value."""
+    if isinstance(message, str):
+        return {"text": message}
+    if isinstance(message, (bytes, bytearray, memoryview)):
+        return {"base64": b2a_base64(message, newline=False).decode("ascii")}
+    if hasattr(message, "items"):
+        return dict(message)
+    raise TypeError(f"a message must be str or bytes, not {type(message).__name__} (send_json takes other values)")
+
+
+def message_of(value: Any) -> Any:
+    """A message as it was sent: ``str`` or ``bytes``."""
+    if isinstance(value, str):
+        return value
+    if "base64" in value:
+        data = a2b_base64(value["base64"])
+        return data.decode() if value.get("isText") else data
+    return value["text"]
+
 
 def build_tcp(host: str | None, port: int | None, path: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of ``tcp.open``."""

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""WebSockets (RFC 6455). Loaded when the first one is opened."""
+
+from __future__ import annotations
+
+from .._protocol.exceptions import HandleError, ServerGone, from_failure
+from .._resources.reading import PATIENCE, WAIT
+from .._resources.sockets import WebSocketClosed, late, message_of, messages_of
+from .responses import AsyncResponse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from types import TracebackType
+    from typing import Any
+
+    from .._protocol.parameters import Built
+    from .caller import AsyncCaller
+
+
+class AsyncWebSocket:
+    """A WebSocket; made by :meth:`outrider.AsyncClient.websocket`::
+
+        async with client.websocket("wss://example.org/live", protocols=["chat"]) as ws:
+            await ws.send("hello")
+            async for message in ws:            # str for text, bytes for binary messages
+                print(message)
+
+    The service answers pings, sends its own, and reads ahead of the program up to its ``backlog``. Leaving the
+    ``async with`` closes it. ``response`` is the response to the handshake.
+    """
+
+    response: AsyncResponse
+
+    def __init__(self, client: AsyncCaller, built: Built | Callable[[], Awaitable[Built]]) -> None:
+        self._client = client
+        self._stream: str | None = None
+        self._left: Iterator[Any] = iter(())
+        self._over = False
+        self._failure: dict[str, Any] | None = None
+        self._close: dict[str, Any] = {}
+        self.protocol: str | None = None
+        """The subprotocol that the server chose."""
+        self._built = built  # async
+        # sync: self._open(built)
+
+    async def _open(self, given: Built | Callable[[], Awaitable[Built]]) -> None:
+        built = await given() if callable(given) else given
+        result = await self._client._result("websocket.open", built.params, built.guard)
+        self.response = AsyncResponse(result["response"], self._client.invoke)
+        self.protocol = result.get("protocol")
+        if "stream" not in result:
+            self._over = True
+            self.response.raise_for_error()
+        self._stream = result.get("stream")
+
+    @property
+    def close_code(self) -> int | None:
+        """The code with which the WebSocket was closed (RFC 6455 section 7.4); ``None`` while it is open."""
+        return self._close.get("code") if self._over else None
+
+    @property
+    def close_reason(self) -> str | None:
+        """The reason that the server gave for closing."""
+        return self._close.get("reason") if self._over else None
+
+    async def send(self, message: str | bytes | bytearray | memoryview) -> None:
+        """Sends a text message for ``str``, a binary one for bytes; waits while the server takes nothing."""
+        await self._sent(messages_of(message))
+
+    async def send_json(self, value: Any) -> None:
+        """Sends a value as JSON, in a text message."""
+        await self._sent({"json": value})
+
+    async def _sent(self, message: dict[str, Any]) -> None:
+        if self._stream is None:
+            raise WebSocketClosed(self._close)
+        try:
+            await self._client.invoke("websocket.send", {"stream": self._stream, **message}, timeout=60)
+        except HandleError:
+            # it has ended, and the end of the messages says how
+            raise WebSocketClosed(self._close) from None
+
+    async def recv(self, timeout: float | None = None) -> Any:
+        """The next message: ``str`` or ``bytes``.
+
+        Raises :class:`~outrider.WebSocketClosed` after the last one, :class:`~outrider.RequestTimeout` if there is none
+        within ``timeout`` seconds, and what went wrong if the connection failed.
+        """
+        wait = WAIT if timeout is None else timeout
+        while True:
+            for value in self._left:
+                # with reconnect=, how the connection stands is told among the messages
+                if isinstance(value, str) or "socket" not in value:
+                    return message_of(value)
+            if self._over or self._stream is None:
+                self._raise_end()
+            read = {"stream": self._stream, "wait": wait}
+            answer = await self._client.invoke("stream.read", read, timeout=PATIENCE)
+            self._left = iter(answer.get("values") or ())
+            if answer.get("end"):
+                self._over, self._close, self._failure = True, answer.get("close") or {}, answer.get("error")
+                self._stream = None
+            elif not answer.get("values") and timeout is not None:
+                raise late("the WebSocket", timeout)
+
+    def _raise_end(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise from_failure(failure, self.response)
+        raise WebSocketClosed(self._close)
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self.recv()
+        except WebSocketClosed:
+            raise StopAsyncIteration from None
+
+    async def ping(self, timeout: float | None = None) -> float:
+        """Sends a ping, and returns the seconds until its pong."""
+        if self._stream is None:
+            raise WebSocketClosed(self._close)
+        limit = {} if timeout is None else {"timeout": timeout}
+        return float((await self._client.invoke("websocket.ping", {"stream": self._stream, **limit}))["rtt"])
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        """Closes it, and waits a little for the server to do the same. Harmless when done twice."""
+        stream, self._stream = self._stream, None
+        if stream is None:
+            return
+        self._over = True
+        for method, params in (
+            ("websocket.close", {"stream": stream, "code": code, "reason": reason}),
+            ("stream.close", {"stream": stream}),
+        ):
+            try:
+                result = await self._client.invoke(method, params)
+                self._close = result if "clean" in result else self._close
+            except (HandleError, ServerGone):
+                pass
+
+    async def __aenter__(self) -> AsyncWebSocket:
+        if self._stream is None and not self._over:  # async
+            await self._open(self._built)  # async
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<AsyncWebSocket {'closed' if self._over else 'open' if self._stream else 'not open'}>"

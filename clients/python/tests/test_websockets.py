@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""WebSockets through the service, against a server of the tests that speaks RFC 6455."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import socket
+import struct
+from collections.abc import Callable
+
+import outrider
+import pytest
+from outrider import AsyncClient, Client
+from peers import Scripted
+
+Serve = Callable[[Callable[[socket.socket], None]], Scripted]
+
+
+def frame(opcode: int, payload: bytes) -> bytes:
+    """A final frame of a server, which is not masked (RFC 6455 section 5.2)."""
+    length = len(payload)
+    head = bytes([0x80 | opcode])
+    if length < 126:
+        return head + bytes([length]) + payload
+    return head + (struct.pack("!BH", 126, length) if length < 65536 else struct.pack("!BQ", 127, length)) + payload
+
+
+def _exactly(stream: socket.socket, size: int) -> bytes:
+    found = b""
+    while len(found) < size:
+        piece = stream.recv(size - len(found))
+        if not piece:
+            raise OSError("the end")
+        found += piece
+    return found
+
+
+def _received(stream: socket.socket) -> tuple[int, bytes]:
+    first, second = _exactly(stream, 2)
+    length = second & 0x7F
+    if length > 125:
+        length = int.from_bytes(_exactly(stream, 2 if length == 126 else 8), "big")
+    mask = _exactly(stream, 4)
+    return first & 0x0F, bytes(byte ^ mask[index % 4] for index, byte in enumerate(_exactly(stream, length)))
+
+
+def echoing(stream: socket.socket) -> None:
+    """Sends each message back; ``close`` is closed with 4001, and ``cut`` ends the connection."""
+    seen = b""
+    while b"\r\n\r\n" not in seen:
+        seen += stream.recv(65536)
+    fields = {
+        name.strip().lower(): value.strip()
+        for name, _, value in (line.partition(":") for line in seen.decode().split("\r\n")[1:] if line)
+    }
+    key = fields["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    accept = base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()
+    chosen = "Sec-WebSocket-Protocol: chat\r\n" if "chat" in fields.get("sec-websocket-protocol", "") else ""
+    stream.sendall(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"Sec-WebSocket-Accept: {accept}\r\n{chosen}\r\n".encode()
+    )
+    while True:
+        opcode, payload = _received(stream)
+        if opcode == 9:
+            stream.sendall(frame(10, payload))
+        elif opcode == 8:
+            stream.sendall(frame(8, payload))
+            return
+        elif payload == b"close":
+            stream.sendall(frame(8, struct.pack("!H", 4001) + b"enough"))
+        elif payload == b"cut":
+            return
+        elif opcode in (1, 2):
+            stream.sendall(frame(opcode, payload))
+
+
+def address(server: Scripted) -> str:
+    return server.url.replace("http:", "ws:")
+
+
+def test_messages_of_both_kinds(client: Client, scripted: Serve) -> None:
+    with client.websocket(address(scripted(echoing)), protocols=["chat"], headers={"X-A": "1"}) as ws:
+        assert (ws.protocol, ws.response.status, ws.close_code) == ("chat", 101, None)
+        ws.send("naïve 🐺")
+        ws.send(b"\x00\xff")
+        ws.send_json({"a": [1]})
+        ws.send("nul \x00")
+        assert [ws.recv() for _ in range(4)] == ["naïve 🐺", b"\x00\xff", '{"a":[1]}', "nul \x00"]
+        ws.send("x" * 300_000)
+        assert len(ws.recv(timeout=10)) == 300_000
+        assert 0 <= ws.ping() < 10
+        with pytest.raises(outrider.RequestTimeout, match="nothing came"):
+            ws.recv(timeout=0.05)
+        with pytest.raises(TypeError, match="must be str or bytes, not int"):
+            ws.send(7)  # type: ignore[arg-type]
+    assert ws.close_code == 1000 and "closed" in repr(ws)
+    with pytest.raises(outrider.WebSocketClosed):
+        ws.send("late")
+    with pytest.raises(outrider.WebSocketClosed):
+        ws.recv()
+    ws.close()
+
+
+def test_an_iteration_ends_when_the_server_closes(client: Client, scripted: Serve) -> None:
+    with client.session().websocket(address(scripted(echoing))) as ws:
+        ws.send("one")
+        ws.send("close")
+        assert list(ws) == ["one"] and (ws.close_code, ws.close_reason) == (4001, "enough")
+        with pytest.raises(outrider.WebSocketClosed, match="4001: enough") as closed:
+            ws.recv()
+        assert (closed.value.close_code, closed.value.close_reason) == (4001, "enough")
+
+
+def test_a_connection_that_is_cut_raises(client: Client, scripted: Serve) -> None:
+    with client.websocket(address(scripted(echoing))) as ws:
+        ws.send("cut")
+        with pytest.raises(outrider.ExchangeError):
+            list(ws)
+
+
+def test_a_connection_that_is_lost_is_replaced_where_the_program_says_so(client: Client, scripted: Serve) -> None:
+    with client.websocket(address(scripted(echoing)), reconnect=True, greeting=["hello", b"bytes"]) as ws:
+        assert [ws.recv(timeout=10), ws.recv(timeout=10)] == ["hello", b"bytes"]
+        ws.send("cut")
+        assert [ws.recv(timeout=20), ws.recv(timeout=20)] == ["hello", b"bytes"]
+
+
+def test_a_handshake_that_is_refused(client: Client, origin: str) -> None:
+    with pytest.raises(outrider.ExchangeError) as refused:
+        client.websocket(f"{origin}/status/403")
+    assert refused.value.response.status == 403
+    with pytest.raises(TypeError, match="a WebSocket has no option json"):
+        client.websocket(origin, json={})
+    with pytest.raises(TypeError, match="no option protocol"):
+        client.websocket(origin, protocol=["x"])
+
+
+def test_the_awaiting_client_does_the_same(service: str, scripted: Serve) -> None:
+    server = scripted(echoing)
+
+    async def work() -> None:
+        client = AsyncClient(socket=service)
+        async with client, client.websocket(address(server), greeting=["hello"]) as ws:
+            assert await ws.recv() == "hello"
+            await ws.send(b"two")
+            await ws.send("close")
+            assert [message async for message in ws] == [b"two"] and ws.close_code == 4001
+
+    asyncio.run(work())
