@@ -46,7 +46,9 @@ struct ConnectCommand: ParsableCommand {
 
     @OptionGroup var proxy: ProxyOptions
 
-    @Option(name: .long, help: "The service's socket; else $OUTRIDER_SOCKET, else the one of this user.", completion: .file())
+    @Option(
+        name: .long, help: "The service's socket; else $OUTRIDER_SOCKET, else the one of this user.",
+        completion: .file())
     var socket: String?
 
     @Option(name: .long, help: "The user who runs the service, by number; else $OUTRIDER_PEER_UID, else you.")

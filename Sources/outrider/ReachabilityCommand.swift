@@ -43,7 +43,8 @@ struct ReachabilityCommand: ParsableCommand {
 
     func run() throws {
         var service = try service.connect(orPrivate: true)
-        let reply = try service.client.object(watch ? "reachability.watch" : "reachability.status", params(), by: .never)
+        let method = watch ? "reachability.watch" : "reachability.status"
+        let reply = try service.client.object(method, params(), by: .never)
         try Self.write(reply)
         guard watch else {
             if reply["status"]?.string != "reachable" { throw CommandFailure(code: 7, nil) }

@@ -83,8 +83,8 @@ def line(wire, stream):
     data = b""
     while not data.endswith(b"\n"):
         piece, end = read(wire, stream, bytes=1)
-        assert not end, data
         data += piece
+        assert not end or data.endswith(b"\n"), data
     return data
 
 

@@ -17,7 +17,7 @@ package final class ReadStream: Holdable {
         /// Reads of a TCP stream that wait for their turn.
         var readers: [Bell] = []
         /// The other direction; nil for a stream that is only read.
-        var duplex: TCPStream?
+        var duplex: (any StreamPartner)?
         /// What runs the WebSocket whose messages it delivers; nil for other streams.
         var socket: (any StreamSocket)?
         /// How that was closed.

@@ -4,13 +4,31 @@
 import OutriderEngine
 import OutriderRPC
 
+/// The other direction of a stream that is read, and what they have in common.
+protocol StreamPartner: AnyObject, Sendable {
+    /// What a client writes.
+    var upload: UploadStream { get }
+
+    /// Whether more may be written.
+    var isWriting: Bool { get }
+
+    /// The client has heard of the end of reading: whether the handle is needed for writing.
+    func keepsHandle() -> Bool
+
+    /// Ends both directions.
+    func close()
+
+    /// Takes what comes from a second connection, as fast as the network takes it, until its end.
+    func feed(from pipe: any RawPipe) async
+}
+
 /// Reads of a TCP stream queue in order; of others there is one at a time. And what a TCP stream is beside its reading half.
 extension ReadStream {
     /// Reads that may wait for their turn.
     private static let mostReaders = 64
 
     /// The other direction; nil for a stream that is only read.
-    var duplex: TCPStream? { contents.withLock { $0.duplex } }
+    var duplex: (any StreamPartner)? { contents.withLock { $0.duplex } }
 
     /// Bytes that its client has got.
     var delivered: Int { contents.withLock { $0.machine.delivered } }
@@ -24,7 +42,7 @@ extension ReadStream {
     /// A number for what is told between its items.
     func nextSequence() -> Int { contents.withLock { $0.machine.nextSequence() } }
 
-    func join(_ duplex: TCPStream) { contents.withLock { $0.duplex = duplex } }
+    func join(_ duplex: any StreamPartner) { contents.withLock { $0.duplex = duplex } }
 
     /// Its bytes are over: the handle stays only while there is something to write to.
     func release() {
@@ -64,5 +82,16 @@ extension ReadStream {
             return nil
         }
         next?.ring()
+    }
+}
+
+extension HandleTable {
+    /// What a client writes to: the body of a request, or a TCP stream. Throws `unknownHandle`.
+    func writing(_ handle: Handle<UploadStream>) throws(RPCError) -> UploadStream {
+        if let stream = try? find(Handle<ReadStream>(named: handle.name), "stream") {
+            if let duplex = stream.duplex { return duplex.upload }
+            throw RPCError.wrongState("this stream is only read: write to one of upload.open or tcp.open", "read")
+        }
+        return try find(handle, "stream")
     }
 }

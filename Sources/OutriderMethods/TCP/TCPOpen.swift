@@ -72,8 +72,8 @@ struct TCPOpen: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let engine = call.scope.service.engine
         let hub = StreamHub(call.peer, monitor: engine.monitor)
-        let outlet = StreamOutlet(hub)
         let connection = TCPStream(to: params.endpoint, hub, call.peer)
+        let outlet = TCPOutlet(hub, connection)
         var request = params.request
         request.spec.duplex = Duplex(params.endpoint, tls: params.tls, feed: connection.upload, owner: connection)
         let record = try await RequestRecord.make(
@@ -95,7 +95,7 @@ struct TCPOpen: Method {
         }
         call.afterReply { hub.release() }
         exchange.launch()
-        switch await outlet.reached() {
+        switch await outlet.outlet.reached() {
         case nil:
             hub.discard()
             record.forget()

@@ -73,7 +73,7 @@ struct TCPCloseRead: Method {
 extension ReadStream {
     /// The connection behind it. Throws `wrongState` for the body of a response.
     func connection() throws(RPCError) -> TCPStream {
-        if let duplex { return duplex }
+        if let stream = duplex as? TCPStream { return stream }
         throw RPCError.wrongState("this is the body of a response, not a stream of tcp.open", "read")
     }
 }

@@ -12,7 +12,7 @@ import Synchronization
 ///
 ///     open ──the peer ends──▶ reading over ──stream.finish──▶ over
 ///       └───stream.finish──▶ writing over ──the peer ends──────▲
-final class TCPStream: DuplexOwner {
+final class TCPStream: StreamPartner, DuplexOwner {
     /// What is known when the stream is open.
     struct Opening: Sendable {
         var timeline: Timeline
@@ -28,6 +28,8 @@ final class TCPStream: DuplexOwner {
         var isReleased = false
         var isOver = false
         var pipe: (any RawPipe)?
+        /// Tells the end of reading.
+        var ending: Task<Void, Never>?
     }
 
     let upload: UploadStream
@@ -73,13 +75,23 @@ final class TCPStream: DuplexOwner {
         }
     }
 
-    func readEnded() {
-        let hub = hub
-        // Ends when everything was delivered, or with the stream.
-        Task {
-            try? await hub.bodyEnded()
-            await self.tell("readClosed")
-            await hub.end(nil)
+    func readEnded() { _ = ending }
+
+    /// Returns when everything that came was delivered, and its end told.
+    func untilReadEnded() async { await ending.value }
+
+    private var ending: Task<Void, Never> {
+        contents.withLock { contents in
+            if let ending = contents.ending { return ending }
+            let hub = hub
+            // Ends when everything was delivered, or with the stream.
+            let ending = Task {
+                try? await hub.bodyEnded()
+                await self.tell("readClosed")
+                await hub.end(nil)
+            }
+            contents.ending = ending
+            return ending
         }
     }
 
@@ -168,13 +180,25 @@ struct SocketEvent: JSONEncodable, Sendable {
     }
 }
 
-extension HandleTable {
-    /// What a client writes to: the body of a request, or a TCP stream. Throws `unknownHandle`.
-    func writing(_ handle: Handle<UploadStream>) throws(RPCError) -> UploadStream {
-        if let stream = try? find(Handle<ReadStream>(named: handle.name), "stream") {
-            if let duplex = stream.duplex { return duplex.upload }
-            throw RPCError.wrongState("this stream is only read: write to one of upload.open or tcp.open", "read")
-        }
-        return try find(handle, "stream")
+/// Brings the bytes of a TCP stream to its reading half.
+final class TCPOutlet: BodyOutlet {
+    let outlet: StreamOutlet
+    private let connection: TCPStream
+
+    init(_ hub: StreamHub, _ connection: TCPStream) {
+        outlet = StreamOutlet(hub)
+        self.connection = connection
     }
+
+    var hasTaken: Bool { outlet.hasTaken }
+
+    func begin(_ head: ExchangeHead, expecting bytes: Int64?) async throws(HTTPFailure) {
+        try await outlet.begin(head, expecting: bytes)
+    }
+
+    func take(_ chunk: BodyChunk) async throws(HTTPFailure) { try await outlet.take(chunk) }
+
+    func finish() async throws(HTTPFailure) { await connection.untilReadEnded() }
+
+    func over(_ outcome: ExchangeOutcome) async { await outlet.over(outcome) }
 }

@@ -194,6 +194,8 @@ final class RawConnection: RawPipe {
     /// The client is gone, or the connection carries messages again.
     func gone() {
         let (reader, moved) = contents.withLock { contents in
+            // where we had said all, the end of the client's input ends the channel
+            if contents.phase == .ended { contents.hasEnded = true }
             contents.phase = .gone
             defer { contents.moved = nil }
             return (contents.reader.take(), contents.moved)

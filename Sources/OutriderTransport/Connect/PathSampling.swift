@@ -105,7 +105,7 @@ extension NetworkPath {
         }
         guard isRouted else { return nil }
         var storage = sockaddr_storage()
-        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        var size = socklen_t(clamping: MemoryLayout<sockaddr_storage>.size)
         let isKnown = withUnsafeMutableBytes(of: &storage) { bytes in
             guard let base = bytes.baseAddress else { return false }
             return getsockname(descriptor, base.assumingMemoryBound(to: sockaddr.self), &size) == 0

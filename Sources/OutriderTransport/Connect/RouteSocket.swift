@@ -7,7 +7,7 @@ import Glibc
 /// read, since some may be lost (ENOBUFS).
 package final class RouteSocket: Sendable {
     private let descriptor: CInt
-    /// Two ends of a socket: `stop` shuts one down, and whoever waits at the other goes on.
+    /// Two ends of a socket: `stop` shuts one down, and `wait`, at the other, returns.
     private let stopper: (waiting: CInt, stopping: CInt)
 
     // From linux/netlink.h and linux/rtnetlink.h, which Swift does not see.
@@ -24,16 +24,19 @@ package final class RouteSocket: Sendable {
         guard descriptor >= 0 else { return nil }
         // sockaddr_nl: family, padding, port (the kernel chooses), groups
         var address: (UInt16, UInt16, UInt32, UInt32) = (
-            UInt16(Self.family), 0, 0, Self.links | Self.addresses | Self.routes
+            UInt16(clamping: Self.family), 0, 0, Self.links | Self.addresses | Self.routes
         )
         let isBound = withUnsafeMutableBytes(of: &address) { bytes in
             guard let base = bytes.baseAddress else { return false }
-            return bind(descriptor, base.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) == 0
+            let size = socklen_t(clamping: bytes.count)
+            return bind(descriptor, base.assumingMemoryBound(to: sockaddr.self), size) == 0
         }
         var ends: (CInt, CInt) = (-1, -1)
         let isPaired = withUnsafeMutableBytes(of: &ends) { bytes in
             guard let base = bytes.baseAddress else { return false }
-            return socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | flags, 0, base.assumingMemoryBound(to: CInt.self)) == 0
+            // safe: as above
+            let kind = CInt(SOCK_STREAM.rawValue) | flags
+            return socketpair(AF_UNIX, kind, 0, base.assumingMemoryBound(to: CInt.self)) == 0
         }
         guard isBound, isPaired else {
             close(descriptor)
@@ -55,10 +58,11 @@ package final class RouteSocket: Sendable {
 
     /// Blocks until something has changed; false after `stop`.
     package func wait() -> Bool {
+        let wanted = Int16(clamping: POLLIN)
         while true {
             var waited = [
-                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: stopper.waiting, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: descriptor, events: wanted, revents: 0),
+                pollfd(fd: stopper.waiting, events: wanted, revents: 0),
             ]
             let count = poll(&waited, 2, -1)
             if count < 0 && errno != EINTR { return false }
@@ -70,10 +74,11 @@ package final class RouteSocket: Sendable {
     /// Whether something has changed since this was asked last. Does not block.
     package func hasRung() -> Bool {
         var hasRung = false
-        var buffer = [UInt8](repeating: 0, count: 8192)
+        // what a message says beyond that is cut off
+        var start: UInt64 = 0
         // a storm of messages must not keep the caller for ever
         for _ in 0..<256 {
-            let count = recv(descriptor, &buffer, buffer.count, CInt(clamping: MSG_DONTWAIT))
+            let count = recv(descriptor, &start, 8, CInt(clamping: MSG_DONTWAIT))
             guard count > 0 || (count < 0 && errno == ENOBUFS) else { break }
             hasRung = true
         }

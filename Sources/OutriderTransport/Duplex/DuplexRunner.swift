@@ -145,7 +145,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
     func poll(_ completion: @escaping BodyQueue.Hand) -> Result<ByteBuffer?, HTTPFailure>? {
         if let ready = tryNext() { return ready }
         body.wait(completion)
-        // nobody is expected to speak to a reader that has heard the end
+        // behind the end nothing is expected
         if !isReadOver, !isReadClosed { moved() }
         readMore()
         return nil

@@ -149,7 +149,7 @@ struct AttemptClock {
         timeline.stream = begun.number
     }
 
-    /// The same for a connection that is nobody else's.
+    /// The same for a connection that carries one stream.
     mutating func note(remote: String?, tlsVersion: String?) {
         timeline.remote = remote
         timeline.tlsVersion = tlsVersion
