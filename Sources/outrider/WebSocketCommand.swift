@@ -12,13 +12,13 @@ struct WebSocketCommand: ParsableCommand {
         abstract: "Opens a WebSocket: lines of standard input are sent, messages go to standard output.",
         discussion: """
               outrider websocket wss://example.org/feed
-              echo '{"op":"subscribe"}' | outrider websocket -n 10 wss://example.org/feed | jq .price
+              echo '{"op":"subscribe"}' | outrider websocket --count 10 wss://example.org/feed | jq .price
               outrider websocket --json --protocol graphql-transport-ws wss://example.org/graphql
 
-            The end of standard input closes the WebSocket, unless no line was sent or -n is given. A binary message is \
+            The end of standard input closes the WebSocket, unless no line was sent or --count is given. A binary message is \
             written in base64.
 
-            Exit status: 0 the WebSocket was closed with 1000 or 1001, or -n messages came; 1 to 6 as `outrider call`; 10 \
+            Exit status: 0 the WebSocket was closed with 1000 or 1001, or --count messages came; 1 to 6 as `outrider call`; 10 \
             request, 11 credential, 12 network, 13 trust, 17 cancelled, 18 the handshake was refused, or the WebSocket \
             ended otherwise.
             """)
@@ -34,7 +34,7 @@ struct WebSocketCommand: ParsableCommand {
     @Option(name: .customLong("protocol"), help: "A subprotocol to offer. May be repeated; the preferred one first.")
     var protocols: [String] = []
 
-    @Option(name: [.customShort("n"), .long], help: "Close after so many messages.")
+    @Option(name: .long, help: "Close after so many messages.")
     var count: Int?
 
     @Flag(name: .long, help: "Write each message as a JSON object: {\"text\"} or {\"base64\"}.")
@@ -60,7 +60,7 @@ struct WebSocketCommand: ParsableCommand {
     private static let credit: Int64 = 1 << 20
 
     func validate() throws {
-        if let count, count < 1 { throw ValidationError("-n must be at least 1") }
+        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
         if let ping, !(ping == 0 || (ping >= 0.05 && ping <= 86400)) {
             throw ValidationError("--ping must be 0, or from 0.05 to 86400 seconds")
         }

@@ -17,6 +17,7 @@ import securing
 import websockets.sync.server
 from listening import Listening
 from proxying import Proxy
+from shell import outrider, refused
 from webserver import needs_nginx, nginx
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -319,3 +320,9 @@ def test_nginx_with_tls_before_the_server(tmp_path, url):
         assert wire.call("websocket.send", {"stream": result["stream"], "text": "over TLS"})["result"]["sent"] == 1
         assert read(wire, result["stream"], 1) == [{"text": "over TLS"}]
         assert wire.call("websocket.close", {"stream": result["stream"]})["result"]["clean"]
+
+
+def test_lines_of_a_shell_are_messages(url):
+    found = outrider("websocket", "--stdio", "--count", "2", url, stdin=b"one\ntwo\n")
+    assert (found.returncode, found.stdout) == (0, b"one\ntwo\n"), found.stderr
+    refused(outrider("websocket", "--stdio", "-x", "http://127.0.0.1:1", url), 12)

@@ -20,7 +20,11 @@ struct WebSocketOpen: Method {
 
         init(json: JSONValue) throws(JSONComplaint) {
             var own = WebSocketOpen.Own()
-            request = try RequestParameters(json: json) { fields throws(JSONComplaint) in try own.read(&fields) }
+            do throws(JSONComplaint) {
+                request = try RequestParameters(json: json) { fields throws(JSONComplaint) in try own.read(&fields) }
+            } catch {
+                throw Self.known(error)
+            }
             (wishes, mode, isBatched, style) = (own.wishes, own.mode, own.isBatched, own.style)
             // one message in an event of its own is an object
             if mode != .pull, !isBatched { style.isCompact = false }
@@ -34,6 +38,18 @@ struct WebSocketOpen: Method {
                         + "waits for", at: JSONPointer(member: "wait"))
             }
             request.spec.url = Self.plain(request.spec.url)
+        }
+
+        /// Members that other requests have.
+        private static let absent: Set<String> = [
+            "method", "body", "parameters", "encoding", "compress", "expectContinue", "allowGetBody",
+        ]
+
+        /// The same complaint; where the known names are listed, without those that a handshake does not have.
+        private static func known(_ complaint: JSONComplaint) -> JSONComplaint {
+            var complaint = complaint
+            if complaint.known?.contains("backlog") == true { complaint.known?.removeAll { absent.contains($0) } }
+            return complaint
         }
 
         /// A handshake is a GET without a body, whose fields are written here (RFC 6455 section 4.1).
