@@ -68,7 +68,8 @@ struct CompressParameter: JSONDecodable {
     init(json: JSONValue) throws(JSONComplaint) {
         if let word = json.string {
             guard let coding = BodyCoding(rawValue: word) else {
-                throw JSONComplaint("must be \"br\", \"deflate\", \"gzip\", \"zstd\" or an object, not \(FieldRules.shown(word))")
+                throw JSONComplaint(
+                    "must be \"br\", \"deflate\", \"gzip\", \"zstd\" or an object, not \(FieldRules.shown(word))")
             }
             compression = RequestCompression(coding)
             return

@@ -5,12 +5,12 @@ import NIOCore
 import OutriderHTTP
 
 /// Connections to proxies that said who-are-you to a CONNECT and may be asked again: whoever comes next with an answer need
-/// not connect anew. Nothing was said on them yet that could belong to anybody.
+/// not connect anew. Nothing was said on them yet that could belong to a request.
 // proof: every method runs on `loop` and asserts it; other threads only carry the reference.
 final class ProxySpares: @unchecked Sendable {
     /// Of all proxies; the oldest goes when there is one more.
     private static let most = 16
-    /// How long one may wait for somebody to type a password.
+    /// How long a connection may wait until a password is typed.
     private static let patience = TimeAmount.milliseconds(30_000)
 
     private final class Spare: ChannelInboundHandler, RemovableChannelHandler {
@@ -25,7 +25,7 @@ final class ProxySpares: @unchecked Sendable {
             self.channel = channel
         }
 
-        /// Nobody asked.
+        /// No request waits for it.
         func channelRead(context: ChannelHandlerContext, data: NIOAny) { channel.close(promise: nil) }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { channel.close(promise: nil) }

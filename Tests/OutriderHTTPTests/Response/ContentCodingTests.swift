@@ -8,7 +8,8 @@ import Testing
     private static let fields: [([String], [ContentCoding]?)] = [
         ([], []), ([""], []), (["identity"], []), (["gzip"], [.gzip]), (["GZIP"], [.gzip]), (["x-gzip"], [.gzip]),
         (["deflate"], [.deflate]), (["identity, gzip"], [.gzip]), (["gzip", "gzip"], [.gzip, .gzip]),
-        ([" deflate ,\tgzip"], [.deflate, .gzip]), (["br"], [.br]), (["gzip, zstd"], [.gzip, .zstd]), (["compress"], nil), (["banana"], nil),
+        ([" deflate ,\tgzip"], [.deflate, .gzip]), (["br"], [.br]),
+        (["gzip, zstd"], [.gzip, .zstd]), (["compress"], nil), (["banana"], nil),
         (["gzip, gzip, gzip"], nil), (["gzip;q=1"], nil),
     ]
 
