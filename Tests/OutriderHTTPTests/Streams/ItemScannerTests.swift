@@ -53,6 +53,7 @@ struct ItemScannerTests {
         case .text(let text), .value(let text), .members(let text): String(decoding: text.bytes, as: UTF8.self)
         case .failed(let failure): "\(failure.kind)"
         case .unmade: "unmade"
+        case .state(let text): String(decoding: text.bytes, as: UTF8.self)
         }
     }
 
