@@ -55,7 +55,7 @@ extension StreamItem {
         case .data(let bytes): "\(bytes)"
         case .text(let text), .value(let text), .members(let text): String(decoding: text.bytes, as: UTF8.self)
         case .failed(let failure): "\(failure.kind)"
-        case .unmade: "unmade"
+        case .unmade, .state: "unmade"
         }
     }
 }
