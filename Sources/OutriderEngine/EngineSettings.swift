@@ -8,7 +8,11 @@ package struct EngineSettings: Sendable {
     /// Defaults of each request's timeouts.
     package var timeouts = Timeouts()
     /// Trust roots in PEM in place of the system's; nil for the system's.
-    package var caFile: String?
+    package var caFile: String? {
+        didSet { security = caFile.map { SecurityPlan(roots: RootsSpec(file: $0)) } ?? .standard }
+    }
+    /// What follows from it, made once.
+    package private(set) var security = SecurityPlan.standard
     /// What the environment of the service says about proxies.
     package var proxyEnvironment: Result<ProxyRules, HTTPFailure> = .success(.direct)
     /// For requests that say nothing of proxies, in sessions that do not; nil for the direct way.

@@ -74,6 +74,17 @@ extension HTTPFailure.Kind {
         case .proxyRefused: FailureCode(1415, "sessionTaskFailed", "proxyRefused")
         case .proxyAuthenticationRequired: FailureCode(1416, "sessionTaskFailed", "proxyAuthenticationRequired")
         case .tooManyOpenFiles: FailureCode(1422, "sessionTaskFailed", "tooManyOpenFiles")
+        case .clientCertificateRequired: FailureCode(1417, "sessionTaskFailed", "clientCertificateRequired")
+        case .clientCertificateUnusable: FailureCode(1418, "sessionTaskFailed", "clientCertificateUnusable")
+        case .noRequiredEvaluator: FailureCode(1500, "serverTrustEvaluationFailed", "noRequiredEvaluator")
+        case .noCertificatesFound: FailureCode(1501, "serverTrustEvaluationFailed", "noCertificatesFound")
+        case .noPublicKeysFound: FailureCode(1502, "serverTrustEvaluationFailed", "noPublicKeysFound")
+        case .revocationPolicyCreationFailed:
+            FailureCode(1505, "serverTrustEvaluationFailed", "revocationPolicyCreationFailed")
+        case .revocationCheckFailed: FailureCode(1509, "serverTrustEvaluationFailed", "revocationCheckFailed")
+        case .certificatePinningFailed: FailureCode(1510, "serverTrustEvaluationFailed", "certificatePinningFailed")
+        case .publicKeyPinningFailed: FailureCode(1511, "serverTrustEvaluationFailed", "publicKeyPinningFailed")
+        case .customEvaluationFailed: FailureCode(1512, "serverTrustEvaluationFailed", "customEvaluationFailed")
         case .settingAnchorCertificatesFailed:
             FailureCode(1504, "serverTrustEvaluationFailed", "settingAnchorCertificatesFailed")
         case .trustEvaluationFailed: FailureCode(1506, "serverTrustEvaluationFailed", "trustEvaluationFailed")

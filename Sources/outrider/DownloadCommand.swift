@@ -66,6 +66,8 @@ struct DownloadCommand: ParsableCommand {
 
     @OptionGroup var proxy: ProxyOptions
 
+    @OptionGroup var trust: TrustOptions
+
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
@@ -127,6 +129,8 @@ struct DownloadCommand: ParsableCommand {
         var params = try RequestWords(url: url, headers: headers, timeout: timeout).params()
         try auth.add(to: &params)
         proxy.add(to: &params)
+        try trust.add(to: &params)
+        trust.redirect(&params)
         params["destination"] = .object(try destination())
         params["validate"] = .object(["status": .array([.string("200..299")])])
         params["resume"] = .bool(!restart)

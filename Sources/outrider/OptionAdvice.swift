@@ -6,11 +6,7 @@ enum OptionAdvice {
     private static let commands: Set = ["get", "post", "put", "patch", "delete", "head", "download", "sse"]
 
     private static let advice: [(options: [String], text: String)] = [
-        (["-L", "--location"], "not needed: redirects are followed"),
-        (
-            ["-k", "--insecure"],
-            "certificates are always verified (start the service with --ca-file FILE to trust a private authority)"
-        ),
+        (["-L", "--location"], "not needed: redirects are followed")
     ]
 
     /// The advice for the option that a parser's complaint names; nil if there is none.

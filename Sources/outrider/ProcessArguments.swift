@@ -46,9 +46,9 @@ enum SecretArguments {
     /// Options with a value that may be one; those in short form may stand behind flags, as in `-su`.
     private static let names: Set<String> = [
         "user", "proxy", "header", "data", "data-binary", "data-raw", "data-urlencode", "json", "form", "form-string",
-        "cookie", "set",
+        "cookie", "set", "pass", "cert",
     ]
-    private static let letters = Array("uxHdFb".utf8)
+    private static let letters = Array("uxHdFbE".utf8)
     /// Other options in short form that have a value.
     private static let otherLetters = Array("XoAerTmDwc".utf8)
 

@@ -50,6 +50,8 @@ struct SSECommand: ParsableCommand {
 
     @OptionGroup var proxy: ProxyOptions
 
+    @OptionGroup var trust: TrustOptions
+
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
@@ -103,6 +105,8 @@ struct SSECommand: ParsableCommand {
         }
         try auth.add(to: &params)
         proxy.add(to: &params)
+        try trust.add(to: &params)
+        trust.redirect(&params)
         params["json"] = .bool(true)
         params["wait"] = .string("response")
         if let lastEventId { params["lastEventId"] = .string(lastEventId) }

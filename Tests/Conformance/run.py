@@ -116,6 +116,7 @@ SUITES = [
         for way in ("events", "reads", "channel")
     ),
     conformance("chaos", "adapt_chaos", ["results/adapt_chaos.json"], read_words),
+    conformance("tls", "adapt_tls", ["results/adapt_tls.json"], read_words),
     Suite("wire", "clients", ["raw/wire_tests.py", "--json", "wire.json"], ["wire.json"], read_wire),
     Suite("matrix", "clients", ["run_matrix.py", "--json", "matrix.json"], ["matrix.json"], read_matrix),
 ]

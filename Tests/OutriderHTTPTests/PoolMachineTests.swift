@@ -5,8 +5,8 @@ import OutriderHTTP
 import Testing
 
 struct PoolMachineTests {
-    private let key = PoolKey(HTTPURL(scheme: .http, host: "a.test", port: 80, target: "/"), trust: .system)
-    private let other = PoolKey(HTTPURL(scheme: .http, host: "b.test", port: 80, target: "/"), trust: .system)
+    private let key = PoolKey(HTTPURL(scheme: .http, host: "a.test", port: 80, target: "/"))
+    private let other = PoolKey(HTTPURL(scheme: .http, host: "b.test", port: 80, target: "/"))
 
     private func machine(_ change: (inout PoolMachine.Config) -> Void = { _ in }) -> PoolMachine {
         var config = PoolMachine.Config()
@@ -100,17 +100,17 @@ struct PoolMachineTests {
 
     @Test func `keys differ in everything that makes a connection`() {
         let url = HTTPURL(scheme: .https, host: "a.test", port: 443, target: "/x")
-        var keys: Set = [PoolKey(url, trust: .system), PoolKey(url, trust: .roots(file: "/a")), key, other]
+        var keys: Set = [PoolKey(url), PoolKey(url, security: ConnectionSecurity(.none, .standard)), key, other]
         var socket = url
         socket.socketPath = "/s"
-        keys.insert(PoolKey(socket, trust: .system))
+        keys.insert(PoolKey(socket))
         var port = url
         port.port = 444
-        keys.insert(PoolKey(port, trust: .system))
+        keys.insert(PoolKey(port))
         #expect(keys.count == 6)
         var target = url
         target.target = "/y"
-        #expect(PoolKey(target, trust: .system) == PoolKey(url, trust: .system))
+        #expect(PoolKey(target) == PoolKey(url))
     }
 
     @Test func `whatever happens, the limit holds and nothing is lost`() {

@@ -19,7 +19,7 @@ struct TLSTests {
         var attempt = Attempt.local(server.port)
         attempt.url.scheme = .https
         attempt.url.host = host
-        attempt.trust = .roots(file: try TestCertificates.path("\(roots).pem"))
+        attempt.security = SecurityPlan(roots: RootsSpec(file: try TestCertificates.path("\(roots).pem")))
         return attempt
     }
 
@@ -68,7 +68,7 @@ struct TLSTests {
         #expect(failure?.kind == .trustEvaluationFailed)
         #expect(failure?.message.contains("its issuer CN=Test Root is not known") == true, "\(failure?.message ?? "")")
         var system = try attempt(server)
-        system.trust = .system
+        system.security = .standard
         #expect(await makeTransport().failure(system)?.kind == .trustEvaluationFailed)
         await server.close()
     }
@@ -89,7 +89,7 @@ struct TLSTests {
         #expect(try copy("other.pem") == 0)
         let transport = makeTransport()
         var attempt = try attempt(server)
-        attempt.trust = .roots(file: file)
+        attempt.security = SecurityPlan(roots: RootsSpec(file: file))
         #expect(await transport.failure(attempt)?.kind == .trustEvaluationFailed)
         #expect(try copy("ca.pem") == 0)
         #expect(try await transport.answer(attempt).text == "secret")

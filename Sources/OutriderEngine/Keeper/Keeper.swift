@@ -21,7 +21,8 @@ package struct Keeper {
         birth = order.birth
         root = StoreRoot(order.place.directory)
         post = TokenPost(
-            transport: transport, trust: order.trustRoots.map { .roots(file: $0) } ?? .system,
+            transport: transport,
+            security: order.trustRoots.map { SecurityPlan(roots: RootsSpec(file: $0)) } ?? .standard,
             // our environment is that of the service
             proxies: Result { () throws(HTTPFailure) in
                 try ProxyRules.named(order.proxy) { name in getenv(name).map { String(cString: $0) } }

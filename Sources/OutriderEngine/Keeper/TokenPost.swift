@@ -19,7 +19,7 @@ struct TokenPost {
     private static let seconds = 20.0
 
     let transport: any Transport
-    let trust: Trust
+    let security: SecurityPlan
     /// Which lead to which server; nothing is sent where that cannot be understood.
     let proxies: Result<ProxyRules?, HTTPFailure>
 
@@ -94,7 +94,7 @@ struct TokenPost {
         attempt.timeouts.firstByte = Self.seconds
         attempt.timeouts.idle = Self.seconds
         attempt.timeouts.total = Self.seconds
-        attempt.trust = trust
+        attempt.security = security
         // http is for this machine alone (RFC 8252 section 8.3): no proxy gets to read the secrets of the form
         attempt.proxies = url.isSecure ? try proxies.get() : nil
         if let proxy = attempt.proxy, proxy.speaksHTTP, let user = proxy.credential {

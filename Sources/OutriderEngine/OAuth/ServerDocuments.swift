@@ -130,7 +130,7 @@ package final class ServerDocuments: Sendable {
         spec.plan.redirect = .none
         // http is for this machine alone: what a proxy could change in it would decide where secrets go
         spec.proxies = url.isSecure ? engine.settings.proxies : nil
-        if let file = engine.settings.caFile { spec.trust = .roots(file: file) }
+        spec.security = engine.settings.security
         let exchange = await engine.exchange(spec, quota: engine.makeQuota(), keepsBody: false)
         exchange.start()
         await withTaskCancellationHandler {

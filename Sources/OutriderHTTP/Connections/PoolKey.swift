@@ -7,22 +7,25 @@ package struct PoolKey: Sendable, Hashable {
     package var host: String
     package var port: Int
     package var socketPath: String?
-    package var trust: Trust
+    package var security: ConnectionSecurity
     /// Nil for the direct way.
     package var proxy: ProxyRoute?
     package var addresses: AddressPolicy
+    /// Nil for the place that the URL names.
+    package var connectTo: ConnectTarget?
     /// Connections of requests that insist on a version are not shared with the others.
     package var version: HTTPVersionChoice
 
     package init(
-        _ url: HTTPURL, trust: Trust, proxy: ProxyRoute? = nil, addresses: AddressPolicy = .any,
-        version: HTTPVersionChoice = .http11
+        _ url: HTTPURL, security: ConnectionSecurity = .standard, proxy: ProxyRoute? = nil,
+        addresses: AddressPolicy = .any, connectTo: ConnectTarget? = nil, version: HTTPVersionChoice = .http11
     ) {
         isSecure = url.isSecure
         host = url.host
         port = url.port
         socketPath = url.socketPath
-        self.trust = trust
+        self.security = security
+        self.connectTo = connectTo
         self.proxy = proxy
         self.addresses = addresses
         // plain http speaks HTTP/1.1 unless HTTP/2 is asked for, so there is no need for connections of its own

@@ -18,9 +18,7 @@ package struct CurlCommand: Sendable {
             words += ["-H", Self.line(field.name, redaction.value(of: field))]
         }
         words += Self.login(attempt, redaction) + Self.corrections(attempt, body)
-        if attempt.url.isSecure, case .roots(let file) = attempt.trust {
-            words += ["--cacert", ShellText.quoted(file)]
-        }
+        words += CurlSecurity.words(attempt)
         words += Self.proxy(attempt, redaction)
         words += body.words
         words += Self.url(attempt.url, redaction)

@@ -17,7 +17,7 @@ package struct Attempt: Sendable {
         var fields: HTTPFields
         var body: AttemptBody
         var timeouts = Timeouts()
-        var trust = Trust.system
+        var security = SecurityPlan.standard
         var httpVersion = HTTPVersionChoice.auto
         var priority = RequestPriority.normal
         var connectionsPerHost = 6
@@ -69,9 +69,10 @@ package struct Attempt: Sendable {
         get { parts.values.timeouts }
         set { values.timeouts = newValue }
     }
-    package var trust: Trust {
-        get { parts.values.trust }
-        set { values.trust = newValue }
+    /// Trust, TLS and where to connect, for every URL that the attempt may get.
+    package var security: SecurityPlan {
+        get { parts.values.security }
+        set { values.security = newValue }
     }
     /// The version of HTTP that it is sent with. Default auto.
     package var httpVersion: HTTPVersionChoice {
@@ -139,12 +140,4 @@ package struct Attempt: Sendable {
         get { parts.values.upgrade }
         set { values.upgrade = newValue }
     }
-}
-
-/// Whom to believe on TLS connections. Part of the key of a pooled connection.
-package enum Trust: Sendable, Hashable {
-    /// The roots of the system, or those of SSL_CERT_FILE.
-    case system
-    /// The certificates in a PEM file, and no others.
-    case roots(file: String)
 }

@@ -7,7 +7,9 @@ extension Attempt {
 
     /// Whether nothing between here and the server can read it: under TLS, or on a connection to this machine itself. Through
     /// a proxy no plain request stays on this machine, whatever its host is called.
-    package var isConfidential: Bool { url.isConfidential(through: proxies) }
+    package var isConfidential: Bool {
+        url.isSecure || (url.isConfidential(through: proxies) && security.target(for: url) == nil)
+    }
 
     /// The same, as connections see it.
     package var route: ProxyRoute? {

@@ -35,9 +35,13 @@ package struct DuplexSecurity: Sendable, Equatable {
     /// What the server chose of the protocols offered; nil for none.
     package var negotiated: String?
 
-    package init(version: String?, negotiated: String?) {
-        self.version = version
-        self.negotiated = negotiated
+    /// What else the handshake settled.
+    package var facts: TLSFacts
+
+    package init(_ facts: TLSFacts) {
+        version = facts.version
+        negotiated = facts.alpn
+        self.facts = facts
     }
 }
 

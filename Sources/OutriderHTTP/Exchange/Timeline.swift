@@ -22,10 +22,12 @@ package struct Timeline: Sendable, Equatable {
     package var reused = false
     /// The address at the other end, "127.0.0.1:443" or "[::1]:443" or a socket path.
     package var remote: String?
+    /// What the handshake with the server settled; nil without TLS.
+    package var tlsFacts: TLSFacts?
     /// "TLSv1.3", for TLS connections.
-    package var tlsVersion: String?
+    package var tlsVersion: String? { tlsFacts?.version }
     /// The protocol that the server chose by ALPN, "h2" or "http/1.1".
-    package var alpn: String?
+    package var alpn: String? { tlsFacts?.alpn }
     /// The number of the connection, and of the stream on it over HTTP/2.
     package var connection: UInt64?
     package var stream: UInt32?

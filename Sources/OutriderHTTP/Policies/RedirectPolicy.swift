@@ -107,6 +107,7 @@ package struct RedirectPolicy: Sendable, Equatable {
 
     private func stays(_ name: String, hasBody: Bool) -> Bool {
         func isIn(_ names: [String]) -> Bool { names.contains { HTTPFields.same($0, name) } }
+        if HTTPFields.same(name, "Host") { return false }
         return isIn(Self.harmlessFields) || isIn(keepHeaders) || (hasBody && isIn(Self.bodyFields))
     }
 

@@ -65,7 +65,7 @@ package enum AttemptBuilder {
         if case .challenge(let credential)? = spec.authorization {
             attempt.login = Login(credential, credential.schemes == [.digest] ? .digest : nil)
         }
-        attempt.trust = spec.trust
+        attempt.security = spec.ownSecurity.map { SecurityPlan($0, for: url, over: spec.security) } ?? spec.security
         attempt.proxies = spec.proxies
         attempt.addresses = spec.addresses
         if let duplex = spec.duplex { attempt.duplex = duplex }
@@ -95,7 +95,7 @@ package enum AttemptBuilder {
         }
         var url = try HTTPURL(parsing: spec.url)
         url.append(query: try QueryEncoding().encode(spec.query, at: "/query"))
-        try check(spec.fields)
+        try check(spec.fields, namesHost: spec.mayNameHost(at: url))
         try checkBody(spec, at: pointer)
         return url
     }
@@ -108,10 +108,20 @@ package enum AttemptBuilder {
     }
 
     /// Throws at the first field that may not be sent.
-    package static func check(_ fields: HTTPFields) throws(HTTPFailure) {
+    ///
+    /// - Parameter namesHost: whether one Host field of the caller's own is allowed.
+    package static func check(_ fields: HTTPFields, namesHost: @autoclosure () -> Bool = false) throws(HTTPFailure) {
         var total = 0
+        var hosts = 0
         for field in fields.list {
-            if let fault = FieldRules.fault(inField: field.name, field.value) {
+            let isHost = HTTPFields.same(field.name, "Host") && namesHost()
+            if isHost { hosts &+= 1 }
+            if hosts > 1 || (isHost && ConnectTarget(field.value)?.host == nil) {
+                throw HTTPFailure(
+                    .createURLRequestFailed, "Host must be one host, perhaps with a port",
+                    pointer: pointer(toField: "Host"))
+            }
+            if !isHost, let fault = FieldRules.fault(inField: field.name, field.value) {
                 throw HTTPFailure(.createURLRequestFailed, fault, pointer: pointer(toField: field.name))
             }
             total &+= field.name.utf8.count &+ field.value.utf8.count &+ 4

@@ -22,7 +22,10 @@ package struct RequestSpec: Sendable {
     /// Wait for 100 Continue before sending the body.
     package var expectsContinue = false
     package var timeouts = Timeouts()
-    package var trust = Trust.system
+    /// Trust, TLS and where to connect, of the session or the service.
+    package var security = SecurityPlan.standard
+    /// What the request itself says of them; nil for nothing.
+    package var ownSecurity: SecurityPlan.Own?
     /// Which proxy leads to which URL; nil where nothing was said, which means the direct way.
     package var proxies: ProxyRules?
     /// Which addresses it may connect to.
@@ -37,6 +40,8 @@ package struct RequestSpec: Sendable {
     /// How long the caller expects the body of the answer to be, in bytes; for progress, where the server does not say.
     package var expectedSize: Int64?
     package var metrics = false
+    /// Tell the certificates of the server.
+    package var showsCertificates = false
     /// A label of the caller's own.
     package var tag: String?
     /// Permit a body in a GET or HEAD request.

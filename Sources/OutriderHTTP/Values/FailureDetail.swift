@@ -47,6 +47,10 @@ package enum FailureDetail: Sendable, Equatable {
     case headers(HTTPFields)
     /// The code of the Close frame that came, or that was sent.
     case closeCode(Int)
+    /// The pins of the verified path, ready to be copied: of certificates or keys, the server's first.
+    case pins([String])
+    /// The TLS alert that the server sent, as its name in RFC 8446.
+    case alert(String)
     /// What `download.resume` goes on with.
     case resumeData(String)
 }

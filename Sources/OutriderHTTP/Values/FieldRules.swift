@@ -42,7 +42,7 @@ package enum FieldRules {
     }
 
     private static let reservedNames: [(String, String)] = [
-        ("Host", "it follows from the url"),
+        ("Host", "it follows from the url; only loopback and private addresses may be asked for another host"),
         ("Content-Length", "it follows from the body"),
         ("Transfer-Encoding", "it follows from the body"),
         ("Connection", "connections are kept by the service"),

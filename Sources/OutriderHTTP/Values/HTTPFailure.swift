@@ -90,6 +90,10 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case proxyFailed, proxyRefused, proxyAuthenticationRequired
         // trust
         case trustEvaluationFailed, hostValidationFailed, settingAnchorCertificatesFailed
+        case noRequiredEvaluator, noCertificatesFound, noPublicKeysFound, revocationPolicyCreationFailed
+        case revocationCheckFailed, certificatePinningFailed, publicKeyPinningFailed, customEvaluationFailed
+        // a certificate of our own
+        case clientCertificateRequired, clientCertificateUnusable
         // validation of the answer
         case unacceptableStatusCode, unacceptableContentType, missingContentType, dataFileReadFailed
         case customValidationFailed

@@ -49,7 +49,9 @@ struct MonitorLine: LogLine {
         case .phase(let phase, let attempt): "\(phase.rawValue)\(Self.nth(attempt))"
         case .connection(let timeline, let attempt):
             (timeline.remote ?? "?") + (timeline.reused ? " again" : " anew")
-                + (timeline.tlsVersion.map { " over \($0)" } ?? "") + Self.nth(attempt)
+                + (timeline.tlsVersion.map { " over \($0)" } ?? "")
+                + (timeline.tlsFacts?.verified == VerifiedBy.none ? ", not verified (trust none)" : "")
+                + Self.nth(attempt)
         case .head(let status, _, let fields, let attempt):
             "\(status), \(fields.list.count) header fields\(Self.nth(attempt))"
         case .bytes(let count, let total, let attempt):

@@ -21,6 +21,7 @@ struct RequestAssembly {
         if params.addresses == nil, let addresses = settings?.addresses { spec.addresses = addresses.policy }
         if params.httpVersion == nil, let version = settings?.httpVersion { spec.httpVersion = version.choice }
         if params.proxy == nil, let proxy = settings?.proxy { spec.proxies = try proxy.rules(with: defaults) }
+        if let plan = settings?.plan { spec.security = plan }
         let encoder = spec.parameters?.encoder
         guard settings != nil || params.adds || encoder != nil else { return }
         if let settings { addFields(settings.spec.fields, hasCredential: params.credential != nil) }

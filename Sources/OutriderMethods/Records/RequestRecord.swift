@@ -18,6 +18,7 @@ final class RequestRecord: Holdable {
     let wishes: ResponseWishes?
     let tag: String?
     let showsMetrics: Bool
+    let showsCertificates: Bool
     let showsHandle: Bool
     /// Whether the call that made it waits for its end.
     let isOfCall: Bool
@@ -73,6 +74,7 @@ final class RequestRecord: Holdable {
         wishes = params.spec.wishes
         tag = params.spec.tag
         showsMetrics = params.spec.metrics
+        showsCertificates = params.spec.showsCertificates
         showsHandle = params.showsHandle
     }
 

@@ -152,7 +152,7 @@ extension RequestRecord {
         ResponseShape(
             outcome: redaction.outcome(outcome), body: body, failure: failure, request: showsHandle ? handle.name : nil,
             tag: tag,
-            showsMetrics: showsMetrics)
+            showsMetrics: showsMetrics, showsCertificates: showsCertificates)
     }
 
     private func keptBody(

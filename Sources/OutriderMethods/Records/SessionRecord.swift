@@ -15,6 +15,10 @@ struct SessionSettings: Sendable {
     /// To which addresses its requests may connect.
     var addresses: AddressWord?
     var httpVersion: HTTPVersionWord?
+    /// Trust, TLS and where to connect.
+    var security = SessionSecurity()
+    /// What follows from them, made once; nil for what the service says.
+    var plan: SecurityPlan?
     /// Who is asked about redirects.
     var redirectCode: ClientAdvisor.Code?
     /// Who is asked for credentials.

@@ -55,6 +55,7 @@ struct SessionInfoShape: JSONEncodable {
             }
             writer.member("connectionsPerHost", connectionsPerHost)
             writer.member("proxy", proxy)
+            settings.security.encode(to: &writer)
             writer.member("interceptors", settings.shown)
             encodeRedirect(to: &writer)
             writer.member("startImmediately", settings.spec.startsImmediately)

@@ -20,6 +20,7 @@ struct SessionParameters: Sendable {
     private var credentials: [SessionCredentialParameter]?
     private var challenge: CallbackParameter?
     private var cookies: SessionCookiesParameter?
+    private var security: SessionSecurity
 
     /// More are refused.
     private static let mostCredentials = 256
@@ -49,6 +50,7 @@ struct SessionParameters: Sendable {
         }
         challenge = try fields.optional("challenge")
         cookies = try fields.optional("cookies")
+        security = try SessionSecurity(&fields)
     }
 
     var hasCredentials: Bool { credentials != nil }
@@ -80,6 +82,10 @@ struct SessionParameters: Sendable {
         if let challenge {
             settings.challengeCode = ClientAdvisor.Code(
                 spec: challenge.spec, asker: Asker(call), desk: ChallengeDesk())
+        }
+        if !security.isEmpty {
+            settings.security.apply(security)
+            settings.plan = settings.security.plan(over: call.scope.service.engine.settings.security)
         }
         guard let interceptors else { return }
         let interceptor = try interceptors.resolved(call)

@@ -56,6 +56,8 @@ struct FailureShape: JSONEncodable {
         case .needed(let bytes): writer.member("needed", bytes)
         case .available(let bytes): writer.member("available", bytes)
         case .closeCode(let code): writer.member("closeCode", code)
+        case .pins(let pins): writer.member("pins", pins)
+        case .alert(let name): writer.member("alert", name)
         case .resumeData(let data): writer.member("resumeData", data)
         case .credential(let name): writer.member("credential", name)
         case .oauth(let failure): writer.member("oauth", OAuthFailureShape(failure))

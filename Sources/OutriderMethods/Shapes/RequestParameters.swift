@@ -107,7 +107,9 @@ struct RequestParameters: JSONDecodable {
         if let events: EventKinds = try fields.optional("events") { self.events = events }
         progress = try ProgressWishes(&fields)
         spec.expectedSize = progress.expectedSize
-        spec.metrics = try fields.optional("metrics") ?? false
+        if let metrics: MetricsParameter = try fields.optional("metrics") {
+            (spec.metrics, spec.showsCertificates) = (metrics.isOn, metrics.certificates)
+        }
         spec.tag = try fields.optional("tag")
         if receiver != .stream { try readDetach(&fields) }
         if isDetached, namesStream {
@@ -127,6 +129,7 @@ struct RequestParameters: JSONDecodable {
         if let addresses { spec.addresses = addresses.policy }
         httpVersion = try fields.choice("httpVersion")
         if let httpVersion { spec.httpVersion = httpVersion.choice }
+        spec.ownSecurity = try SecurityPlan.Own.read(&fields)
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
         spec.addsDefaultFields = try fields.optional("defaultHeaders") ?? true
         spec.decodesContent = try fields.optional("decode") ?? true
@@ -214,7 +217,7 @@ struct RequestParameters: JSONDecodable {
         timeout?.apply(to: &spec.timeouts)
         self.timeout?.apply(to: &spec.timeouts)
         spec.maxInline = maxInline ?? settings.maxInline
-        if let file = settings.caFile { spec.trust = .roots(file: file) }
+        spec.security = settings.security
         return spec
     }
 }

@@ -15,6 +15,7 @@ struct ResponseShape: JSONEncodable {
     var request: String?
     var tag: String?
     var showsMetrics = false
+    var showsCertificates = false
     /// Left out only where they would not fit the client's longest message.
     var showsHeaders = true
     /// What the handlers got, in their order; empty without handlers.
@@ -51,12 +52,7 @@ struct ResponseShape: JSONEncodable {
         if showsMetrics { writer.member("metrics", MetricsShape(outcome)) }
         guard let timeline = outcome.timelines.last else { return }
         writer.member("remote", timeline.remote)
-        if let version = timeline.tlsVersion {
-            writer.member("tls") { writer in
-                writer.member("version", version)
-                writer.member("alpn", timeline.alpn)
-            }
-        }
+        if let facts = timeline.tlsFacts { writer.member("tls", TLSShape(facts, showsChain: showsCertificates)) }
     }
 }
 

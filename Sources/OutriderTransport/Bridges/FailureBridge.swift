@@ -39,7 +39,7 @@ enum FailureBridge {
     }
 
     /// Why a TLS handshake failed, certificates aside: the evaluator has its own words for those.
-    static func handshake(_ error: (any Error)?, with host: String) -> HTTPFailure {
+    static func handshake(_ error: (any Error)?, with host: String, _ settings: TLSSettings) -> HTTPFailure {
         if let failure = error as? HTTPFailure { return failure }
         guard let error else {
             let text = "\(host) closed the connection during the TLS handshake"
@@ -51,10 +51,66 @@ enum FailureBridge {
             return HTTPFailure(.tlsHandshakeFailed, text, phase: .tls, retryable: true, underlying: underlying)
         }
         let reason = reason(of: error)
-        let hint =
-            reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") ? " (does it speak TLS?)" : ""
-        let text = "the TLS handshake with \(host) failed: \(reason)\(hint)"
-        return HTTPFailure(.tlsHandshakeFailed, text, phase: .tls, underlying: underlying)
+        let alert = alert(in: reason)
+        let words = alert.map { "the server sent the alert \($0)" } ?? reason
+        let hint = hint(reason, alert, settings).map { " (\($0))" } ?? ""
+        let text = "the TLS handshake with \(host) failed: \(words)\(hint)"
+        return HTTPFailure(
+            .tlsHandshakeFailed, text, phase: .tls, underlying: underlying, details: alert.map { [.alert($0)] } ?? [])
+    }
+
+    private static func hint(_ reason: String, _ alert: String?, _ settings: TLSSettings) -> String? {
+        if reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") { return "does it speak TLS?" }
+        let isOld = alert == "protocol_version" || reason.contains("UNSUPPORTED_PROTOCOL")
+        if isOld {
+            let least = settings.minVersion?.rawValue ?? TLSSettings.Version.v12.rawValue
+            return "it does not speak TLS \(least) or later; minVersion and maxVersion say what is offered"
+        }
+        switch alert {
+        case "handshake_failure", "insufficient_security":
+            return "it accepts none of the offered ciphers and groups, or wants a client certificate; "
+                + "ciphers: \"compatible\" offers more"
+        case "unrecognized_name": return "it does not know the server name; serverName sends another one"
+        case "no_application_protocol": return "it accepts none of the offered protocols"
+        default: return nil
+        }
+    }
+
+    /// A server that asked for a client certificate and ended the connection: nil if that has another cause.
+    static func clientCertificate(
+        _ certificate: TLSFacts.ClientCertificate, _ error: (any Error)?, with host: String
+    ) -> HTTPFailure? {
+        var alert: String?
+        if let error { alert = Self.alert(in: reason(of: error)) }
+        let details: [FailureDetail] = alert.map { [.alert($0)] } ?? []
+        switch certificate {
+        case .requested:
+            let isAbout = alert.map { certificateAlerts.contains($0) } ?? true
+            guard isAbout else { return nil }
+            let text = "\(host) wants a client certificate, and none is configured (give tls.identity)"
+            return HTTPFailure(
+                .clientCertificateRequired, text, phase: .tls, retryable: false,
+                underlying: error.map(underlying), details: details)
+        case .sent:
+            guard let alert, certificateAlerts.contains(alert) else { return nil }
+            let text =
+                "\(host) refused the client certificate with the alert \(alert) (check its issuer, its dates and its usage)"
+            return HTTPFailure(
+                .clientCertificateRequired, text, phase: .tls, retryable: false,
+                underlying: error.map(underlying), details: details)
+        }
+    }
+
+    private static let certificateAlerts: Set<String> = [
+        "certificate_required", "bad_certificate", "unsupported_certificate", "certificate_revoked",
+        "certificate_expired", "certificate_unknown", "unknown_ca", "access_denied", "handshake_failure",
+        "no_certificate", "decrypt_error",
+    ]
+
+    /// "unknown_ca" out of "TLSV1_ALERT_UNKNOWN_CA"; nil if the server sent no alert.
+    private static func alert(in reason: String) -> String? {
+        guard let mark = reason.range(of: "_ALERT_") else { return nil }
+        return reason[mark.upperBound...].lowercased()
     }
 
     /// What ended an exchange on an open connection.

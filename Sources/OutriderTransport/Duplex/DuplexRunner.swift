@@ -18,6 +18,8 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
     let attempt: Attempt
     let duplex: Duplex
     let key: PoolKey
+    /// Why the stream cannot be opened at all.
+    private let refusal: HTTPFailure?
     let pool: ConnectionPool
     let wiring: Wiring
     private let observer: any AttemptObserver
@@ -47,7 +49,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         self.observer = observer
         self.pool = pool
         self.wiring = wiring
-        key = PoolKey(attempt.url, trust: attempt.trust, proxy: attempt.route, addresses: attempt.addresses)
+        (key, refusal) = PoolKey.of(attempt, version: .http11)
         clock = AttemptClock(attempt.timeouts)
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
     }
@@ -60,6 +62,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         pool.loop.assertInEventLoop()
         waiting = completion
         guard stage == .created else { return resume(.failure(.cancelled(.notSent))) }
+        if let refusal { return end(refusal) }
         stage = .opening
         pool.deadlines.watch(self)
         pool.closeOutdated(key, wiring.tls)
@@ -99,7 +102,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         clock.enter(.request)
         observer.sending(self)
         let remote = connection.channel.remoteAddress?.plain ?? key.socketPath
-        clock.note(remote: remote, tlsVersion: security?.version)
+        clock.note(remote: remote, tls: security?.facts)
         clock.enter(.firstByte)
         clock.headEnds()
         clock.enter(.response)

@@ -46,12 +46,21 @@ extension DuplexRunner: DuplexControl {
                 + "they may have been injected, and the stream was closed"
             return end(HTTPFailure(.tlsUpgradeFailed, text, phase: .tls, retryable: false, sent: .sent))
         }
+        // the URL of a stream that begins plain is not secure, and has no policy of its own in the key
+        var url = attempt.url
+        url.scheme = .https
+        let security: ConnectionSecurity
+        do throws(HTTPFailure) {
+            security = try attempt.security.security(for: url)
+        } catch {
+            return end(error)
+        }
         clock.enter(.tls)
         pool.deadlines.movedUp(self)
         wiring.tls.handshake(
-            on: connection.channel, host: upgrade.tls.serverName ?? attempt.url.hostName, trust: attempt.trust,
-            for: attempt.client, protocols: upgrade.tls.protocols, isFirst: true
-        ) { self.secured($0) }
+            on: connection.channel, host: upgrade.tls.serverName ?? attempt.url.hostName, security: security,
+            alpn: upgrade.tls.protocols, for: attempt.client, isFirst: true
+        ) { self.secured($0.map(DuplexSecurity.init)) }
     }
 
     private func secured(_ result: Result<DuplexSecurity, HTTPFailure>) {
@@ -61,7 +70,7 @@ extension DuplexRunner: DuplexControl {
             self.upgrade = nil
             clock.enter(.response)
             clock.pause()
-            clock.note(remote: clock.timeline.remote, tlsVersion: security.version ?? "TLS")
+            clock.note(remote: clock.timeline.remote, tls: security.facts)
             upgrade.completion(.success(security))
             writer?.lift()
             connection?.read()

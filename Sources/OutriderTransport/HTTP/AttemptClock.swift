@@ -143,16 +143,15 @@ struct AttemptClock {
     mutating func note(_ begun: BegunStream, _ facts: ConnectionFacts, on connection: UInt64) {
         timeline.reused = begun.isReused
         timeline.remote = facts.remote
-        timeline.tlsVersion = facts.tlsVersion
-        timeline.alpn = facts.alpn
+        timeline.tlsFacts = facts.tls
         timeline.connection = connection
         timeline.stream = begun.number
     }
 
     /// The same for a connection that carries one stream.
-    mutating func note(remote: String?, tlsVersion: String?) {
+    mutating func note(remote: String?, tls: TLSFacts?) {
         timeline.remote = remote
-        timeline.tlsVersion = tlsVersion
+        timeline.tlsFacts = tls
     }
 
     mutating func sent(_ bytes: Int) {

@@ -69,10 +69,8 @@ struct BegunStream {
 struct ConnectionFacts {
     /// The address at the other end, "127.0.0.1:443" or a socket path.
     var remote: String?
-    /// "TLSv1.3".
-    var tlsVersion: String?
-    /// The protocol that the server chose (RFC 7301); nil if it chose none, and without TLS.
-    var alpn: String?
+    /// What the handshake with the server settled; nil without TLS.
+    var tls: TLSFacts?
 }
 
 /// What a connection tells the attempt that it carries. Everything happens on its event loop.

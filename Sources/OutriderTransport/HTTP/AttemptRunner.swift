@@ -21,6 +21,8 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     private let observer: any AttemptObserver
     private let wiring: Wiring
     var clock: AttemptClock
+    /// Why the attempt cannot be sent at all.
+    private let refusal: HTTPFailure?
     private(set) var stage = Stage.created
     private var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
     private var ticket: PoolMachine.WaiterID?
@@ -44,9 +46,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         self.observer = observer
         self.pool = pool
         self.wiring = wiring
-        key = PoolKey(
-            attempt.url, trust: attempt.trust, proxy: attempt.route, addresses: attempt.addresses,
-            version: attempt.httpVersion)
+        (key, refusal) = PoolKey.of(attempt)
         clock = AttemptClock(attempt.timeouts)
         expectation = Expectation(attempt)
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
@@ -70,6 +70,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         waiting = completion
         // it may have been cancelled already
         guard stage == .created else { return resume(.failure(.cancelled(sent))) }
+        if let refusal { return end(refusal) }
         stage = .queued
         pool.deadlines.watch(self)
         if key.version == .auto, pool.isKnownToNeedHTTP11(key) { key.version = .http11 }
@@ -378,7 +379,7 @@ extension AttemptRunner: ConnectionUser {
         connection = nil
         if end == .unprocessed { sent = .notSent }
         switch replays.decide(end, attempt, key, responseBegan: stage != .sending, writer: writer) {
-        case .no: self.end(Breakage(end, error, host: host, phase: clock.phase, body: body.progress).failure)
+        case .no: self.end(certificateFault(error) ?? breakage(end, error))
         case .again: sendAgain()
         case .elsewhere: sendAgain(avoiding: last)
         case .overHTTP11:

@@ -23,6 +23,8 @@ final class ConnectionOpening: @unchecked Sendable {
     }
 
     private let url: HTTPURL
+    /// The URL, or where to connect in its place.
+    private let destination: HTTPURL
     private let key: PoolKey
     private let client: ClientKey
     /// Its place in the share of its client, given on to the connection; and the wait for it.
@@ -49,6 +51,7 @@ final class ConnectionOpening: @unchecked Sendable {
 
     init(_ attempt: Attempt, key: PoolKey, pool: ConnectionPool, wiring: Wiring) {
         url = attempt.url
+        destination = key.connectTo?.applied(to: attempt.url) ?? attempt.url
         client = attempt.client
         duplex = attempt.duplex
         isBare = attempt.duplex != nil || attempt.upgrade != nil
@@ -57,13 +60,15 @@ final class ConnectionOpening: @unchecked Sendable {
         self.pool = pool
         self.wiring = wiring
         isThrough = key.proxy == nil
-        generation = pool.generation(of: key.trust)
+        generation = pool.generation(of: key.security)
     }
 
     func start(_ tell: @escaping (Step) -> Void) {
         pool.loop.assertInEventLoop()
         self.tell = tell
-        guard key.addresses.permits(hostOf: url) else { return fail(.refused(key.addresses, of: url, [])) }
+        guard key.addresses.permits(hostOf: destination) else {
+            return fail(.refused(key.addresses, of: destination, []))
+        }
         placeID = pool.place(for: client) { result in
             self.placeID = nil
             switch result {
@@ -89,7 +94,7 @@ final class ConnectionOpening: @unchecked Sendable {
     }
 
     private func startAnew(_ proxy: ProxyServer) {
-        guard proxy.kind == .socks5, case .name = SOCKSMachine.target(url) else { return findProxy(proxy) }
+        guard proxy.kind == .socks5, case .name = SOCKSMachine.target(destination) else { return findProxy(proxy) }
         isThrough = true
         findOrigin { addresses in
             self.isThrough = false
@@ -116,13 +121,13 @@ final class ConnectionOpening: @unchecked Sendable {
 
     /// The addresses of the origin that the attempt may connect to.
     private func findOrigin(_ found: @escaping ([SocketAddress]) -> Void) {
-        find(url) { addresses in
+        find(destination) { addresses in
             let policy = self.key.addresses
             guard policy != .any else { return found(addresses) }
             let permitted = addresses.filter {
                 $0.networkBytes.map { policy.permits(address: $0) } ?? (policy != .publicOnly)
             }
-            guard !permitted.isEmpty else { return self.fail(.refused(policy, of: self.url, addresses)) }
+            guard !permitted.isEmpty else { return self.fail(.refused(policy, of: self.destination, addresses)) }
             found(permitted)
         }
     }
@@ -162,7 +167,8 @@ final class ConnectionOpening: @unchecked Sendable {
         self.channel = channel
         guard let proxy = key.proxy?.server else { return secure(channel) }
         guard proxy.kind == .https else { return askProxy(proxy, on: channel) }
-        shakeHands(on: channel, with: proxy.url.hostName, HTTPVersionChoice.http11.alpn) { _ in
+        let alpn = HTTPVersionChoice.http11.alpn
+        shakeHands(on: channel, with: proxy.url.hostName, key.security.forProxy, alpn) { _ in
             self.askProxy(proxy, on: channel)
         }
     }
@@ -178,8 +184,10 @@ final class ConnectionOpening: @unchecked Sendable {
         tell(.began(.proxy))
         let machine: any TunnelMachine =
             proxy.speaksHTTP
-            ? ConnectMachine(to: url, userAgent: greeting.userAgent, authorization: greeting.authorization?.value)
-            : SOCKSMachine(to: target ?? SOCKSMachine.target(url), port: url.port, credential: key.proxy?.user)
+            ? ConnectMachine(
+                to: destination, userAgent: greeting.userAgent, authorization: greeting.authorization?.value)
+            : SOCKSMachine(
+                to: target ?? SOCKSMachine.target(destination), port: destination.port, credential: key.proxy?.user)
         ProxyHandshake(machine, with: proxy).start(on: channel) { outcome in
             switch outcome {
             case .open:
@@ -211,34 +219,35 @@ final class ConnectionOpening: @unchecked Sendable {
     private func secure(_ channel: any Channel) {
         guard key.isSecure else { return finish(channel, nil) }
         let alpn = duplex?.tls.protocols ?? key.version.alpn
-        shakeHands(on: channel, with: duplex?.tls.serverName ?? url.hostName, alpn) { self.finish(channel, $0) }
+        shakeHands(on: channel, with: duplex?.tls.serverName ?? url.hostName, key.security, alpn) {
+            self.finish(channel, $0)
+        }
     }
 
     private func shakeHands(
-        on channel: any Channel, with host: String, _ alpn: [String], _ done: @escaping (DuplexSecurity) -> Void
+        on channel: any Channel, with host: String, _ security: ConnectionSecurity, _ alpn: [String],
+        _ done: @escaping (TLSFacts) -> Void
     ) {
         guard let tell else { return channel.close(promise: nil) }
         tell(.began(.tls))
-        wiring.tls.handshake(on: channel, host: host, trust: key.trust, for: client, protocols: alpn) { result in
+        wiring.tls.handshake(on: channel, host: host, security: security, alpn: alpn, for: client) { result in
             switch result {
-            case .success(let handshake): done(handshake)
+            case .success(let facts): done(facts)
             case .failure(let failure): self.fail(failure.asNegotiation(alpn, with: host))
             }
         }
     }
 
-    private func finish(_ channel: any Channel, _ handshake: DuplexSecurity?) {
+    private func finish(_ channel: any Channel, _ tls: TLSFacts?) {
         guard let tell, let place else { return channel.close(promise: nil) }
         if isBare {
             (self.tell, self.channel, self.place) = (nil, nil, nil)
-            return tell(.bare(channel, place, handshake))
+            return tell(.bare(channel, place, tls.map(DuplexSecurity.init)))
         }
-        let facts = ConnectionFacts(
-            remote: channel.remoteAddress?.plain ?? key.socketPath, tlsVersion: handshake?.version,
-            alpn: handshake?.negotiated)
+        let facts = ConnectionFacts(remote: channel.remoteAddress?.plain ?? key.socketPath, tls: tls)
         do {
-            guard speaksHTTP2(handshake) else {
-                if key.version == .http2 { return fail(.notNegotiated(key, url.host, handshake?.negotiated)) }
+            guard speaksHTTP2(tls) else {
+                if key.version == .http2 { return fail(.notNegotiated(key, url.host, tls?.alpn)) }
                 let connection = HTTP1Connection(
                     id: pool.makeID(), key: key, channel: channel, facts: facts, generation: generation, place: place,
                     pool: pool)
@@ -257,8 +266,8 @@ final class ConnectionOpening: @unchecked Sendable {
 
     /// By ALPN under TLS; without it only if the request knows that its server does (RFC 9113 section 3.3). A proxy that
     /// forwards plain requests is not asked for it.
-    private func speaksHTTP2(_ handshake: DuplexSecurity?) -> Bool {
-        if key.isSecure { return handshake?.negotiated == "h2" }
+    private func speaksHTTP2(_ tls: TLSFacts?) -> Bool {
+        if key.isSecure { return tls?.alpn == "h2" }
         return key.version == .http2 && key.proxy?.isTunnel != false
     }
 
@@ -330,7 +339,7 @@ extension HTTPFailure {
         guard let proxy else { return self }
         switch kind {
         case .offline, .explicitlyCancelled, .redirectRefused, .addressRefused, .proxyAuthenticationRequired,
-            .proxyRefused, .tooManyOpenFiles:
+            .proxyRefused, .tooManyOpenFiles, .clientCertificateUnusable:
             return self
         default:
             return HTTPFailure(

@@ -39,16 +39,18 @@ final class ConnectionPool: @unchecked Sendable {
     private var unplaced: [FairQueue.ID: Placed] = [:]
 
     /// The states of trusted roots, as they were when they were last looked at.
-    private var roots: [Trust: RootsState] = [:]
+    private var roots: [ConnectionSecurity: RootsState] = [:]
+    private var lastGeneration = 0
 
     private struct RootsState {
-        var stamp: TrustRoots.Stamp?
-        /// Counts the changes.
-        var generation = 0
+        var stamps: FileStamps
+        /// Another one after each change.
+        var generation: Int
         var looked: NIODeadline
     }
 
     /// How long changed roots may stay unnoticed.
+    private static let mostRoots = 256
     private static let rootsPatience = TimeAmount.milliseconds(1000)
 
     init(on loop: any EventLoop, config: PoolMachine.Config, mostConnections: Int) {
@@ -165,7 +167,7 @@ final class ConnectionPool: @unchecked Sendable {
     // MARK: roots
 
     /// Which state of its roots connections are made under now.
-    func generation(of trust: Trust) -> Int { roots[trust]?.generation ?? 0 }
+    func generation(of security: ConnectionSecurity) -> Int { roots[security]?.generation ?? 0 }
 
     /// Where the roots of a trust have changed, closes the idle connections that rest on the old ones: a root that was
     /// removed vouches for nothing any more. Those that are in use are closed when they are done.
@@ -173,30 +175,37 @@ final class ConnectionPool: @unchecked Sendable {
         loop.assertInEventLoop()
         guard key.usesTLS else { return }
         let now = NIODeadline.now()
-        guard var state = roots[key.trust] else {
-            roots[key.trust] = RootsState(stamp: tls.stamp(of: key.trust), looked: now)
+        guard var state = roots[key.security] else {
+            // what is forgotten is looked at anew, and its connections count as outdated
+            if roots.count >= Self.mostRoots { roots = [:] }
+            lastGeneration &+= 1
+            roots[key.security] = RootsState(
+                stamps: tls.stamps(of: key.security), generation: lastGeneration, looked: now)
             return
         }
         guard now >= state.looked + Self.rootsPatience else { return }
         state.looked = now
-        let stamp = tls.stamp(of: key.trust)
-        let isChanged = stamp != state.stamp
-        state.stamp = stamp
-        if isChanged { state.generation += 1 }
-        roots[key.trust] = state
+        let stamps = tls.stamps(of: key.security)
+        let isChanged = stamps != state.stamps
+        state.stamps = stamps
+        if isChanged {
+            lastGeneration &+= 1
+            state.generation = lastGeneration
+        }
+        roots[key.security] = state
         guard isChanged else { return }
         spares.close()
-        for connection in idle.values where connection.key.trust == key.trust && connection.key.usesTLS {
+        for connection in idle.values where connection.key.security == key.security && connection.key.usesTLS {
             dropIdle(connection)
         }
-        for connection in shared.values where connection.key.trust == key.trust && connection.key.usesTLS {
+        for connection in shared.values where connection.key.security == key.security && connection.key.usesTLS {
             connection.drain()
         }
     }
 
     /// Whether the roots under which the connection was made have changed since.
     private func isOutdated(_ connection: any AttemptConnection) -> Bool {
-        connection.key.usesTLS && connection.generation != generation(of: connection.key.trust)
+        connection.key.usesTLS && connection.generation != generation(of: connection.key.security)
     }
 
     /// The connection has done its work.
@@ -366,15 +375,6 @@ final class ConnectionPool: @unchecked Sendable {
 extension PoolKey {
     /// Whether certificates were judged for the connection: the origin's, or those of a proxy.
     fileprivate var usesTLS: Bool { isSecure || proxy?.server.kind == .https }
-}
-
-extension TimeAmount {
-    /// Of seconds from outside: not less than nothing, not more than a year.
-    static func seconds(_ seconds: Double) -> TimeAmount {
-        let clamped = min(max(0, seconds), 31_536_000) * 1e9
-        // safe: clamped to what fits, and not-a-number became 0
-        return .nanoseconds(clamped.isNaN ? 0 : Int64(clamped))
-    }
 }
 
 /// A place for one connection in the share of a client, taken until it is given back.

@@ -64,3 +64,12 @@ final class Deadlines: @unchecked Sendable {
         wake(at: max(next, now + .milliseconds(1)))
     }
 }
+
+extension TimeAmount {
+    /// Of seconds from outside: not less than nothing, not more than a year.
+    static func seconds(_ seconds: Double) -> TimeAmount {
+        let clamped = min(max(0, seconds), 31_536_000) * 1e9
+        // safe: clamped to what fits, and not-a-number became 0
+        return .nanoseconds(clamped.isNaN ? 0 : Int64(clamped))
+    }
+}

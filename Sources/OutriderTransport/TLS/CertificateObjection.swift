@@ -12,24 +12,28 @@ struct CertificateObjection {
     let failure: HTTPFailure
 
     /// - Parameters:
-    ///   - chain: as the server sent it, its own certificate first.
+    ///   - served: what the server sent.
     ///   - isOnlyTheName: whether all else is right.
     ///   - reasons: of the library, if nothing better is found.
-    init(_ chain: [Certificate], host: String, isOnlyTheName: Bool, reasons: [String]) {
+    init(_ served: ServedChain, isOnlyTheName: Bool, reasons: [String]) {
+        let (chain, host) = (served.certificates, served.subject.name)
         let words = Self.age(of: chain, host: host)
         if let words {
             failure = HTTPFailure(.trustEvaluationFailed, words, phase: .tls)
         } else if isOnlyTheName {
             let names = Self.names(in: chain[0])
-            let list = names.isEmpty ? "no name at all" : names.prefix(5).joined(separator: ", ")
+            let list = names.isEmpty ? Self.nameless : names.prefix(5).joined(separator: ", ")
             let more = names.count > 5 ? " and \(names.count - 5) more" : ""
             let text = "the certificate of \(host) is for another host: it names \(list)\(more)"
             failure = HTTPFailure(.hostValidationFailed, text, phase: .tls)
         } else {
-            let text = "the certificate of \(host) is not trusted: \(Self.origin(of: chain, reasons))"
+            let text = "the certificate of \(host) is not trusted: \(Self.origin(of: served, reasons))"
             failure = HTTPFailure(.trustEvaluationFailed, text, phase: .tls)
         }
     }
+
+    private static let nameless =
+        "no host in subjectAltName (a common name does not count: issue it again with the name)"
 
     private static func age(of chain: [Certificate], host: String) -> String? {
         let now = Date.now
@@ -45,25 +49,55 @@ struct CertificateObjection {
         return nil
     }
 
-    private static func origin(of chain: [Certificate], _ reasons: [String]) -> String {
-        let remedy = "if you trust it, name a file that holds its issuer's certificate (caFile, or SSL_CERT_FILE)"
+    private static func origin(of served: ServedChain, _ reasons: [String]) -> String {
+        let chain = served.certificates
+        let remedy =
+            "if you trust it, name a file that holds its issuer's certificate (tls.roots, caFile or SSL_CERT_FILE)"
         let leaf = chain[0]
-        if leaf.issuer == leaf.subject { return "it is self-signed; \(remedy)" }
+        if let oid = leaf.extensions.first(where: { $0.critical && !SignaturesPolicy.known.contains($0.oid) })?.oid {
+            return "it has the critical extension \(oid), which is not understood"
+        }
         // the library has reasons only against chains that reach a root
-        if let reason = reasons.first { return String(reason.prefix(200)) }
+        if let reason = reasons.first { return words(reason) }
+        if leaf.issuer == leaf.subject { return "it is self-signed; \(remedy)" }
+        if let fault = StrengthPolicy.fault(of: leaf, 0, isRoot: false) { return fault }
+        if let liar = forged(chain) { return "its signature is not by the key of its issuer \(liar)" }
         let last = chain[chain.count - 1]
+        if let fault = served.unreadable { return "a certificate that the server sent cannot be used: \(fault)" }
+        if chain.count == 1 {
+            return "its issuer \(last.issuer) is not known, and the server sent no certificate beside its own "
+                + "(the server may have to send an intermediate certificate); \(remedy)"
+        }
         return "its issuer \(last.issuer) is not known; \(remedy)"
     }
 
-    private static func names(in certificate: Certificate) -> [String] {
-        guard let names = try? certificate.extensions.subjectAlternativeNames else { return [] }
-        return names.compactMap { name in
-            switch name {
-            case .dnsName(let name): name
-            case .ipAddress(let address): text(Array(address.bytes))
-            default: nil
-            }
+    /// The issuer whose certificate is there and did not sign the one before.
+    private static func forged(_ chain: [Certificate]) -> DistinguishedName? {
+        for (certificate, issuer) in zip(chain, chain.dropFirst()) where certificate.issuer == issuer.subject {
+            if !issuer.publicKey.isValidSignature(certificate.signature, for: certificate) { return issuer.subject }
         }
+        return nil
+    }
+
+    /// A reason of the library in the words of the house.
+    private static func words(_ reason: String) -> String {
+        let issues: [(String, String)] = [
+            ("is not marked as a CA", "a certificate on its path issued another one without being an authority"),
+            ("has maximum path length", "an authority on its path may not issue certificates of authorities"),
+            ("name constraints", "its names are outside of the name constraints of its issuer"),
+            ("nameConstraints", "its names are outside of the name constraints of its issuer"),
+            ("basic constraints", "the basic constraints of a certificate on its path cannot be read"),
+            ("permitted", "its names are outside of the name constraints of its issuer"),
+            ("excluded", "its names are outside of the name constraints of its issuer"),
+            ("invalid expiry", "its validity ends before it begins"),
+        ]
+        for (mark, words) in issues where reason.contains(mark) { return words }
+        return String(reason.prefix(200))
+    }
+
+    static func names(in certificate: Certificate) -> [String] {
+        let names = ServerNamePolicy.names(of: certificate)
+        return names.hosts + names.addresses.compactMap(text)
     }
 
     /// Four bytes or sixteen, as an address is written.
@@ -80,11 +114,15 @@ struct CertificateObjection {
     }
 
     /// "2026-03-01", in UTC.
-    private static func day(_ date: Date) -> String {
+    private static func day(_ date: Date) -> String { String(moment(date).prefix { $0 != "T" }) }
+
+    /// "2026-03-01T12:00:00Z".
+    static func moment(_ date: Date) -> String {
         var seconds = time_t(clamping: Int64(exactly: date.timeIntervalSince1970.rounded(.down)) ?? 0)
         var parts = tm()
         gmtime_r(&seconds, &parts)
-        let (month, day) = (parts.tm_mon + 1, parts.tm_mday)
-        return "\(parts.tm_year + 1900)-\(month < 10 ? "0" : "")\(month)-\(day < 10 ? "0" : "")\(day)"
+        func two(_ number: CInt) -> String { (number < 10 ? "0" : "") + String(number) }
+        return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+            + "T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))Z"
     }
 }

@@ -10,37 +10,61 @@ import OutriderHTTP
 // proof: confined to the event loop of its channel; other threads only carry the reference.
 final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
+    typealias Completion = (Result<TLSFacts, HTTPFailure>) -> Void
 
-    /// What the evaluator has against the certificate.
-    var verdict: HTTPFailure?
+    /// What the evaluator says of the certificates.
+    var verdict: Result<TrustVerdict, HTTPFailure>?
+    var clientCertificate: TLSFacts.ClientCertificate?
+    /// What the server chose, as far as it can be read.
+    var hello: ServerHello?
     weak var tls: NIOSSLClientHandler?
     private let host: String
-    private var completion: ((Result<DuplexSecurity, HTTPFailure>) -> Void)?
+    private let settings: TLSSettings
+    private var completion: Completion?
 
-    init(host: String, _ completion: @escaping (Result<DuplexSecurity, HTTPFailure>) -> Void) {
+    init(host: String, _ settings: TLSSettings, _ completion: @escaping Completion) {
         self.host = host
+        self.settings = settings
         self.completion = completion
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard case TLSUserEvent.handshakeCompleted(let negotiated) = event else {
+        guard case TLSUserEvent.handshakeCompleted(let alpn) = event else {
             return context.fireUserInboundEventTriggered(event)
         }
-        let version = tls?.tlsVersion.map(Self.name)
+        let facts = facts(alpn)
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
-        finish(.success(DuplexSecurity(version: version, negotiated: negotiated)))
+        finish(.success(facts))
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        finish(.failure(verdict ?? FailureBridge.handshake(error, with: host)))
+    private func facts(_ alpn: String?) -> TLSFacts {
+        let verdict = try? verdict?.get()
+        return TLSFacts(
+            version: tls?.tlsVersion.map(Self.name) ?? "TLS", cipher: hello?.cipherName, group: hello?.groupName,
+            alpn: alpn.flatMap { $0.isEmpty ? nil : $0 }, verified: verdict?.verified ?? .none,
+            revocation: verdict?.revocation, clientCertificate: clientCertificate, chain: verdict?.path.map(\.der) ?? []
+        )
     }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { finish(.failure(failure(error))) }
 
     func channelInactive(context: ChannelHandlerContext) {
-        finish(.failure(verdict ?? FailureBridge.handshake(nil, with: host)))
+        finish(.failure(failure(nil)))
         context.fireChannelInactive()
     }
 
-    private func finish(_ result: Result<DuplexSecurity, HTTPFailure>) {
+    private func failure(_ error: (any Error)?) -> HTTPFailure {
+        if case .failure(let failure)? = verdict { return failure }
+        if let failure = error as? HTTPFailure { return failure }
+        if let clientCertificate, verdict != nil,
+            let failure = FailureBridge.clientCertificate(clientCertificate, error, with: host)
+        {
+            return failure
+        }
+        return FailureBridge.handshake(error, with: host, settings)
+    }
+
+    private func finish(_ result: Result<TLSFacts, HTTPFailure>) {
         let completion = completion
         self.completion = nil
         completion?(result)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderHTTP
 import SwiftASN1
 import X509
 
@@ -9,19 +10,133 @@ struct ServerUsagePolicy: VerifierPolicy {
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier] = [.X509ExtensionID.extendedKeyUsage]
 
     func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult {
+        Self.fault(of: chain.leaf).map { .failsToMeetPolicy(reason: PolicyFailureReason($0)) } ?? .meetsPolicy
+    }
+
+    static func fault(of leaf: Certificate) -> String? {
         do {
-            guard let usage = try chain.leaf.extensions.extendedKeyUsage else { return .meetsPolicy }
-            if usage.contains(.serverAuth) || usage.contains(.any) { return .meetsPolicy }
-            return .failsToMeetPolicy(reason: "it is not meant for servers")
+            guard let usage = try leaf.extensions.extendedKeyUsage else { return nil }
+            if usage.contains(.serverAuth) || usage.contains(.any) { return nil }
+            return "it is not meant for servers"
         } catch {
-            return .failsToMeetPolicy(reason: "its extended key usage cannot be read")
+            return "its extended key usage cannot be read"
         }
     }
 }
 
-/// Accepts every name: to find out whether the name is all that is wrong.
-struct AnyNamePolicy: VerifierPolicy {
+/// No SHA-1 below the root, no RSA keys below 2,048 bits.
+struct StrengthPolicy: VerifierPolicy {
+    let verifyingCriticalExtensions: [ASN1ObjectIdentifier] = []
+
+    func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult {
+        for (index, certificate) in chain.enumerated() {
+            let isRoot = index == chain.count - 1
+            if let fault = Self.fault(of: certificate, index, isRoot: isRoot) {
+                return .failsToMeetPolicy(reason: PolicyFailureReason(fault))
+            }
+        }
+        return .meetsPolicy
+    }
+
+    /// - Parameter isRoot: whether the certificate is trusted for itself, so that its signature means nothing.
+    static func fault(of certificate: Certificate, _ index: Int, isRoot: Bool) -> String? {
+        let whose = index == 0 ? "it" : "the certificate of the issuer \(certificate.subject)"
+        if let bits = CertificateScanner(certificate.der)?.rsaKeyBits, let fault = fault(ofRSA: bits) {
+            return "\(whose) \(fault)"
+        }
+        if !isRoot, certificate.signatureAlgorithm == .sha1WithRSAEncryption {
+            return "\(whose) \(forgeable)"
+        }
+        return nil
+    }
+
+    /// The same of a certificate that the library refuses to read.
+    static func fault(of certificate: CertificateScanner) -> String? {
+        if let bits = certificate.rsaKeyBits, let fault = fault(ofRSA: bits) { return "it \(fault)" }
+        return certificate.hasForgeableSignature ? "it \(forgeable)" : nil
+    }
+
+    private static func fault(ofRSA bits: Int) -> String? {
+        bits < 2048 ? "has an RSA key of only \(bits) bits, and 2048 are needed" : nil
+    }
+
+    private static let forgeable = "is signed with SHA-1 or MD5, and such signatures can be forged"
+}
+
+/// The host must be among the names of the certificate (RFC 9525); the common name does not count.
+struct ServerNamePolicy: VerifierPolicy {
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier] = [.X509ExtensionID.subjectAlternativeName]
+    /// Nil where every name will do.
+    let subject: ServerSubject?
+
+    func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult {
+        guard let subject, !Self.names(of: chain.leaf).cover(subject.name) else { return .meetsPolicy }
+        return .failsToMeetPolicy(reason: "it is for another host")
+    }
+
+    static func names(of certificate: Certificate) -> ServerNames {
+        var names = ServerNames()
+        guard let list = try? certificate.extensions.subjectAlternativeNames else { return names }
+        for name in list {
+            switch name {
+            case .dnsName(let name): names.hosts.append(name)
+            case .ipAddress(let address): names.addresses.append(Array(address.bytes))
+            default: break
+            }
+        }
+        return names
+    }
+}
+
+/// One of the pins must be on the path.
+struct PinPolicy: VerifierPolicy {
+    let verifyingCriticalExtensions: [ASN1ObjectIdentifier] = []
+    let pins: PathPins?
+
+    func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult {
+        guard let pins, !chain.contains(where: pins.contains) else { return .meetsPolicy }
+        return .failsToMeetPolicy(reason: "no pin is on the path")
+    }
+}
+
+/// Says of all critical extensions that they were looked at: for searches that only follow signatures.
+struct SignaturesPolicy: VerifierPolicy {
+    let verifyingCriticalExtensions: [ASN1ObjectIdentifier]
+
+    /// The critical extensions that the default evaluation looks at.
+    static let known: Set<ASN1ObjectIdentifier> = [
+        .X509ExtensionID.extendedKeyUsage, .X509ExtensionID.subjectAlternativeName, .X509ExtensionID.basicConstraints,
+        .X509ExtensionID.nameConstraints, .X509ExtensionID.keyUsage,
+    ]
+
+    init(_ certificates: [Certificate]) {
+        verifyingCriticalExtensions = certificates.flatMap { $0.extensions.filter(\.critical).map(\.oid) }
+    }
 
     func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult { .meetsPolicy }
+}
+
+/// What is pinned.
+enum PathPins: Sendable {
+    case certificates(Set<Certificate>)
+    case keys(Set<PublicKeyPin>)
+
+    func contains(_ certificate: Certificate) -> Bool {
+        switch self {
+        case .certificates(let set): set.contains(certificate)
+        case .keys(let set): certificate.pin.map(set.contains) ?? false
+        }
+    }
+}
+
+extension Certificate {
+    /// In DER; empty if it cannot be written, which does not happen to a certificate that was read.
+    var der: [UInt8] {
+        var serializer = DER.Serializer()
+        guard (try? serializer.serialize(self)) != nil else { return [] }
+        return serializer.serializedBytes
+    }
+
+    /// The pin of its key.
+    var pin: PublicKeyPin? { PublicKeyPin(ofCertificate: der) }
 }

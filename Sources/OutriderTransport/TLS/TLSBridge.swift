@@ -4,73 +4,107 @@
 import NIOCore
 import NIOSSL
 import OutriderHTTP
-import Synchronization
 
-/// TLS for client connections: at least 1.2, HTTP/1.1 by ALPN unless other protocols are named, and certificates always
-/// judged, by `TrustEvaluator`.
-///
-/// One context serves all connections with the same ALPN, since whom to believe is decided outside of it.
+/// TLS for client connections: at least 1.2, and certificates always judged by `TrustEvaluator`, by the policy for the host.
 final class TLSBridge: Sendable {
-    /// By the protocols offered.
-    private let contexts = Mutex<[[String]: NIOSSLContext]>([:])
     private let evaluator: TrustEvaluator
+    private let identities = IdentityLoader()
 
     init(evaluator: TrustEvaluator = TrustEvaluator()) { self.evaluator = evaluator }
 
-    /// Which state of its roots a trust means now: connections that were made under another one are not used again. Each
-    /// connection has a handshake of its own, since sessions of TLS are not resumed.
-    func stamp(of trust: Trust) -> TrustRoots.Stamp? { evaluator.stamp(of: trust) }
+    /// Which state the files of a security are in now: connections that were made under another one are not used again.
+    /// Each connection has a handshake of its own, since sessions of TLS are not resumed.
+    func stamps(of security: ConnectionSecurity) -> FileStamps {
+        let (roots, others) = evaluator.stamps(of: security)
+        return roots.joined(others)
+    }
 
-    /// Shakes hands as a client and tells the version of TLS and the protocol of ALPN. If it fails, or the channel closes
-    /// first, the failure; closing the channel is the caller's business.
+    /// Shakes hands as a client and tells what was settled. If it fails, or the channel closes first, the failure; closing
+    /// the channel is the caller's business.
     ///
     /// - Parameters:
-    ///   - protocols: offered by ALPN; none for no offer.
+    ///   - alpn: the protocols to offer, the preferred first; none for no offer.
     ///   - isFirst: whether the channel has carried plain bytes, so that TLS goes before everything that it has.
     func handshake(
-        on channel: any Channel, host: String, trust: Trust, for client: ClientKey, protocols: [String] = ["http/1.1"],
-        isFirst: Bool = false, _ completion: @escaping (Result<DuplexSecurity, HTTPFailure>) -> Void
+        on channel: any Channel, host: String, security: ConnectionSecurity, alpn: [String] = ["http/1.1"],
+        for client: ClientKey, isFirst: Bool = false, _ completion: @escaping HandshakeWatch.Completion
     ) {
         channel.eventLoop.assertInEventLoop()
-        let isAddress = (try? SocketAddress(ipAddress: host, port: 1)) != nil
-        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-        let watch = HandshakeWatch(host: name, completion)
-        let subject = TrustEvaluator.Subject(host: name, isAddress: isAddress, trust: trust)
+        let settings = security.settings
+        let host = host.hasSuffix(".") ? String(host.dropLast()) : host
+        let wanted = settings.serverName.flatMap { $0.isEmpty ? nil : $0 } ?? host
+        let isAddress = (try? SocketAddress(ipAddress: wanted, port: 1)) != nil
+        let watch = HandshakeWatch(host: host, settings, completion)
+        let subject = ServerSubject(host: host, name: wanted, security: security)
         let loop = channel.eventLoop
         let evaluator = evaluator
         do {
+            // a context of its own, since a callback of a context does not tell which connection asks; it costs 0.01 ms
             let handler = try NIOSSLClientHandler(
-                context: context(offering: protocols), serverHostname: isAddress ? nil : name,
+                context: NIOSSLContext(configuration: configuration(settings, alpn, watch, client, loop)),
+                serverHostname: isAddress || settings.serverName == "" ? nil : wanted,
                 customVerificationCallback: { chain, promise in
-                    evaluator.judge(chain, of: subject, for: client, on: loop) { failure in
-                        watch.verdict = failure
-                        promise.succeed(failure == nil ? .certificateVerified : .failed)
+                    evaluator.judge(chain, of: subject, for: client, on: loop) { verdict in
+                        watch.verdict = verdict
+                        if case .success = verdict { return promise.succeed(.certificateVerified) }
+                        promise.succeed(.failed)
                     }
                 })
             watch.tls = handler
-            try channel.pipeline.syncOperations.addHandlers([handler, watch], position: isFirst ? .first : .last)
+            try channel.pipeline.syncOperations.addHandlers(
+                [HelloWatch(watch), handler, watch], position: isFirst ? .first : .last)
             channel.read()
         } catch {
-            completion(.failure(FailureBridge.handshake(error, with: name)))
+            completion(.failure(FailureBridge.handshake(error, with: host, settings)))
         }
     }
 
-    /// Contexts of protocols that clients name are few; beyond that many they are made anew.
-    private static let mostContexts = 16
-
-    private func context(offering protocols: [String]) throws -> NIOSSLContext {
-        if let context = contexts.withLock({ $0[protocols] }) { return context }
+    private func configuration(
+        _ settings: TLSSettings, _ alpn: [String], _ watch: HandshakeWatch, _ client: ClientKey, _ loop: any EventLoop
+    ) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.applicationProtocols = protocols
+        configuration.minimumTLSVersion = settings.minVersion == .v13 ? .tlsv13 : .tlsv12
+        configuration.maximumTLSVersion = settings.maxVersion == .v12 ? .tlsv12 : nil
+        configuration.applicationProtocols = alpn
+        settings.ciphers.apply(to: &configuration)
+        if let groups = settings.groups { configuration.curves = groups.map { NIOTLSCurve(rawValue: $0) } }
+        configuration.verifySignatureAlgorithms = Self.signatures
         // replaced by the evaluator, which brings its own roots: reading them here would cost milliseconds
         configuration.certificateVerification = .noHostnameVerification
         configuration.trustRoots = .certificates([])
-        let made = try NIOSSLContext(configuration: configuration)
-        return contexts.withLock { contexts in
-            if let context = contexts[protocols] { return context }
-            if contexts.count < Self.mostContexts { contexts[protocols] = made }
-            return made
+        let identities = identities
+        configuration.sslContextCallback = { _, promise in
+            // called when the server asks for a certificate, and only then
+            guard let identity = settings.identity else {
+                watch.clientCertificate = .requested
+                return promise.succeed(.noChanges)
+            }
+            identities.load(identity, for: client, on: loop) { result in
+                if case .success = result { watch.clientCertificate = .sent }
+                promise.completeWith(result.mapError { $0 as any Error }.map(\.change))
+            }
+        }
+        return configuration
+    }
+
+    /// Without SHA-1.
+    private static let signatures: [SignatureAlgorithm] = [
+        .ecdsaSecp256R1Sha256, .rsaPssRsaeSha256, .rsaPkcs1Sha256, .ecdsaSecp384R1Sha384, .rsaPssRsaeSha384,
+        .rsaPkcs1Sha384, .ecdsaSecp521R1Sha512, .rsaPssRsaeSha512, .rsaPkcs1Sha512, .ed25519,
+    ]
+}
+
+extension TLSSettings.Ciphers? {
+    fileprivate func apply(to configuration: inout TLSConfiguration) {
+        switch self {
+        case .compatible?: break
+        case nil, .modern?:
+            configuration.cipherSuiteValues = [
+                .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+                .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+                .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+            ]
+        case .list(let numbers)?: configuration.cipherSuiteValues = numbers.map { NIOTLSCipher(rawValue: $0) }
         }
     }
 }

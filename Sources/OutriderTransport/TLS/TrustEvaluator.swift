@@ -8,127 +8,112 @@ import SwiftASN1
 import Synchronization
 import X509
 
-/// Decides whether the certificates of a server are to be believed, and says why not: its chain to a trusted root, its
-/// validity, its usage and its names (RFC 5280, RFC 9525).
+/// Decides whether the certificates of a server are to be believed by the policy for its host, and says why not
+/// (RFC 5280, RFC 9525).
 final class TrustEvaluator: Sendable {
-    /// Who must be on the other side, and whose word counts.
-    struct Subject: Hashable, Sendable {
-        var host: String
-        var isAddress: Bool
-        var trust: Trust
-    }
-
     /// How long the same certificates are believed for the same subject without another look.
     static let memorySeconds: Int64 = 300
     private static let mostMemories = 512
     /// Servers send two to four; looking for a path through very many could take very long.
-    private static let longestChain = 16
+    static let longestChain = 16
+    static let mostChainBytes = 100 << 10
 
     private struct Case: Hashable {
-        var subject: Subject
-        var stamp: TrustRoots.Stamp?
+        var subject: ServerSubject
+        var stamps: FileStamps
         var chain: [[UInt8]]
     }
 
     private let roots: TrustRoots
-    private let believed = Mutex<[Case: NIODeadline]>([:])
+    private let believed = Mutex<[Case: (verdict: TrustVerdict, until: NIODeadline)]>([:])
 
     init(roots: TrustRoots = TrustRoots()) { self.roots = roots }
 
-    /// Which state of its roots a trust means now.
-    func stamp(of trust: Trust) -> TrustRoots.Stamp? { roots.stamp(of: trust) }
+    /// The states of all files that a security rests on. Called about once a second on the event loop.
+    func stamps(of security: ConnectionSecurity) -> (roots: FileStamps, others: FileStamps) {
+        (roots.stamps(of: security.roots), FileStamps(security.policy.files))
+    }
 
-    /// Gives its verdict on the loop: nil, or what speaks against it. At once for a chain that it has seen lately;
-    /// otherwise after some hundreds of microseconds on another thread, or milliseconds when roots have to be read.
+    /// Gives its verdict on the loop: at once for a policy that accepts everything; otherwise after some hundreds of
+    /// microseconds on another thread, or milliseconds when files have to be read.
     func judge(
-        _ chain: [NIOSSLCertificate], of subject: Subject, for client: ClientKey, on loop: any EventLoop,
-        _ verdict: @escaping @Sendable (HTTPFailure?) -> Void
+        _ chain: [NIOSSLCertificate], of subject: ServerSubject, for client: ClientKey, on loop: any EventLoop,
+        _ verdict: @escaping @Sendable (Result<TrustVerdict, HTTPFailure>) -> Void
     ) {
-        guard let bytes = try? chain.map({ try $0.toDERBytes() }), !bytes.isEmpty, bytes.count <= Self.longestChain
-        else {
-            let text = "\(subject.host) sent no certificate that can be read, or more than \(Self.longestChain)"
-            return verdict(HTTPFailure(.trustEvaluationFailed, text, phase: .tls))
+        let bytes = (try? chain.map { try $0.toDERBytes() }) ?? []
+        let size = bytes.reduce(0) { $0 &+ $1.count }
+        if subject.security.policy.isNone {
+            let path = size <= Self.mostChainBytes ? bytes.compactMap { try? Certificate(derEncoded: $0) } : []
+            return verdict(.success(TrustVerdict(verified: .none, path: path)))
         }
-        if subject.trust == .system, isBelieved(Case(subject: subject, stamp: nil, chain: bytes)) {
-            return verdict(nil)
+        guard !bytes.isEmpty, bytes.count <= Self.longestChain, size <= Self.mostChainBytes else {
+            return verdict(.failure(.unusable(bytes.count, size, of: subject.host)))
         }
         // looking at files may block
         let isTaken = BlockingThreads.files.run(for: client) {
-            let known = Case(subject: subject, stamp: self.roots.stamp(of: subject.trust), chain: bytes)
-            if self.isBelieved(known) { return loop.execute { verdict(nil) } }
-            let store = Result { () throws(HTTPFailure) in try self.roots.store(for: subject.trust) }
+            let stamps = self.stamps(of: subject.security)
+            let known = Case(subject: subject, stamps: stamps.roots.joined(stamps.others), chain: bytes)
+            if let verdict = self.remembered(known) { return loop.execute { answer(.success(verdict)) } }
+            let store = Result { () throws(HTTPFailure) in try self.roots.store(for: subject.security.roots) }
             // not structured: what started the handshake may be gone before this ends, and then no caller listens
             Task {
-                let failure = await self.evaluate(bytes, of: subject, by: store)
-                if failure == nil { self.remember(known) }
-                loop.execute { verdict(failure) }
+                let result = await Self.evaluate(bytes, subject, store)
+                if case .success(let verdict) = result { self.remember(verdict, for: known) }
+                loop.execute { answer(result) }
             }
         }
+        @Sendable func answer(_ result: Result<TrustVerdict, HTTPFailure>) { verdict(result) }
         if !isTaken {
             let text = "the trusted certificates cannot be read: too much work on files waits for this client"
-            verdict(HTTPFailure(.settingAnchorCertificatesFailed, text, phase: .tls, retryable: true))
+            verdict(.failure(HTTPFailure(.settingAnchorCertificatesFailed, text, phase: .tls, retryable: true)))
         }
     }
 
-    private func isBelieved(_ known: Case) -> Bool {
-        believed.withLock { $0[known] }.map { $0 > .now() } ?? false
+    private func remembered(_ known: Case) -> TrustVerdict? {
+        believed.withLock { $0[known] }.flatMap { $0.until > .now() ? $0.verdict : nil }
     }
 
-    private func remember(_ known: Case) {
+    private func remember(_ verdict: TrustVerdict, for known: Case) {
+        if known.subject.security.policy.asksClient { return }
         let now = NIODeadline.now()
         believed.withLock { believed in
-            if believed.count >= Self.mostMemories { believed = believed.filter { $0.value > now } }
+            if believed.count >= Self.mostMemories { believed = believed.filter { $0.value.until > now } }
             if believed.count >= Self.mostMemories { believed = [:] }
-            believed[known] = now + .seconds(Self.memorySeconds)
+            believed[known] = (verdict, now + .seconds(Self.memorySeconds))
         }
     }
 
-    private func evaluate(
-        _ chain: [[UInt8]], of subject: Subject, by roots: Result<CertificateStore, HTTPFailure>
-    ) async -> HTTPFailure? {
-        let certificates: [Certificate]
-        let store: CertificateStore
+    private static func evaluate(
+        _ chain: [[UInt8]], _ subject: ServerSubject, _ store: Result<TrustRoots.Store, HTTPFailure>
+    ) async -> Result<TrustVerdict, HTTPFailure> {
         do throws(HTTPFailure) {
-            store = try roots.get()
-            certificates = try Self.parse(chain, of: subject)
+            let served = try ServedChain(chain, subject)
+            return .success(try await PolicyRun(served, roots: store).verdict(subject.security.policy))
         } catch {
-            return error
+            return .failure(error)
         }
-        let leaf = certificates[0]
-        let others = CertificateStore(certificates.dropFirst())
-        var verifier = Verifier(rootCertificates: store) {
-            RFC5280Policy()
-            ServerUsagePolicy()
-            ServerIdentityPolicy(
-                serverHostname: subject.isAddress ? nil : subject.host, serverIP: subject.isAddress ? subject.host : nil
-            )
-        }
-        guard case .couldNotValidate(let failures) = await verifier.validate(leaf: leaf, intermediates: others) else {
-            return nil
-        }
-        var nameless = Verifier(rootCertificates: store) {
-            RFC5280Policy()
-            ServerUsagePolicy()
-            AnyNamePolicy()
-        }
-        let isOnlyTheName =
-            if case .validCertificate = await nameless.validate(leaf: leaf, intermediates: others) { true } else {
-                false
-            }
-        let objection = CertificateObjection(
-            certificates, host: subject.host, isOnlyTheName: isOnlyTheName,
-            reasons: failures.map { String(describing: $0.policyFailureReason) })
-        return objection.failure
     }
+}
 
-    private static func parse(_ chain: [[UInt8]], of subject: Subject) throws(HTTPFailure) -> [Certificate] {
-        do {
-            return try chain.map { try Certificate(derEncoded: $0) }
-        } catch {
-            let text = "the certificate of \(subject.host) cannot be read"
-            throw HTTPFailure(
-                .trustEvaluationFailed, text, phase: .tls,
-                underlying: .init(.tls, 0, String(String(describing: error).prefix(200))))
+extension HTTPFailure {
+    fileprivate static func unusable(_ count: Int, _ size: Int, of host: String) -> HTTPFailure {
+        let text =
+            count == 0
+            ? "\(host) sent no certificate that can be read"
+            : "\(host) sent \(count) certificates of \(size) bytes (at most \(TrustEvaluator.longestChain) "
+                + "and \(TrustEvaluator.mostChainBytes) bytes are looked at)"
+        return HTTPFailure(.trustEvaluationFailed, text, phase: .tls)
+    }
+}
+
+extension TrustPolicy {
+    /// The files that the policy reads.
+    var files: [String] {
+        switch self {
+        case .pinnedCertificates(let pins): pins.files
+        case .revocation(let revocation): revocation.crlFiles
+        case .all(let policies): policies.flatMap(\.files)
+        case .default, .none, .publicKeys, .callback: []
         }
     }
 }

@@ -8,25 +8,28 @@ import SwiftASN1
 import Synchronization
 import X509
 
-/// The certificates that are trusted to begin with, read from PEM files when they are first needed.
+/// The certificates that are trusted to begin with, read from files when they are first needed.
 ///
 /// A file is read again when it has changed, whether it is the system's or was named by a caller.
 final class TrustRoots: Sendable {
-    /// Tells one state of a file from another.
-    struct Stamp: Hashable, Sendable {
-        var inode: UInt64
-        var size: Int64
-        var seconds: Int64
-        var nanoseconds: Int64
+    /// Root certificates, for a search and for looking one up.
+    struct Store: Sendable {
+        var certificates: CertificateStore
+        var all: Set<Certificate>
+
+        init(_ list: [Certificate]) {
+            certificates = CertificateStore(list)
+            all = Set(list)
+        }
     }
 
     private struct Entry {
-        var stamp: Stamp?
-        var store: CertificateStore
+        var stamp: FileStamps
+        var store: Store
     }
 
-    private static let largestFile = 32 << 20
     private static let mostEntries = 64
+    private static let mostFilesInDirectory = 4096
     private static let bundles = [
         "/etc/ssl/certs/ca-certificates.crt",
         "/etc/pki/tls/certs/ca-bundle.crt",
@@ -35,83 +38,97 @@ final class TrustRoots: Sendable {
     ]
 
     private let systemFile: String?
-    private let entries = Mutex<[Trust: Entry]>([:])
+    private let entries = Mutex<[RootsSpec: Entry]>([:])
 
     /// - Parameter systemFile: instead of SSL_CERT_FILE and the places where systems keep their bundle.
     init(systemFile: String? = nil) { self.systemFile = systemFile }
 
-    /// Which state of its file a trust means now; nil if there is no such file.
-    func stamp(of trust: Trust) -> Stamp? { (try? file(for: trust)).flatMap(Stamp.init(of:)) }
+    /// The states of the files and directories that roots come from now. Of a directory, the state tells which files
+    /// are in it, and not what is in them.
+    func stamps(of roots: RootsSpec) -> FileStamps { FileStamps(paths(roots)) }
 
     /// Blocks while it reads. Throws `settingAnchorCertificatesFailed`.
-    func store(for trust: Trust) throws(HTTPFailure) -> CertificateStore {
-        let stamp = stamp(of: trust)
-        if let entry = entries.withLock({ $0[trust] }), entry.stamp == stamp { return entry.store }
-        let store = try CertificateStore(read(file(for: trust)))
+    func store(for roots: RootsSpec) throws(HTTPFailure) -> Store {
+        let stamp = stamps(of: roots)
+        if let entry = entries.withLock({ $0[roots] }), entry.stamp == stamp { return entry.store }
+        let store = try Store(read(roots))
         entries.withLock { entries in
             if entries.count >= Self.mostEntries { entries = [:] }
-            entries[trust] = Entry(stamp: stamp, store: store)
+            entries[roots] = Entry(stamp: stamp, store: store)
         }
         return store
     }
 
-    private func file(for trust: Trust) throws(HTTPFailure) -> String {
-        switch trust {
-        case .roots(let file): return file
-        case .system:
-            if let systemFile { return systemFile }
-            if let named = getenv("SSL_CERT_FILE").map({ String(cString: $0) }), !named.isEmpty { return named }
-            if let bundle = Self.bundles.first(where: { access($0, R_OK) == 0 }) { return bundle }
-            let text = "no root certificates are installed: install ca-certificates, or set SSL_CERT_FILE"
-            throw HTTPFailure(.settingAnchorCertificatesFailed, text, phase: .tls)
-        }
+    private func paths(_ roots: RootsSpec) -> [String] {
+        var paths = [roots.file, roots.directory].compactMap { $0 }
+        if roots.includesSystem { paths += [systemBundle, Self.systemDirectory].compactMap { $0 } }
+        return paths
     }
 
-    private func read(_ file: String) throws(HTTPFailure) -> [Certificate] {
-        let text = try contents(of: file)
+    private var systemBundle: String? {
+        if let systemFile { return systemFile }
+        if let named = Self.variable("SSL_CERT_FILE") { return named }
+        return Self.bundles.first { access($0, R_OK) == 0 }
+    }
+
+    private static var systemDirectory: String? { variable("SSL_CERT_DIR") }
+
+    private static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private func read(_ roots: RootsSpec) throws(HTTPFailure) -> [Certificate] {
+        var found: [Certificate] = []
+        if let file = roots.file { found += try Self.certificates(in: file) }
+        if let directory = roots.directory { found += try Self.certificates(inDirectory: directory) }
+        for bytes in roots.certificates {
+            guard let certificate = try? Certificate(derEncoded: bytes) else {
+                throw Self.failure("a certificate in tls.roots.pem cannot be read (give PEM blocks of X.509)")
+            }
+            found.append(certificate)
+        }
+        guard roots.includesSystem else { return found }
+        let directory = Self.systemDirectory
+        if let bundle = systemBundle {
+            found += try Self.certificates(in: bundle)
+        } else if directory == nil {
+            throw Self.failure("no root certificates are installed: install ca-certificates, or set SSL_CERT_FILE")
+        }
+        if let directory { found += try Self.certificates(inDirectory: directory) }
+        return found
+    }
+
+    private static func certificates(in file: String) throws(HTTPFailure) -> [Certificate] {
         // one that cannot be read, of some old kind perhaps, must not take the others with it
-        let documents = (try? PEMDocument.parseMultiple(pemString: text)) ?? []
-        let found = documents.compactMap { $0.discriminator == "CERTIFICATE" ? try? Certificate(pemDocument: $0) : nil }
+        let found = try CertificateFile.certificates(in: file)
         guard found.isEmpty else { return found }
-        let message = "\(file) holds no certificate: it must be a PEM file with BEGIN CERTIFICATE lines"
-        throw HTTPFailure(.settingAnchorCertificatesFailed, message, phase: .tls)
+        throw failure("\(file) holds no certificate: it must be a PEM file with BEGIN CERTIFICATE lines")
     }
 
-    private func contents(of file: String) throws(HTTPFailure) -> String {
-        let descriptor: CInt
-        do throws(FileFault) {
-            descriptor = try CheckedFile.open(file, O_RDONLY, .regular)
-        } catch {
-            throw Self.unreadable(file, error.code, error.description)
+    /// Files that hold no certificate are passed over, as keys and lists beside certificates are.
+    private static func certificates(inDirectory path: String) throws(HTTPFailure) -> [Certificate] {
+        guard let directory = opendir(path) else {
+            throw CertificateFile.unreadable(path, errno)
         }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 64 << 10)
-        while bytes.count <= Self.largestFile {
-            let got = Glibc.read(descriptor, &piece, piece.count)
-            if got == 0 { return String(decoding: bytes, as: UTF8.self) }
-            if got < 0, errno == EINTR { continue }
-            guard got > 0 else { throw Self.unreadable(file, errno) }
-            bytes += piece.prefix(got)
+        defer { closedir(directory) }
+        var names: Set<String> = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name.hasPrefix(".") { continue }
+            names.insert(name)
+            if names.count > mostFilesInDirectory {
+                throw failure(
+                    "\(path) holds more than \(mostFilesInDirectory) files: name a smaller directory, or a file")
+            }
         }
-        throw HTTPFailure(
-            .settingAnchorCertificatesFailed, "\(file) is too large for a file of certificates", phase: .tls)
+        let found = names.sorted().flatMap { (try? CertificateFile.certificates(in: "\(path)/\($0)")) ?? [] }
+        guard found.isEmpty else { return found }
+        throw failure("\(path) holds no file with BEGIN CERTIFICATE lines")
     }
 
-    private static func unreadable(_ file: String, _ code: CInt, _ why: String? = nil) -> HTTPFailure {
-        let reason = why ?? String(cString: strerror(code))
-        let underlying = HTTPFailure.Underlying(.file, Int(code), reason)  // safe: CInt is narrower
-        let text = "the trusted certificates in \(file) cannot be read: \(reason)"
-        return HTTPFailure(.settingAnchorCertificatesFailed, text, phase: .tls, underlying: underlying)
-    }
-}
-
-extension TrustRoots.Stamp {
-    fileprivate init?(of file: String) {
-        var status = stat()
-        guard stat(file, &status) == 0 else { return nil }
-        self.init(
-            inode: UInt64(clamping: status.st_ino), size: Int64(clamping: status.st_size),
-            seconds: Int64(clamping: status.st_mtim.tv_sec), nanoseconds: Int64(clamping: status.st_mtim.tv_nsec))
+    private static func failure(_ text: String) -> HTTPFailure {
+        HTTPFailure(.settingAnchorCertificatesFailed, text, phase: .tls)
     }
 }

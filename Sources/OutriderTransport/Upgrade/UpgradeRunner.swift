@@ -22,6 +22,8 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     let attempt: Attempt
     let upgrade: Upgrade
     let key: PoolKey
+    /// Why the connection cannot be opened at all.
+    private let refusal: HTTPFailure?
     let pool: ConnectionPool
     private let wiring: Wiring
     private let observer: any AttemptObserver
@@ -48,7 +50,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         self.observer = observer
         self.pool = pool
         self.wiring = wiring
-        key = PoolKey(attempt.url, trust: attempt.trust, proxy: attempt.route, addresses: attempt.addresses)
+        (key, refusal) = PoolKey.of(attempt, version: .http11)
         clock = AttemptClock(attempt.timeouts)
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
     }
@@ -61,6 +63,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         pool.loop.assertInEventLoop()
         waiting = completion
         guard stage == .created else { return resume(.failure(.cancelled(sent))) }
+        if let refusal { return end(refusal) }
         stage = .opening
         pool.deadlines.watch(self)
         pool.closeOutdated(key, wiring.tls)
@@ -99,7 +102,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         stage = .asking
         clock.enter(.request)
         observer.sending(self)
-        clock.note(remote: connection.channel.remoteAddress?.plain ?? key.socketPath, tlsVersion: security?.version)
+        clock.note(remote: connection.channel.remoteAddress?.plain ?? key.socketPath, tls: security?.facts)
         observer.connected(clock.timeline)
         connection.start(self)
         if isHeld { isUnsent = true } else { write() }

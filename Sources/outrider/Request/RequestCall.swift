@@ -37,6 +37,8 @@ struct RequestCall: ParsableArguments {
     @OptionGroup var cookies: CookieOptions
     @OptionGroup var version: VersionOptions
 
+    @OptionGroup var trust: TrustOptions
+
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
@@ -110,6 +112,7 @@ struct RequestCall: ParsableArguments {
         var shared = try request.params(verb: verb, sent: sent, items: items)
         proxy.add(to: &shared)
         version.add(to: &shared)
+        try trust.add(to: &shared)
         if output.writeOut != nil { shared["metrics"] = .bool(true) }
         if !auth.isByHost { try auth.add(to: &shared) }
         return shared
@@ -121,6 +124,7 @@ struct RequestCall: ParsableArguments {
         var params = shared
         params["url"] = .string(sent.url(url.text, items: items, file: request.body.uploadFile))
         if auth.isByHost { try auth.add(to: &params) }
+        trust.redirect(&params)
         return params
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 struct SharedPoolTests {
     private let key = PoolKey(
-        HTTPURL(scheme: .https, host: "a.test", port: 443, target: "/"), trust: .system, version: .auto)
+        HTTPURL(scheme: .https, host: "a.test", port: 443, target: "/"), version: .auto)
 
     @Test func `one connection is opened while the protocol is unknown`() {
         var pool = PoolMachine()
@@ -98,9 +98,9 @@ struct SharedPoolTests {
 
     @Test func `plain http shares connections only with prior knowledge`() {
         let url = HTTPURL(scheme: .http, host: "a.test", port: 80, target: "/")
-        #expect(!PoolKey(url, trust: .system, version: .auto).mayBeShared)
-        #expect(PoolKey(url, trust: .system, version: .auto) == PoolKey(url, trust: .system, version: .http11))
-        #expect(PoolKey(url, trust: .system, version: .http2).mayBeShared)
+        #expect(!PoolKey(url, version: .auto).mayBeShared)
+        #expect(PoolKey(url, version: .auto) == PoolKey(url, version: .http11))
+        #expect(PoolKey(url, version: .http2).mayBeShared)
     }
 
     /// A pool with connections 100, 101, …, all slots of which are used.

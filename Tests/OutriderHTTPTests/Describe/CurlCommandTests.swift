@@ -100,7 +100,7 @@ import Testing
 
     @Test func `roots are named where there is somebody to believe`() throws {
         var attempt = try Self.attempt("GET", "https://h/")
-        attempt.trust = .roots(file: "/ca.pem")
+        attempt.security = SecurityPlan(roots: RootsSpec(file: "/ca.pem"))
         #expect(Self.short(attempt) == "curl --http1.1 --cacert '/ca.pem' 'https://h/'")
         attempt.url = try HTTPURL(parsing: "http://h/")
         #expect(Self.short(attempt) == "curl 'http://h/'")

@@ -15,7 +15,7 @@ import Testing
     }
 
     private static func key(_ attempt: Attempt) -> PoolKey {
-        PoolKey(attempt.url, trust: .system, proxy: attempt.route)
+        PoolKey(attempt.url, proxy: attempt.route)
     }
 
     @Test func `connections differ by their proxy, and tunnels by who asked for them`() throws {

@@ -220,9 +220,9 @@ import Testing
     @Test func `timeouts and trust go along`() throws {
         let attempt = try Self.build { spec in
             spec.timeouts.total = 3
-            spec.trust = .roots(file: "/ca.pem")
+            spec.security = SecurityPlan(roots: RootsSpec(file: "/ca.pem"))
         }
         #expect(attempt.timeouts.total == 3)
-        #expect(attempt.trust == .roots(file: "/ca.pem"))
+        #expect(attempt.security.table.settings.roots?.file == "/ca.pem")
     }
 }

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The security of every connection that a request may make: its own for the origin of its URL, its session's elsewhere.
+///
+/// Made once for a session, and once for a request that says something itself.
+package final class SecurityPlan: Sendable {
+    /// Trust, TLS and identities of a session, or of the service.
+    package struct Table: Sendable, Hashable {
+        /// For hosts that no pattern covers; nil if the table has a pattern or fails without one.
+        package var policy: TrustPolicy?
+        package var hosts = HostTable<TrustPolicy>()
+        /// A host without a policy is a failure.
+        package var allHostsMustBeEvaluated = true
+        package var settings = TLSSettings.standard
+        package var identities = HostTable<IdentitySpec>()
+        /// `host:port` to `host:port`.
+        package var connectTo = HostTable<ConnectTarget>()
+
+        package init() {}
+
+        /// Whether the table says nothing that the service does not say.
+        package var isPlain: Bool {
+            policy == nil && hosts.isEmpty && settings == .standard && identities.isEmpty && connectTo.isEmpty
+        }
+    }
+
+    /// What one request says itself.
+    package struct Own: Sendable {
+        package var policy: TrustPolicy?
+        package var settings = TLSSettings.standard
+        package var connectTo: ConnectTarget?
+
+        package init() {}
+
+        package var isEmpty: Bool { policy == nil && connectTo == nil && settings == .standard }
+    }
+
+    package let table: Table
+    /// Of every host, where the table makes no difference between hosts.
+    private let common: ConnectionSecurity?
+    private let byHost: HostTable<ConnectionSecurity>
+    private let own: Own?
+    private let origin: Origin?
+    private let ownSecurity: ConnectionSecurity?
+
+    private struct Origin: Sendable, Equatable {
+        var isSecure: Bool
+        var host: String
+        var port: Int
+        var socketPath: String?
+
+        init(_ url: HTTPURL) {
+            isSecure = url.isSecure
+            host = url.host
+            port = url.port
+            socketPath = url.socketPath
+        }
+    }
+
+    /// The service's own: the default policy with these roots.
+    package init(roots: RootsSpec? = nil) {
+        var table = Table()
+        table.settings.roots = roots
+        self.table = table
+        common = roots == nil ? .standard : ConnectionSecurity(.default, table.settings)
+        byHost = HostTable()
+        own = nil
+        origin = nil
+        ownSecurity = nil
+    }
+
+    package static let standard = SecurityPlan()
+
+    /// A session's, over what the service says.
+    package init(_ given: Table, over service: SecurityPlan) {
+        var table = given
+        table.settings = given.settings.merged(over: service.table.settings)
+        self.table = table
+        let settings = table.settings
+        byHost = table.hosts.map { ConnectionSecurity($0, settings) }
+        let fallback = table.policy ?? (table.hosts.isEmpty || !table.allHostsMustBeEvaluated ? .default : nil)
+        let isSame = table.identities.isEmpty && table.hosts.isEmpty
+        common = isSame ? fallback.map { ConnectionSecurity($0, settings) } : nil
+        own = nil
+        origin = nil
+        ownSecurity = nil
+    }
+
+    /// A request's, over its session's, or over the service's.
+    package init(_ own: Own, for url: HTTPURL, over plan: SecurityPlan) {
+        table = plan.table
+        common = plan.common
+        byHost = plan.byHost
+        self.own = own
+        origin = Origin(url)
+        let policy = own.policy ?? (try? plan.policy(for: url))
+        var settings = own.settings.merged(over: plan.table.settings)
+        if own.settings.identity == nil {
+            settings.identity = plan.identity(for: url) ?? settings.identity
+        }
+        ownSecurity = policy.map { ConnectionSecurity($0, settings) }
+    }
+
+    /// Whether everything is as the service has it.
+    package var isPlain: Bool { own == nil && table.isPlain }
+
+    /// Throws `noRequiredEvaluator` if the host needs a policy and has none.
+    package func security(for url: HTTPURL, proxy: ProxyServer? = nil) throws(HTTPFailure) -> ConnectionSecurity {
+        if let proxy, proxy.kind == .https { return try behind(proxy, url) }
+        // nothing is judged
+        if !url.isSecure { return .standard }
+        return try origin(of: url)
+    }
+
+    private func origin(of url: HTTPURL) throws(HTTPFailure) -> ConnectionSecurity {
+        if own != nil, origin == Origin(url), let ownSecurity { return ownSecurity }
+        if let common { return common }
+        let identity = identity(for: url)
+        if identity == nil, let found = byHost.value(host: url.host, port: url.port) { return found }
+        var settings = table.settings
+        settings.identity = identity ?? settings.identity
+        return ConnectionSecurity(try policy(for: url), settings)
+    }
+
+    /// The policy of the proxy's host, where the table names that host; else the default.
+    private func behind(_ proxy: ProxyServer, _ url: HTTPURL) throws(HTTPFailure) -> ConnectionSecurity {
+        let found = table.hosts.value(host: proxy.url.host, port: proxy.url.port) ?? .default
+        guard url.isSecure else { return ConnectionSecurity(.default, table.settings, proxyPolicy: found) }
+        let origin = try origin(of: url)
+        return ConnectionSecurity(origin.policy, origin.settings, proxyPolicy: found)
+    }
+
+    private func identity(for url: HTTPURL) -> IdentitySpec? {
+        table.identities.isEmpty ? nil : table.identities.value(host: url.host, port: url.port)
+    }
+
+    private func policy(for url: HTTPURL) throws(HTTPFailure) -> TrustPolicy {
+        if let found = table.hosts.value(host: url.host, port: url.port) ?? table.policy { return found }
+        if table.hosts.isEmpty || !table.allHostsMustBeEvaluated { return .default }
+        throw HTTPFailure(
+            .noRequiredEvaluator,
+            "the session has no trust policy for \(url.host) (add the host to trust.hosts, or set "
+                + "allHostsMustBeEvaluated to false)", phase: .tls)
+    }
+
+    /// Where to connect in place of the URL's host and port; nil for those.
+    package func target(for url: HTTPURL) -> ConnectTarget? {
+        if let own = own?.connectTo, origin == Origin(url) { return own }
+        return table.connectTo.isEmpty ? nil : table.connectTo.value(host: url.host, port: url.port)
+    }
+
+    /// What is wrong with the policy for a URL before anything is sent: 1500, 1501 or 1502.
+    package func fault(for url: HTTPURL) -> HTTPFailure? {
+        guard url.isSecure else { return nil }
+        do throws(HTTPFailure) {
+            return try security(for: url).policy.fault
+        } catch {
+            return error
+        }
+    }
+}

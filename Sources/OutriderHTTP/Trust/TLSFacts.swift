@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What a TLS handshake settled. One object for all requests of a connection.
+package final class TLSFacts: Sendable, Equatable {
+    package enum ClientCertificate: String, Sendable {
+        /// Ours was sent.
+        case sent
+        /// The server asked for one, and none was configured.
+        case requested
+    }
+
+    package enum Revocation: String, Sendable { case good, unknown }
+
+    /// "TLSv1.3".
+    package let version: String
+    /// The name of the cipher suite in the TLS registry; nil if it is not known.
+    package let cipher: String?
+    /// The key exchange group, "X25519MLKEM768".
+    package let group: String?
+    /// "h2" or "http/1.1"; nil if the server chose none.
+    package let alpn: String?
+    /// Why the server was believed.
+    package let verified: VerifiedBy
+    /// Nil if the policy does not ask about revocation.
+    package let revocation: Revocation?
+    /// Nil if the server did not ask for one.
+    package let clientCertificate: ClientCertificate?
+    /// The verified path, or what the server sent where no path was looked for, in DER, the server's own first.
+    package let chain: [[UInt8]]
+
+    package init(
+        version: String, cipher: String?, group: String?, alpn: String?, verified: VerifiedBy, revocation: Revocation?,
+        clientCertificate: ClientCertificate?, chain: [[UInt8]]
+    ) {
+        self.version = version
+        self.cipher = cipher
+        self.group = group
+        self.alpn = alpn
+        self.verified = verified
+        self.revocation = revocation
+        self.clientCertificate = clientCertificate
+        self.chain = chain
+    }
+
+    package static func == (one: TLSFacts, other: TLSFacts) -> Bool {
+        one === other
+            || (one.version == other.version && one.cipher == other.cipher && one.alpn == other.alpn
+                && one.verified == other.verified && one.chain == other.chain)
+    }
+}
+
+/// A certificate in words.
+package struct CertificateFacts: Sendable, Equatable {
+    /// Distinguished names as RFC 4514 writes them.
+    package var subject: String
+    package var issuer: String
+    /// Hosts and addresses of subjectAltName.
+    package var names: [String]
+    /// RFC 3339, in UTC.
+    package var notBefore: String
+    package var notAfter: String
+    /// SHA-256 of the certificate in DER, in hexadecimal digits.
+    package var sha256: String
+    /// The pin of its key, `sha256/…`.
+    package var spki: String
+    package var pem: String
+
+    package init(
+        subject: String, issuer: String, names: [String], notBefore: String, notAfter: String, sha256: String,
+        spki: String, pem: String
+    ) {
+        self.subject = subject
+        self.issuer = issuer
+        self.names = names
+        self.notBefore = notBefore
+        self.notAfter = notAfter
+        self.sha256 = sha256
+        self.spki = spki
+        self.pem = pem
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// How the certificates of a server are judged. Named as the evaluators of Alamofire.
+package indirect enum TrustPolicy: Sendable, Hashable {
+    /// A path to a trusted root, dates, usage, constraints, and the host's name (RFC 5280, RFC 9525).
+    case `default`
+    /// Every certificate is accepted.
+    case none
+    case pinnedCertificates(CertificatePins)
+    case publicKeys(KeyPins)
+    case revocation(RevocationPolicy)
+    /// Each of them, in order.
+    case all([TrustPolicy])
+    /// Code of the client decides, after the default evaluation.
+    case callback(TrustCallback)
+
+    /// Whether the policy accepts every certificate.
+    package var isNone: Bool { self == .none }
+
+    /// What is missing from the policy before a server is asked at all: 1501 or 1502. Nil if nothing is.
+    package var fault: HTTPFailure? {
+        switch self {
+        case .default, .none, .revocation, .callback: return nil
+        case .pinnedCertificates(let pins):
+            guard pins.isEmpty else { return nil }
+            return HTTPFailure(
+                .noCertificatesFound,
+                "pinnedCertificates names no certificate (give files or pem; without pins no server could pass)",
+                phase: .tls, pointer: "/trust/pinnedCertificates")
+        case .publicKeys(let pins):
+            guard pins.pins.isEmpty else { return nil }
+            return HTTPFailure(
+                .noPublicKeysFound, "publicKeys names no key (give pins; without pins no server could pass)",
+                phase: .tls, pointer: "/trust/publicKeys/pins")
+        case .all(let policies): return policies.lazy.compactMap(\.fault).first
+        }
+    }
+
+    /// Whether a client's code takes part in the decision, which is then never remembered.
+    package var asksClient: Bool {
+        switch self {
+        case .callback: true
+        case .all(let policies): policies.contains { $0.asksClient }
+        default: false
+        }
+    }
+
+    /// Pins of the policy, and of those in it.
+    package var pinCount: Int {
+        switch self {
+        case .pinnedCertificates(let pins): pins.files.count + pins.certificates.count
+        case .publicKeys(let pins): pins.pins.count
+        case .all(let policies): policies.reduce(0) { $0 &+ $1.pinCount }
+        default: 0
+        }
+    }
+
+    /// The word for it in a response: `default`, `none`, `pins` or `callback`.
+    package var word: VerifiedBy {
+        switch self {
+        case .none: .none
+        case .default, .revocation: .default
+        case .pinnedCertificates, .publicKeys: .pins
+        case .callback: .callback
+        case .all(let policies): policies.map(\.word).max() ?? .default
+        }
+    }
+}
+
+/// Why a server was believed; `tls.verified` of a response.
+package enum VerifiedBy: String, Sendable, Comparable {
+    case none, `default`, roots, pins, callback
+
+    private var rank: Int {
+        switch self {
+        case .none: 0
+        case .default: 1
+        case .roots: 2
+        case .pins: 3
+        case .callback: 4
+        }
+    }
+
+    package static func < (one: VerifiedBy, other: VerifiedBy) -> Bool { one.rank < other.rank }
+}
+
+/// Certificates of which one must be on the verified path.
+package struct CertificatePins: Sendable, Hashable {
+    /// PEM files.
+    package var files: [String]
+    /// Certificates in DER.
+    package var certificates: [[UInt8]]
+    /// The pinned certificates are the only roots.
+    package var acceptsSelfSigned = false
+    /// Perform the default evaluation of the path.
+    package var chain = true
+    /// Compare the host with the names of the certificate.
+    package var host = true
+
+    package init(files: [String] = [], certificates: [[UInt8]] = []) {
+        self.files = files
+        self.certificates = certificates
+    }
+
+    package var isEmpty: Bool { files.isEmpty && certificates.isEmpty }
+}
+
+/// Public keys of which one must be on the verified path.
+package struct KeyPins: Sendable, Hashable {
+    package var pins: [PublicKeyPin]
+    /// Perform the default evaluation of the path.
+    package var chain = true
+    /// Compare the host with the names of the certificate.
+    package var host = true
+
+    package init(_ pins: [PublicKeyPin]) { self.pins = pins }
+}
+
+/// Whether certificates of the path, the root apart, are revoked. The default evaluation comes first.
+package struct RevocationPolicy: Sendable, Hashable {
+    /// PEM or DER files of revocation lists.
+    package var crlFiles: [String] = []
+    /// A state that cannot be found out is a failure.
+    package var isRequired = false
+
+    package init() {}
+}
+
+/// The code of a client that decides about certificates.
+package struct TrustCallback: Sendable, Hashable {
+    package var spec: CallbackSpec
+    /// The client that gave it. An approval counts for that client alone.
+    package var owner: UInt64
+
+    package init(_ spec: CallbackSpec, owner: UInt64) {
+        self.spec = spec
+        self.owner = owner
+    }
+}

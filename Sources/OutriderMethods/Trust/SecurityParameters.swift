@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+
+/// What a session says of trust, TLS and where to connect; what is left out stays as it is.
+struct SessionSecurity: Sendable {
+    private(set) var trust: SessionTrustParameter?
+    private(set) var tls: SessionTLSParameter?
+    private(set) var connectTo: (map: HostsParameter<ConnectToParameter>, shown: JSONValue)?
+
+    init() {}
+
+    init(_ fields: inout JSONFields) throws(JSONComplaint) {
+        trust = try fields.optional("trust")
+        tls = try fields.optional("tls")
+        let shown = fields.value("connectTo")
+        if let map: HostsParameter<ConnectToParameter> = try fields.optional("connectTo"), let shown {
+            connectTo = (map, shown)
+        }
+    }
+
+    var isEmpty: Bool { trust == nil && tls == nil && connectTo == nil }
+
+    mutating func apply(_ changes: SessionSecurity) {
+        trust = changes.trust ?? trust
+        tls = changes.tls ?? tls
+        connectTo = changes.connectTo ?? connectTo
+    }
+
+    /// Nil if the session says nothing.
+    func plan(over service: SecurityPlan) -> SecurityPlan? {
+        if isEmpty { return nil }
+        var table = SecurityPlan.Table()
+        if let trust {
+            table.policy = trust.policy
+            table.hosts = trust.hosts
+            table.allHostsMustBeEvaluated = trust.allHostsMustBeEvaluated
+        }
+        if let tls {
+            table.settings = tls.settings
+            table.identities = tls.identities
+        }
+        if let connectTo { table.connectTo = connectTo.map.table.map(\.target) }
+        return SecurityPlan(table, over: service)
+    }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.member("trust", trust?.shown ?? .string("default"))
+        if let tls { writer.member("tls", tls.shown) }
+        if let connectTo { writer.member("connectTo", connectTo.shown) }
+    }
+}
+
+extension SecurityPlan.Own {
+    /// What a request says; nil for nothing.
+    static func read(_ fields: inout JSONFields) throws(JSONComplaint) -> SecurityPlan.Own? {
+        var own = SecurityPlan.Own()
+        own.policy = try fields.optional("trust", as: TrustParameter.self)?.policy
+        if let tls: RequestTLSParameter = try fields.optional("tls") { own.settings = tls.settings }
+        own.connectTo = try fields.optional("connectTo", as: ConnectToParameter.self)?.target
+        return own.isEmpty ? nil : own
+    }
+}

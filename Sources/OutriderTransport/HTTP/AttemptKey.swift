@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+
+extension PoolKey {
+    /// The key of an attempt, and why no connection may be made for it: 1500, 1501 or 1502.
+    ///
+    /// - Parameter version: nil for what the attempt says.
+    static func of(_ attempt: Attempt, version: HTTPVersionChoice? = nil) -> (PoolKey, HTTPFailure?) {
+        let route = attempt.route
+        let plan = attempt.security
+        var key = PoolKey(
+            attempt.url, proxy: route, addresses: attempt.addresses, version: version ?? attempt.httpVersion)
+        if !plan.isPlain { key.connectTo = plan.target(for: attempt.url) }
+        do throws(HTTPFailure) {
+            key.security = try plan.security(for: attempt.url, proxy: route?.server)
+        } catch {
+            return (key, error)
+        }
+        return (key, plan.isPlain ? nil : key.security.policy.fault)
+    }
+}
+
+extension AttemptRunner {
+    func breakage(_ end: ConnectionEnd, _ error: (any Error)?) -> HTTPFailure {
+        Breakage(end, error, host: attempt.url.host, phase: clock.phase, body: body.progress).failure
+    }
+
+    /// A server that requires a client certificate may end the connection only after the handshake (RFC 8446 section
+    /// 4.4.2.4). Nil if the connection ended for another reason.
+    func certificateFault(_ error: (any Error)?) -> HTTPFailure? {
+        let timeline = clock.timeline
+        guard stage == .sending, !timeline.reused, let asked = timeline.tlsFacts?.clientCertificate else { return nil }
+        return FailureBridge.clientCertificate(asked, error, with: attempt.url.host)
+    }
+}

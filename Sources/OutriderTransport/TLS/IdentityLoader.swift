@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import NIOCore
+import NIOSSL
+import OutriderHTTP
+import Synchronization
+
+/// Reads certificates of our own and their keys, when a server asks for one.
+final class IdentityLoader: Sendable {
+    struct Identity: Sendable {
+        let chain: [NIOSSLCertificate]
+        let key: NIOSSLPrivateKey
+
+        var change: NIOSSLContextConfigurationOverride {
+            var change = NIOSSLContextConfigurationOverride()
+            change.certificateChain = chain.map { .certificate($0) }
+            change.privateKey = .privateKey(key)
+            return change
+        }
+    }
+
+    private struct Entry {
+        var spec: IdentitySpec
+        var stamps: FileStamps
+        var identity: Identity
+        var until: NIODeadline
+    }
+
+    private static let mostEntries = 100
+    private static let memory = TimeAmount.milliseconds(600_000)
+
+    private let entries = Mutex<[Entry]>([])
+
+    /// Hands the identity over on the loop. Files are read again when they have changed, and after ten minutes.
+    func load(
+        _ spec: IdentitySpec, for client: ClientKey, on loop: any EventLoop,
+        _ hand: @escaping @Sendable (Result<Identity, HTTPFailure>) -> Void
+    ) {
+        let isTaken = BlockingThreads.files.run(for: client) {
+            let result = Result { () throws(HTTPFailure) in try self.load(spec) }
+            loop.execute { hand(result) }
+        }
+        guard !isTaken else { return }
+        let text = "the client certificate cannot be read: too much work on files waits for this client (try again)"
+        hand(.failure(HTTPFailure(.clientCertificateUnusable, text, phase: .tls, retryable: true)))
+    }
+
+    private func load(_ spec: IdentitySpec) throws(HTTPFailure) -> Identity {
+        let stamps = FileStamps(spec.paths)
+        let now = NIODeadline.now()
+        let known = entries.withLock { entries in
+            entries.removeAll { $0.until <= now }
+            return entries.first { $0.spec == spec && $0.stamps == stamps }?.identity
+        }
+        if let known { return known }
+        let identity = try IdentityReader(spec).read()
+        entries.withLock { entries in
+            entries.removeAll { $0.spec == spec }
+            if entries.count >= Self.mostEntries { entries.removeFirst() }
+            entries.append(Entry(spec: spec, stamps: stamps, identity: identity, until: now + Self.memory))
+        }
+        return identity
+    }
+}
+
+extension IdentitySpec {
+    fileprivate var paths: [String] {
+        switch source {
+        case .pem(let certificate, let key): [certificate, key]
+        case .pkcs12(let file): [file]
+        }
+    }
+}
+
+/// Reads one identity, and says what is wrong with it. Blocks.
+private struct IdentityReader {
+    private let spec: IdentitySpec
+
+    init(_ spec: IdentitySpec) { self.spec = spec }
+
+    func read() throws(HTTPFailure) -> IdentityLoader.Identity {
+        let identity: IdentityLoader.Identity
+        switch spec.source {
+        case .pem(let certificate, let key): identity = try readPEM(certificate, key)
+        case .pkcs12(let file): identity = try readPKCS12(file)
+        }
+        try checkPair(identity)
+        return identity
+    }
+
+    private func readPEM(_ certificate: String, _ keyFile: String) throws(HTTPFailure) -> IdentityLoader.Identity {
+        let blocks = PEMBlock.all(in: try contents(certificate)).filter { $0.label == "CERTIFICATE" }
+        let chain = blocks.compactMap { try? NIOSSLCertificate(bytes: $0.bytes, format: .der) }
+        guard !chain.isEmpty, chain.count == blocks.count else {
+            let what = blocks.isEmpty ? "holds no certificate" : "holds a certificate that cannot be read"
+            throw unusable(
+                "\(certificate) \(what) (give a PEM file with BEGIN CERTIFICATE, or name it as pkcs12)", "/certificate")
+        }
+        let bytes = try contents(keyFile)
+        guard let block = PEMBlock.all(in: bytes).first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
+            throw unusable("\(keyFile) holds no private key (give a PEM file with BEGIN PRIVATE KEY)", "/key")
+        }
+        return IdentityLoader.Identity(chain: chain, key: try readKey(bytes, block, keyFile))
+    }
+
+    private func readKey(_ bytes: [UInt8], _ block: PEMBlock, _ file: String) throws(HTTPFailure) -> NIOSSLPrivateKey {
+        let isEncrypted = block.label == "ENCRYPTED PRIVATE KEY" || block.headers.contains { $0.contains("ENCRYPTED") }
+        try checkKind(block, file)
+        if !isEncrypted { try checkMode(file) }
+        guard isEncrypted else {
+            if let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem) { return key }
+            throw unusable(
+                "the key in \(file) cannot be read (it may be damaged, or of a kind that is not supported)", "/key")
+        }
+        guard let passphrase = spec.passphrase?.value else {
+            throw unusable(
+                "the key in \(file) is encrypted, and there is no passphrase (give passphrase)", "/passphrase")
+        }
+        let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem) { $0(Array(passphrase.utf8)) }
+        if let key { return key }
+        throw unusable("the passphrase does not open the key in \(file)", "/passphrase")
+    }
+
+    private func checkKind(_ block: PEMBlock, _ file: String) throws(HTTPFailure) {
+        if block.label == "ENCRYPTED PRIVATE KEY", block.bytes.contains(Self.scrypt) {
+            throw unusable(
+                "the key in \(file) is encrypted with scrypt, which is not supported (convert it: openssl pkcs8 -topk8 "
+                    + "-v2 aes256 -in KEY -out NEW)", "/key")
+        }
+        if block.label == "PRIVATE KEY", block.bytes.prefix(64).contains(Self.rsaPSS) {
+            throw unusable(
+                "the key in \(file) is an RSA-PSS key, which is not supported (use a key of the kind RSA, EC or Ed25519)",
+                "/key")
+        }
+    }
+
+    /// A key that is not encrypted must not be readable by every user.
+    private func checkMode(_ file: String) throws(HTTPFailure) {
+        var status = stat()
+        guard stat(file, &status) == 0, status.st_mode & 0o007 != 0 else { return }
+        throw unusable("the key in \(file) can be read by every user of this machine (chmod 600 \(file))", "/key")
+    }
+
+    private func readPKCS12(_ file: String) throws(HTTPFailure) -> IdentityLoader.Identity {
+        let bytes = try contents(file)
+        guard bytes.first == DERScanner.sequence else {
+            throw unusable("\(file) is no PKCS#12 file (name PEM files as certificate and key)", "/pkcs12")
+        }
+        let passphrase = spec.passphrase.map { Array($0.value.utf8) }
+        guard let bundle = try? NIOSSLPKCS12Bundle(buffer: bytes, passphrase: passphrase) else {
+            let text =
+                passphrase == nil
+                ? "\(file) cannot be opened without a passphrase (give passphrase)"
+                : "the passphrase does not open \(file), or the file is damaged"
+            throw unusable(text, "/passphrase")
+        }
+        return IdentityLoader.Identity(chain: bundle.certificateChain, key: bundle.privateKey)
+    }
+
+    private func checkPair(_ identity: IdentityLoader.Identity) throws(HTTPFailure) {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .certificates([])
+        configuration.certificateChain = identity.chain.map { .certificate($0) }
+        configuration.privateKey = .privateKey(identity.key)
+        if (try? NIOSSLContext(configuration: configuration)) != nil { return }
+        throw unusable(
+            "the client certificate and the key do not belong together (the first certificate of the file must be "
+                + "the one of the key)", "/key")
+    }
+
+    private func contents(_ file: String) throws(HTTPFailure) -> [UInt8] {
+        do throws(HTTPFailure) {
+            return try CertificateFile.contents(of: file)
+        } catch {
+            let reason = error.underlying?.message ?? "it is too large"
+            var failure = unusable("\(file) cannot be read: \(reason)", "")
+            failure.underlying = error.underlying
+            throw failure
+        }
+    }
+
+    private func unusable(_ text: String, _ member: String) -> HTTPFailure {
+        HTTPFailure(
+            .clientCertificateUnusable, "the server asks for a client certificate: \(text)", phase: .tls,
+            retryable: false, pointer: spec.pointer + member)
+    }
+
+    /// The object identifiers of scrypt (RFC 7914) and RSASSA-PSS (RFC 4055).
+    private static let scrypt: [UInt8] = [0x06, 0x09, 0x2B, 0x06, 0x01, 0x04, 0x01, 0xDA, 0x47, 0x04, 0x0B]
+    private static let rsaPSS: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x0A]
+}
+
+extension Sequence<UInt8> {
+    fileprivate func contains(_ part: [UInt8]) -> Bool {
+        let bytes = Array(self)
+        guard bytes.count >= part.count else { return false }
+        return (0...(bytes.count - part.count)).contains { bytes[$0..<($0 + part.count)].elementsEqual(part) }
+    }
+}

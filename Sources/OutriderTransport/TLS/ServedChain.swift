@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import X509
+
+/// Which server must be on the other side, and by which rules.
+struct ServerSubject: Hashable, Sendable {
+    /// Of the URL, for messages.
+    var host: String
+    /// What must be among the names of the certificate: the host, or the server name of the settings.
+    var name: String
+    var security: ConnectionSecurity
+}
+
+/// What a server sent to be believed.
+struct ServedChain: Sendable {
+    let subject: ServerSubject
+    let der: [[UInt8]]
+    /// The server's own certificate first; without those that cannot be read.
+    let certificates: [Certificate]
+    /// What is wrong with the first that cannot be read; nil if all can.
+    let unreadable: String?
+
+    var leaf: Certificate { certificates[0] }
+
+    /// Throws `trustEvaluationFailed` if a certificate cannot be read. The bytes are not empty.
+    init(_ der: [[UInt8]], _ subject: ServerSubject) throws(HTTPFailure) {
+        self.subject = subject
+        self.der = der
+        let first = der.first { (try? Certificate(derEncoded: $0)) == nil }
+        unreadable = first.map(Self.fault)
+        guard let leaf = try? Certificate(derEncoded: der[0]) else {
+            let text = "the certificate of \(subject.host) is not trusted: \(Self.fault(of: der[0]))"
+            throw HTTPFailure(.trustEvaluationFailed, text, phase: .tls)
+        }
+        certificates = [leaf] + der.dropFirst().compactMap { try? Certificate(derEncoded: $0) }
+    }
+
+    /// Why a certificate cannot be read, as far as it can be told.
+    private static func fault(of der: [UInt8]) -> String {
+        guard let scanner = CertificateScanner(der) else { return "it cannot be read" }
+        return StrengthPolicy.fault(of: scanner) ?? "it has a key, or a signature, of a kind that is not supported"
+    }
+}
+
+/// Why a server is believed.
+struct TrustVerdict: Sendable {
+    var verified: VerifiedBy
+    var revocation: TLSFacts.Revocation?
+    /// The verified path, the server's own certificate first; what the server sent where no path was looked for.
+    var path: [Certificate] = []
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderHTTP
+import OutriderJSON
+
+/// Trust, TLS and where to connect, with the names and meanings of curl's options.
+struct TrustOptions: ParsableArguments {
+    enum CertificateType: String, ExpressibleByArgument {
+        case pem = "PEM"
+        case pkcs12 = "P12"
+
+        init?(argument: String) { self.init(rawValue: argument.uppercased()) }
+    }
+
+    @Option(
+        name: .long, help: "Trust the roots in this PEM file, in place of those of the service.", completion: .file())
+    var cacert: String?
+
+    @Option(name: .long, help: "Trust the roots in the PEM files of this directory.", completion: .directory)
+    var capath: String?
+
+    @Flag(
+        name: [.customShort("k"), .long],
+        help: "Accept every certificate of the URL's server: an attacker on the way can read and change everything.")
+    var insecure = false
+
+    @Option(
+        name: [.customShort("E"), .long],
+        help: "The client certificate, FILE or FILE:PASSPHRASE; see --pass-file.", completion: .file())
+    var cert: String?
+
+    @Option(name: .customLong("cert-type"), help: "PEM, or P12 for a PKCS#12 file.")
+    var certType = CertificateType.pem
+
+    @Option(
+        name: .long, help: "The key of the client certificate; else it is in the file of --cert.", completion: .file())
+    var key: String?
+
+    @Option(name: .long, help: "The passphrase of the key; other users may see it for a moment, see --pass-file.")
+    var pass: String?
+
+    @Option(name: .customLong("pass-file"), help: "The passphrase is the first line of this file.", completion: .file())
+    var passFile: String?
+
+    @Option(
+        name: .customLong("pinnedpubkey"),
+        help: "Believe the server only with one of these keys on its path: sha256//…;sha256//…, or a file with a key.")
+    var pinned: String?
+
+    @Option(
+        name: .customLong("crlfile"), help: "Refuse certificates that this revocation list names.", completion: .file())
+    var crlFile: String?
+
+    @Flag(name: .customLong("tlsv1.2"), help: "TLS 1.2 or later, which is the default.")
+    var least12 = false
+
+    @Flag(name: .customLong("tlsv1.3"), help: "TLS 1.3 or later.")
+    var least13 = false
+
+    @Option(name: .customLong("tls-max"), help: "The newest version of TLS: 1.2 or 1.3.")
+    var most: String?
+
+    @Option(name: .long, help: "Cipher suites of TLS 1.2, with colons: names of OpenSSL; or modern, or compatible.")
+    var ciphers: String?
+
+    @Option(
+        name: .long, help: "Connect to ADDRESS for HOST:PORT: HOST:PORT:ADDRESS; * for every host. May be repeated.")
+    var resolve: [String] = []
+
+    @Option(
+        name: .customLong("connect-to"),
+        help: "Connect to another place: HOST1:PORT1:HOST2:PORT2; each part may be empty. May be repeated.")
+    var connectTo: [String] = []
+
+    func validate() throws {
+        if let most, most != "1.2", most != "1.3" { throw ValidationError("--tls-max must be 1.2 or 1.3") }
+        if least13, most == "1.2" { throw ValidationError("--tlsv1.3 and --tls-max 1.2 exclude each other") }
+        if pass != nil, passFile != nil { throw ValidationError("give only one of --pass and --pass-file") }
+        if cert == nil, key != nil || pass != nil || passFile != nil {
+            throw ValidationError("--key, --pass and --pass-file go with --cert FILE")
+        }
+        if insecure, pinned != nil || crlFile != nil || cacert != nil || capath != nil {
+            throw ValidationError(
+                "--insecure accepts every certificate: leave out --cacert, --capath, --pinnedpubkey, --crlfile")
+        }
+        for text in resolve where Redirection(resolving: text) == nil {
+            throw ValidationError("--resolve \(text) must be HOST:PORT:ADDRESS")
+        }
+        for text in connectTo where Redirection(connecting: text) == nil {
+            throw ValidationError("--connect-to \(text) must be HOST1:PORT1:HOST2:PORT2")
+        }
+    }
+
+    /// Puts `trust` and `tls` into the params of a request.
+    func add(to params: inout JSONObject) throws(CommandFailure) {
+        if let trust = try trust() { params["trust"] = trust }
+        var tls = JSONObject()
+        var roots = JSONObject()
+        if let cacert { roots["file"] = .string(Self.full(cacert)) }
+        if let capath { roots["directory"] = .string(Self.full(capath)) }
+        if !roots.isEmpty { tls["roots"] = .object(roots) }
+        if let identity = try identity() { tls["identity"] = .object(identity) }
+        if least13 { tls["minVersion"] = .string("1.3") }
+        if let most { tls["maxVersion"] = .string(most) }
+        if let ciphers {
+            let isWord = ciphers == "modern" || ciphers == "compatible"
+            let names = ciphers.split(whereSeparator: { $0 == ":" || $0 == "," }).map { JSONValue.string(String($0)) }
+            tls["ciphers"] = isWord ? .string(ciphers) : .array(names)
+        }
+        if !tls.isEmpty { params["tls"] = .object(tls) }
+    }
+
+    /// Puts `connectTo` into the params of a request for a URL.
+    func redirect(_ params: inout JSONObject) {
+        guard !resolve.isEmpty || !connectTo.isEmpty, let text = params["url"]?.string,
+            let url = try? HTTPURL(parsing: text)
+        else { return }
+        // what is named last counts, as with curl
+        let rules =
+            connectTo.compactMap(Redirection.init(connecting:))
+            + resolve.reversed().compactMap(Redirection.init(resolving:))
+        if let rule = rules.first(where: { $0.covers(url) }) { params["connectTo"] = .string(rule.target(of: url)) }
+    }
+
+    private func trust() throws(CommandFailure) -> JSONValue? {
+        if insecure { return .string("none") }
+        var policies: [JSONValue] = []
+        if let pinned {
+            policies.append(
+                .object(["publicKeys": .object(["pins": .array(try Self.pins(pinned).map { .string($0) })])]))
+        }
+        if let crlFile {
+            let revocation: JSONObject = ["crlFiles": .array([.string(Self.full(crlFile))]), "required": .bool(true)]
+            policies.append(.object(["revocation": .object(revocation)]))
+        }
+        if policies.count < 2 { return policies.first }
+        return .object(["all": .array(policies)])
+    }
+
+    private static func pins(_ text: String) throws(CommandFailure) -> [String] {
+        if text.hasPrefix("sha256//") || text.hasPrefix("sha256/") {
+            return text.split(separator: ";").map(String.init)
+        }
+        let bytes = try StandardInput.bytes(of: text)
+        if bytes.first == DERScanner.sequence { return [PublicKeyPin(ofKey: bytes).description] }
+        return [String(decoding: bytes, as: UTF8.self)]
+    }
+
+    private func identity() throws(CommandFailure) -> JSONObject? {
+        guard let cert else { return nil }
+        var (file, passphrase) = (cert, pass)
+        // curl takes a passphrase behind the name
+        if pass == nil, passFile == nil, access(cert, F_OK) != 0, let colon = cert.lastIndex(of: ":") {
+            (file, passphrase) = (String(cert[..<colon]), String(cert[cert.index(after: colon)...]))
+        }
+        if let passFile {
+            let text = String(decoding: try StandardInput.bytes(of: passFile), as: UTF8.self)
+            passphrase = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+        }
+        var identity = JSONObject()
+        switch certType {
+        case .pkcs12: identity["pkcs12"] = .string(Self.full(file))
+        case .pem:
+            identity["certificate"] = .string(Self.full(file))
+            if let key { identity["key"] = .string(Self.full(key)) }
+        }
+        if let passphrase { identity["passphrase"] = .string(passphrase) }
+        return identity
+    }
+
+    /// The service has another working directory.
+    private static func full(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
+        defer { free(directory) }
+        return String(cString: directory) + "/" + path
+    }
+}
+
+/// One word of `--resolve` or `--connect-to`.
+private struct Redirection {
+    private let host: String
+    private let port: Int?
+    private let toHost: String
+    private let toPort: String
+
+    /// `HOST:PORT:ADDRESS[,ADDRESS]`, perhaps with a `+` in front.
+    init?(resolving text: String) {
+        let parts = Self.parts(text.hasPrefix("+") ? String(text.dropFirst()) : text, most: 3)
+        guard parts.count == 3, let port = Int(parts[1]), !parts[0].isEmpty, !parts[2].isEmpty else { return nil }
+        (host, self.port) = (parts[0].lowercased(), port)
+        (toHost, toPort) = (parts[2].split(separator: ",").first.map(String.init) ?? "", "")
+    }
+
+    /// `HOST1:PORT1:HOST2:PORT2`.
+    init?(connecting text: String) {
+        let parts = Self.parts(text, most: 4)
+        guard parts.count == 4, parts[1].isEmpty || Int(parts[1]) != nil, parts[3].isEmpty || Int(parts[3]) != nil
+        else {
+            return nil
+        }
+        (host, port) = (parts[0].lowercased(), Int(parts[1]))
+        (toHost, toPort) = (parts[2], parts[3])
+    }
+
+    /// Between colons; those in brackets belong to an address.
+    private static func parts(_ text: String, most: Int) -> [String] {
+        var parts = [""]
+        var depth = 0
+        for letter in text {
+            if letter == "[" { depth += 1 }
+            if letter == "]" { depth -= 1 }
+            if letter == ":", depth == 0, parts.count < most {
+                parts.append("")
+            } else {
+                parts[parts.count - 1].append(letter)
+            }
+        }
+        return parts
+    }
+
+    func covers(_ url: HTTPURL) -> Bool {
+        let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        return (name.isEmpty || name == "*" || name == url.hostName) && (port == nil || port == url.port)
+    }
+
+    func target(of url: HTTPURL) -> String {
+        let isAddress = !toHost.hasPrefix("[") && toHost.contains(":")
+        let name = isAddress ? "[\(toHost)]" : toHost
+        let port = toPort.isEmpty ? String(url.port) : toPort
+        return name.isEmpty ? ":\(port)" : "\(name):\(port)"
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import Testing
+
+@Suite struct TrustRulesTests {
+    @Test(arguments: [
+        ("api.example.com", "api.example.com", true), ("API.Example.com", "api.example.com", true),
+        ("api.example.com", "api.example.com.", true), ("api.example.com", "example.com", false),
+        ("*.example.com", "a.example.com", true), ("*.example.com", "a.b.example.com", false),
+        ("*.example.com", "example.com", false), ("**.example.com", "a.b.example.com", true),
+        ("**.example.com", "example.com", false), ("*", "any.test", true),
+        ("*.bücher.test", "a.xn--bcher-kva.test", true),
+        ("127.0.0.1", "127.0.0.1", true), ("[::1]", "::1", true), ("[::1]:443", "::1", true),
+        ("api.example.com:8443", "api.example.com", false), ("*.example.com", "xexample.com", false),
+    ])
+    func `a pattern covers its hosts [V12]`(pattern: String, host: String, covers: Bool) {
+        #expect(HostPattern(pattern)?.covers(host: host, port: 443) == covers)
+    }
+
+    @Test(arguments: [
+        "", "a b", "*example.com", "a.*.com", "***.example.com", "example.com:0", "example.com:x", "http://a", "a/b",
+        "u@a",
+    ])
+    func `what is no pattern is refused`(text: String) {
+        #expect(HostPattern(text) == nil)
+    }
+
+    @Test func `the most specific pattern counts`() throws {
+        let texts = ["*", "**.test", "**.b.test", "*.b.test", "a.b.test", "*:8443"]
+        let table = HostTable(try texts.map { (try #require(HostPattern($0)), $0) })
+        #expect(table.value(host: "a.b.test", port: 443) == "a.b.test")
+        #expect(table.value(host: "a.b.test", port: 8443) == "*:8443")
+        #expect(table.value(host: "c.b.test", port: 443) == "*.b.test")
+        #expect(table.value(host: "d.c.b.test", port: 443) == "**.b.test")
+        #expect(table.value(host: "x.test", port: 443) == "**.test")
+        #expect(table.value(host: "else", port: 443) == "*")
+    }
+
+    @Test func `names of certificates`() {
+        var names = ServerNames()
+        names.hosts = ["*.wild.test", "Exact.test", "*.test", "*", "part*.test"]
+        names.addresses = [[127, 0, 0, 1]]
+        #expect(
+            names.cover("a.wild.test") && names.cover("exact.test") && names.cover("exact.test.")
+                && names.cover("127.0.0.1"))
+        #expect(!names.cover("a.b.wild.test") && !names.cover("wild.test") && !names.cover("bank.test"))
+        #expect(!names.cover("127.0.0.2") && !names.cover("partly.test") && !names.cover(""))
+    }
+
+    @Test func `pins in every form`() {
+        let digits = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+        #expect(PublicKeyPin(parsing: "sha256/\(digits)") == PublicKeyPin(parsing: "sha256//\(digits)"))
+        #expect(PublicKeyPin(parsing: "sha256/\(digits)")?.description == "sha256/\(digits)")
+        // the first digit may be a slash itself
+        let slash = "/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+        #expect(PublicKeyPin(parsing: "sha256/\(slash)")?.description == "sha256/\(slash)")
+        for text in [
+            "", "sha256/", "sha256/AAAA", "sha1/\(digits)",
+            "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----",
+        ] {
+            #expect(PublicKeyPin(parsing: text) == nil)
+        }
+    }
+
+    @Test func `blocks of PEM between other text`() {
+        let text =
+            "note\n-----BEGIN A-----\r\nProc-Type: 4,ENCRYPTED\r\n\r\nAQID\r\n-----END A-----\n-----BEGIN B-----\n!\n-----END B-----"
+        let blocks = PEMBlock.all(in: text)
+        #expect(blocks == [PEMBlock(label: "A", headers: ["Proc-Type: 4,ENCRYPTED"], bytes: [1, 2, 3])])
+        let written = PEMBlock.certificate([UInt8](repeating: 7, count: 100))
+        #expect(PEMBlock.all(in: written).first?.bytes == [UInt8](repeating: 7, count: 100))
+    }
+
+    @Test func `every prefix of a ServerHello asks for more`() {
+        let random = [UInt8](repeating: 9, count: 32)
+        let share: [UInt8] = [0, 51, 0, 4, 0x11, 0xEC, 0, 0]
+        let body = [3, 3] + random + [0, 0x13, 0x01, 0] + [0, UInt8(share.count)] + share
+        let message: [UInt8] = [2, 0, 0, UInt8(body.count)] + body
+        let record = [22, 3, 3, 0, UInt8(message.count)] + message
+        for count in 0..<record.count {
+            var scanner = ServerHelloScanner()
+            #expect(scanner.scan(record.prefix(count)) == .more)
+            let rest = record.dropFirst(count) + [23, 3, 3, 0, 1, 0]
+            #expect(scanner.scan(rest) == .found(ServerHello(cipher: 0x1301, group: 0x11EC)))
+        }
+        var scanner = ServerHelloScanner()
+        #expect(scanner.scan(Array("HTTP/1.1 400".utf8)) == .unreadable)
+        #expect(ServerHello(cipher: 0x1301, group: 0x11EC).groupName == "X25519MLKEM768")
+    }
+
+    @Test func `broken DER ends without a trap`() {
+        for bytes: [UInt8] in [
+            [], [0x30], [0x30, 0x80], [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF], [0x1F, 1], [0x30, 5, 1],
+        ] {
+            var scanner = DERScanner(bytes)
+            #expect(scanner.next() == nil)
+            #expect(CRLScanner(bytes) == nil && CertificateScanner(bytes) == nil)
+        }
+    }
+
+    @Test func `a request's own trust stays with its origin [V8]`() throws {
+        let url = try HTTPURL(parsing: "https://a.test/")
+        var own = SecurityPlan.Own()
+        own.policy = TrustPolicy.none
+        own.connectTo = ConnectTarget("127.0.0.1:1")
+        let plan = SecurityPlan(own, for: url, over: .standard)
+        #expect(try plan.security(for: url).policy == .none && plan.target(for: url) != nil)
+        for other in ["https://b.test/", "https://a.test:444/", "http://a.test/"] {
+            let other = try HTTPURL(parsing: other)
+            #expect(try plan.security(for: other).policy == .default && plan.target(for: other) == nil)
+        }
+        #expect(try SecurityPlan.standard.security(for: url) === ConnectionSecurity.standard)
+    }
+
+    @Test func `a table that needs a policy for every host [V1]`() throws {
+        var table = SecurityPlan.Table()
+        table.hosts = HostTable([(try #require(HostPattern("a.test")), TrustPolicy.none)])
+        let strict = SecurityPlan(table, over: .standard)
+        #expect(try strict.security(for: HTTPURL(parsing: "https://a.test/")).policy == .none)
+        #expect(throws: HTTPFailure.self) { try strict.security(for: HTTPURL(parsing: "https://b.test/")) }
+        table.allHostsMustBeEvaluated = false
+        let mild = SecurityPlan(table, over: .standard)
+        #expect(try mild.security(for: HTTPURL(parsing: "https://b.test/")).policy == .default)
+        // plain http is never judged
+        #expect(try strict.security(for: HTTPURL(parsing: "http://b.test/")) === ConnectionSecurity.standard)
+    }
+}
