@@ -55,7 +55,7 @@ package final class Engine: Sendable {
         _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
         advisor: (any ExchangeAdvisor)? = nil, turns: (any TurnKeeper)? = nil, outlet: (any BodyOutlet)? = nil,
         identity: ExchangeIdentity = ExchangeIdentity(), keeper: CredentialKeeper? = nil,
-        cookies: ExchangeCookies? = nil
+        cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil
     ) async -> Exchange {
         let request: Result<Attempt, HTTPFailure>
         do throws(HTTPFailure) {
@@ -65,7 +65,8 @@ package final class Engine: Sendable {
         }
         let exchange = Exchange(
             spec, request, in: surroundings, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor,
-            turns: turns, outlet: outlet, identity: identity, keeper: keeper, cookies: cookies)
+            turns: turns, outlet: outlet, identity: identity, keeper: keeper, cookies: cookies,
+            cache: cache)
         exchange.tellCreation()
         if let failure = turns?.join(exchange) { exchange.end(with: failure) }
         return exchange
@@ -81,6 +82,11 @@ package final class Engine: Sendable {
             outlet: nil, identity: identity, keeper: nil)
         exchange.tellCreation()
         return exchange
+    }
+
+    /// The use of a cache by requests.
+    package func binding(_ store: CacheStore, _ spec: CacheSpec) -> CacheBinding {
+        CacheBinding(store, spec, coding: fields.first("Accept-Encoding"))
     }
 
     /// What would be sent.

@@ -71,6 +71,7 @@ extension HTTPFailure.Kind {
         case .redirectRefused: FailureCode(1414, "sessionTaskFailed", "redirectRefused")
         case .protocolNotNegotiated: FailureCode(1419, "sessionTaskFailed", "protocolNotNegotiated")
         case .addressRefused: FailureCode(1420, "sessionTaskFailed", "addressRefused")
+        case .notCached: FailureCode(1421, "sessionTaskFailed", "notCached")
         case .proxyRefused: FailureCode(1415, "sessionTaskFailed", "proxyRefused")
         case .proxyAuthenticationRequired: FailureCode(1416, "sessionTaskFailed", "proxyAuthenticationRequired")
         case .tooManyOpenFiles: FailureCode(1422, "sessionTaskFailed", "tooManyOpenFiles")

@@ -120,6 +120,8 @@ package struct AttemptResponse: Sendable {
     package var version: String
     package var fields: HTTPFields
     package let body: any AttemptResponseBody
+    /// What a cache did for the response; nil if the request has none.
+    package var cache: CacheReport?
 
     package init(status: Int, reason: String, version: String, fields: HTTPFields, body: any AttemptResponseBody) {
         self.status = status

@@ -117,6 +117,10 @@ SUITES = [
     ),
     conformance("chaos", "adapt_chaos", ["results/adapt_chaos.json"], read_words),
     conformance("tls", "adapt_tls", ["results/adapt_tls.json"], read_words),
+    conformance("cache", "adapt_cache", ["results/adapt_cache.browser.json"], read_words),
+    Suite(
+        "cache-beyond", "conformance/cache", ["beyond.py", "--adapter", "adapt_cache"],
+        ["results/beyond.adapt_cache.json"], read_words),
     Suite("wire", "clients", ["raw/wire_tests.py", "--json", "wire.json"], ["wire.json"], read_wire),
     Suite("matrix", "clients", ["run_matrix.py", "--json", "matrix.json"], ["matrix.json"], read_matrix),
 ]

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import select
+import socket
 import subprocess
 import time
 
@@ -34,6 +35,7 @@ class Wire:
             stdout=subprocess.PIPE,
             bufsize=0,
         )
+        self.source = self.process.stdout.fileno()
         self.ids = itertools.count(1)
         self.read = b""
 
@@ -55,11 +57,11 @@ class Wire:
                     self.read = rest[size:]
                     return json.loads(rest[:size])
             left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+            if left <= 0 or not select.select([self.source], [], [], left)[0]:
                 raise Gone(f"no answer within {seconds} seconds")
-            piece = os.read(self.process.stdout.fileno(), 1 << 20)
+            piece = os.read(self.source, 1 << 20)
             if not piece:
-                raise Gone(f"it ended with status {self.process.wait(5)}")
+                raise Gone("it closed the connection")
             self.read += piece
 
     def call(self, method, params, seconds=30):
@@ -83,3 +85,23 @@ class Wire:
             self.process.kill()
             self.process.wait()
         self.process.stdout.close()
+
+
+class SocketWire(Wire):
+    """A connection to a service that others started, on a Unix socket."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.source = self.socket.fileno()
+        self.ids = itertools.count(1)
+        self.read = b""
+
+    def send(self, body):
+        try:
+            self.socket.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        except OSError:
+            raise Gone("it closed the connection") from None
+
+    def close(self):
+        self.socket.close()

@@ -104,6 +104,8 @@ package final class Exchange: Sendable {
     let cookies: ExchangeCookies?
     /// Nil where it goes through no proxy.
     let proxyAuthenticator: Authenticator?
+    /// Nil for a request without a cache.
+    let cache: CacheBinding?
     let surroundings: Surroundings
     package let quota: BodyQuota
     let identity: ExchangeIdentity
@@ -113,8 +115,10 @@ package final class Exchange: Sendable {
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in surroundings: Surroundings, quota: BodyQuota,
         keepsBody: Bool, observer: (any ExchangeObserver)?, advisor: (any ExchangeAdvisor)?,
         turns: (any TurnKeeper)?, outlet: (any BodyOutlet)?, identity: ExchangeIdentity,
-        keeper: CredentialKeeper?, cookies: ExchangeCookies? = nil
+        keeper: CredentialKeeper?, cookies: ExchangeCookies? = nil,
+        cache: CacheBinding? = nil
     ) {
+        self.cache = cache
         self.turns = turns
         self.cookies = cookies
         self.identity = identity

@@ -39,4 +39,6 @@ package struct ExchangeHead: Sendable {
     /// "1.0" or "1.1".
     package var version: String
     package var fields: HTTPFields
+    /// What a cache did for the response; nil if the request has none.
+    package var cache: CacheReport?
 }

@@ -52,9 +52,24 @@ extension ExchangeDriver {
     private func dispatch(_ outgoing: Attempt, of attempt: Attempt) {
         if let cancellation { return proceed(failed(cancellation)) }
         tellSending(outgoing)
-        let sending = exchange.surroundings.transport.make(outgoing, observer: exchange)
+        let sending = exchange.cache.map { cached(outgoing, $0) } ?? plain(outgoing)
         self.sending = sending
         sending.start { self.responded($0, to: attempt) }
+    }
+
+    private func plain(_ outgoing: Attempt) -> any LoopAttempt {
+        exchange.surroundings.transport.make(outgoing, observer: exchange)
+    }
+
+    private func cached(_ outgoing: Attempt, _ cache: CacheBinding) -> any LoopAttempt {
+        // a connection that changes its protocol brings no response to store
+        if outgoing.upgrade != nil { return plain(outgoing) }
+        // a proof of Digest is another one for each request
+        let isDigest = outgoing.login?.scheme == .digest && signing.sent != nil
+        let login = isDigest ? outgoing.login?.credential : nil
+        return CachedAttempt(
+            outgoing, cache, stable: login.map { "digest \($0.username) \($0.password)" },
+            exchange.surroundings.transport, observer: exchange)
     }
 
     private func responded(_ result: Result<AttemptResponse, HTTPFailure>, to attempt: Attempt) {
@@ -160,6 +175,6 @@ extension ExchangeDriver {
 
 extension ExchangeHead {
     init(_ answer: AttemptResponse) {
-        self.init(status: answer.status, version: answer.version, fields: answer.fields)
+        self.init(status: answer.status, version: answer.version, fields: answer.fields, cache: answer.cache)
     }
 }

@@ -83,7 +83,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         // the network
         case sessionTaskFailed, nameNotFound, connectionRefused, unreachable, connectionLost, timedOut
         case tlsHandshakeFailed, tooManyRedirects, malformedResponse, bodyUnreadable, limitExceeded
-        case offline, unsupportedScheme, redirectRefused, addressRefused, protocolNotNegotiated
+        case offline, unsupportedScheme, redirectRefused, addressRefused, protocolNotNegotiated, notCached
         // this process or this machine
         case tooManyOpenFiles
         // a proxy: it does not work, it says no, it wants to know who asks

@@ -9,6 +9,8 @@ import OutriderRPC
 struct RequestAssembly {
     var spec: RequestSpec
     var session: SessionRecord?
+    /// Nil for a request without a cache.
+    var cache: CacheBinding?
     /// The code of clients that its interceptors name.
     var book = ClientAdvisor.Book()
 
@@ -22,6 +24,9 @@ struct RequestAssembly {
         if params.httpVersion == nil, let version = settings?.httpVersion { spec.httpVersion = version.choice }
         if params.proxy == nil, let proxy = settings?.proxy { spec.proxies = try proxy.rules(with: defaults) }
         if let plan = settings?.plan { spec.security = plan }
+        if params.cache != nil || settings?.cache != nil {
+            cache = try Self.cache(params, session, call.scope)
+        }
         let encoder = spec.parameters?.encoder
         guard settings != nil || params.adds || encoder != nil else { return }
         if let settings { addFields(settings.spec.fields, hasCredential: params.credential != nil) }

@@ -120,7 +120,8 @@ final class RequestRecord: Holdable {
             identity: ExchangeIdentity(
                 name: handle.name, session: assembly.session?.title, tag: params.spec.tag, owner: scope.owner),
             keeper: assembly.session?.keeper,
-            cookies: SessionCookies.step(params.cookies, assembly.session?.settings.cookies, url: spec.url))
+            cookies: SessionCookies.step(params.cookies, assembly.session?.settings.cookies, url: spec.url),
+            cache: assembly.cache)
         let owner = params.isDetached ? scope.share.handles : scope.handles
         let record = RequestRecord(
             params, handle, exchange, owner: owner, giver: params.giver ?? scope.owner, isOfCall: isOfCall,

@@ -19,6 +19,8 @@ struct SessionSettings: Sendable {
     var security = SessionSecurity()
     /// What follows from them, made once; nil for what the service says.
     var plan: SecurityPlan?
+    /// Nil for requests without a cache.
+    var cache: CacheChoice?
     /// Who is asked about redirects.
     var redirectCode: ClientAdvisor.Code?
     /// Who is asked for credentials.
@@ -42,6 +44,8 @@ final class SessionRecord: Holdable {
     let isShared: Bool
     let session: Session
     let keeper: CredentialKeeper
+    /// Used by requests whose cache has no name.
+    let cache = OwnCache()
     private let contents: Mutex<SessionSettings>
     private let service: Service
     /// Whoever made it.

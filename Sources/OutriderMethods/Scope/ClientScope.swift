@@ -18,6 +18,8 @@ package final class ClientScope: ConnectionScope {
     let recent = RecentHandles()
     /// Its own sessions that have a name.
     let sessions = NameTable()
+    /// The cache of its requests without a session, if they ask for one.
+    let cache = OwnCache()
     /// What this client is to decide, for `events.next` without a request.
     let inbox = EventQueue()
     /// Where its code is asked for credentials.

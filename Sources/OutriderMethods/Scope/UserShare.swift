@@ -10,6 +10,8 @@ final class UserShare: Sendable {
     let handles = HandleTable()
     /// Shared sessions by name.
     let sessions = NameTable()
+    /// Caches by name.
+    let caches = NamedCaches()
 }
 
 /// The shares of all users, each made when a connection of the user first comes.

@@ -13,6 +13,7 @@ struct SessionParameters: Sendable {
     private var proxy: ProxyParameter?
     private var addresses: AddressWord?
     private var httpVersion: HTTPVersionWord?
+    private var cache: CacheParameter?
     private var interceptors: [InterceptorParameter]?
     private var redirect: RedirectParameter?
     private var startsImmediately: Bool?
@@ -41,6 +42,7 @@ struct SessionParameters: Sendable {
         proxy = try fields.optional("proxy")
         addresses = try fields.choice("addresses")
         httpVersion = try fields.choice("httpVersion")
+        cache = try fields.optional("cache")
         interceptors = try fields.optional("interceptors")
         redirect = try fields.optional("redirect")
         startsImmediately = try fields.optional("startImmediately")
@@ -71,6 +73,7 @@ struct SessionParameters: Sendable {
         if let proxy { settings.proxy = proxy }
         if let addresses { settings.addresses = addresses }
         if let httpVersion { settings.httpVersion = httpVersion }
+        if let cache { settings.cache = cache.applied(to: nil) }
         if let connectionsPerHost { settings.spec.connectionsPerHost = connectionsPerHost }
         if let redirect {
             settings.spec.redirect = redirect.policy

@@ -36,6 +36,8 @@ struct RequestParameters: JSONDecodable {
     var cookies: RequestCookiesParameter?
     /// Nil for what its session says.
     var httpVersion: HTTPVersionWord?
+    /// Nil for what its session says.
+    var cache: CacheParameter?
     /// The client's code that it names; nil for none.
     var codes: RequestCodes?
     private var maxInline: Int?
@@ -130,6 +132,7 @@ struct RequestParameters: JSONDecodable {
         httpVersion = try fields.choice("httpVersion")
         if let httpVersion { spec.httpVersion = httpVersion.choice }
         spec.ownSecurity = try SecurityPlan.Own.read(&fields)
+        cache = try fields.optional("cache")
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
         spec.addsDefaultFields = try fields.optional("defaultHeaders") ?? true
         spec.decodesContent = try fields.optional("decode") ?? true
@@ -195,6 +198,7 @@ struct RequestParameters: JSONDecodable {
         spec.shared == nil && spec.wishes == nil && spec.download == nil && spec.parameters?.encoder == nil
             && spec.serialize.isPlain && session == nil && codes == nil && !adds && events.isEmpty && progress.isEmpty
             && !isDetached && !isStreamed && receiver == .said && cookies == nil
+            && cache == nil
     }
 
     /// Whether the body goes to streams.

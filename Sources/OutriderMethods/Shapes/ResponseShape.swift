@@ -48,7 +48,7 @@ struct ResponseShape: JSONEncodable {
         if !results.isEmpty { writer.member("results", results) }
         writer.member("attempts", outcome.attempts)
         writer.member("redirects", outcome.redirects.map(RedirectShape.init))
-        writer.member("cache", "bypass")
+        writer.member("cache", CacheReportShape(outcome.head?.cache))
         if showsMetrics { writer.member("metrics", MetricsShape(outcome)) }
         guard let timeline = outcome.timelines.last else { return }
         writer.member("remote", timeline.remote)

@@ -1,2 +1,2 @@
 >> {"jsonrpc":"2.0","id":1,"method":"data.send","params":{"url":"{origin}/echo","body":{"text":"hello"}}}
-<< {"jsonrpc":"2.0","id":1,"result":{"ok":false,"request":"<r>","url":"{origin}/echo","method":"GET","body":{"kind":"none","size":0},"error":{"code":1102,"kind":"urlRequestValidationFailed","reason":"bodyDataInGETRequest","message":"<any>","retryable":false,"pointer":"/body"},"attempts":0,"redirects":[],"cache":"bypass"}}
+<< {"jsonrpc":"2.0","id":1,"result":{"ok":false,"request":"<r>","url":"{origin}/echo","method":"GET","body":{"kind":"none","size":0},"error":{"code":1102,"kind":"urlRequestValidationFailed","reason":"bodyDataInGETRequest","message":"<any>","retryable":false,"pointer":"/body"},"attempts":0,"redirects":[],"cache":{"status":"bypass"}}}

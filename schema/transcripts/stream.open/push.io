@@ -4,4 +4,4 @@
 << {"jsonrpc":"2.0","method":"event.response","params":{"request":"<r>","seq":0,"status":200,"headers":"<any>","url":"{origin}/json","attempt":1}}
 << {"jsonrpc":"2.0","method":"event.data","params":{"stream":"<s>","seq":0,"offset":0,"base64":"eyJpZCI6MSwieCI6MC4xfQ=="}}
 << {"jsonrpc":"2.0","method":"event.end","params":{"stream":"<s>","seq":1,"size":16}}
-<< {"jsonrpc":"2.0","method":"event.finish","params":{"request":"<r>","seq":1,"response":{"ok":true,"request":"<r>","url":"{origin}/json","method":"GET","status":200,"httpVersion":"1.1","headers":"<any>","body":{"kind":"none","size":16,"...":"<any>"},"attempts":1,"redirects":[],"cache":"bypass","...":"<any>"}}}
+<< {"jsonrpc":"2.0","method":"event.finish","params":{"request":"<r>","seq":1,"response":{"ok":true,"request":"<r>","url":"{origin}/json","method":"GET","status":200,"httpVersion":"1.1","headers":"<any>","body":{"kind":"none","size":16,"...":"<any>"},"attempts":1,"redirects":[],"cache":{"status":"bypass"},"...":"<any>"}}}

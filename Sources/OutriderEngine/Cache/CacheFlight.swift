@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// One exchange with a server for a cache: it fills an entry, and any number of requests read along.
+///
+/// The body is read to its end at the speed of the server while it may be stored; then the readers set the pace.
+// proof: everything runs on the loop of the transport.
+final class CacheFlight: @unchecked Sendable {
+    var order: Order
+    let transport: any Transport
+    private let observer: FlightObserver
+    /// Under which requests find it; nil if none may join.
+    private let key: CacheFlights.Key?
+    var machine = CollapseMachine()
+    var readers: [Int: CachedAttempt] = [:]
+    private var nextReader = 0
+    private var inner: (any LoopAttempt)?
+    /// The first piece of the body, if it was waited for.
+    private var peeked: Result<ByteBuffer?, HTTPFailure>?
+    private var requestedAt: Int64 = 0
+    private var serial = 0
+    private var isCounted = false
+
+    /// The head, once it has come and is shared.
+    private(set) var response: AttemptResponse?
+    private(set) var report: CacheReport?
+    private var names: [String] = []
+    private var respondedAt: Int64 = 0
+    /// The pieces that are still needed, and the number of the first.
+    private var pieces: [ByteBuffer] = []
+    private var firstPiece = 0
+    private var total = 0
+    private var reserved = 0
+    private var isStoring = false
+    private var isPulling = false
+    /// The body is over, and how.
+    private(set) var tail: Result<Void, HTTPFailure>?
+
+    /// What the fastest reader may be ahead of the slowest, in pieces.
+    private static let window = 32
+    /// What may be missing of a body that no request reads any more.
+    private static let worthReading: Int64 = 1 << 20
+
+    init(_ order: Order, as key: CacheFlights.Key?, _ transport: any Transport, observer: (any AttemptObserver)?) {
+        self.order = order
+        self.key = key
+        self.transport = transport
+        self.observer = FlightObserver(observer)
+    }
+
+    var store: CacheStore { order.binding.store }
+
+    /// Sends the request.
+    func start() {
+        if let key { store.flights.add(self, as: key) }
+        serial = store.flights.begin()
+        isCounted = true
+        send(order.conditions)
+    }
+
+    private func send(_ conditions: HTTPFields) {
+        var outgoing = order.attempt
+        outgoing.maximumBodyBytes = nil
+        for field in conditions.list { outgoing.fields.set(field.name, field.value) }
+        requestedAt = CacheClock.now
+        let inner = transport.make(outgoing, observer: observer)
+        self.inner = inner
+        inner.start { self.responded($0) }
+    }
+
+    // MARK: readers
+
+    /// The number of the reader; nil if it must go alone.
+    func join(_ reader: CachedAttempt) -> Int? {
+        let number = nextReader
+        guard machine.join(number) else { return nil }
+        nextReader += 1
+        readers[number] = reader
+        if nextReader > 1 { observer.share() }
+        return number
+    }
+
+    /// A background revalidation reads along itself.
+    func joinItself() {
+        _ = machine.join(nextReader)
+        nextReader += 1
+    }
+
+    func leave(_ reader: Int) {
+        readers[reader] = nil
+        let missing = (response?.body.expectedBytes).map { $0 - Int64(total) }
+        let isNear = isStoring && (missing.map { $0 <= max(Self.worthReading, Int64(total)) } ?? false)
+        switch machine.leave(reader, isNearlyDone: isNear) {
+        case .cancel: end(cancels: tail == nil)
+        default: pump()
+        }
+    }
+
+    /// Whether a request that comes after the head may read along.
+    func isReadable(by reader: CachedAttempt) -> Bool {
+        isStoring && firstPiece == 0 && reader.place.variant(names) == order.place.variant(names)
+    }
+
+    /// The next piece for a reader that has got so many; nil if it is not there yet.
+    func piece(_ number: Int) -> Result<ByteBuffer?, HTTPFailure>? {
+        let index = number - firstPiece
+        if index >= 0, index < pieces.count { return .success(pieces[index]) }
+        switch tail {
+        case .success?: return .success(nil)
+        case .failure(let failure)?: return .failure(failure)
+        case nil: return nil
+        }
+    }
+
+    // MARK: the head
+
+    private func responded(_ result: Result<AttemptResponse, HTTPFailure>) {
+        switch result {
+        case .failure(let failure): failed(failure)
+        case .success(let response): responded(response)
+        }
+    }
+
+    private func failed(_ failure: HTTPFailure) {
+        let now = CacheClock.now
+        if let entry = order.entry, failure.kind.isOfNetwork,
+            CachePolicy.rescues(order.query, entry.head, status: nil, now: now)
+        {
+            return serve(entry, .stale, "stale-if-error: \(failure.message)")
+        }
+        let isOfSender = !failure.kind.isOfNetwork || failure.kind == .timedOut
+        let waiting = readers
+        let step = machine.failed(isOfSender: isOfSender)
+        end(cancels: false)
+        guard case .fail(let failing, let again) = step else { return }
+        for number in failing { waiting[number]?.fail(failure) }
+        for number in again { waiting[number]?.begin() }
+    }
+
+    private func responded(_ response: AttemptResponse) {
+        let now = CacheClock.now
+        respondedAt = now
+        let query = order.query
+        store.invalidate(
+            Invalidation(method: query.method, url: query.url, status: response.status, response.fields),
+            ignoring: query.spec.ignoredQuery)
+        // its own invalidation does not concern what it stores
+        if !Invalidation.isSafe(query.method) { serial = store.flights.serial }
+        if response.status == 304, !order.conditions.list.isEmpty, let entry = order.entry {
+            return confirmed(entry, by: response)
+        }
+        if let entry = order.entry, CachePolicy.rescues(query, entry.head, status: response.status, now: now) {
+            response.body.abandon()
+            return serve(entry, .stale, "stale-if-error: status \(response.status)")
+        }
+        guard let entry = order.entry, CachePolicy.rescues(query, entry.head, status: nil, now: now) else {
+            return decide(response)
+        }
+        peek(response, or: entry)
+    }
+
+    /// Waits for the first piece of the body: the stored response stands in for a response that breaks off before it.
+    private func peek(_ response: AttemptResponse, or entry: CachedEntry) {
+        let judge = { (piece: Result<ByteBuffer?, HTTPFailure>) in
+            if case .failure(let failure) = piece, failure.kind.isOfNetwork {
+                return self.serve(entry, .stale, "stale-if-error: \(failure.message)")
+            }
+            self.peeked = piece
+            self.decide(response)
+        }
+        if let ready = inner?.poll(judge) { judge(ready) }
+    }
+
+    /// A 304 has come for the conditions of the cache.
+    private func confirmed(_ entry: CachedEntry, by response: AttemptResponse) {
+        guard entry.head.agrees(with: response.fields) else {
+            // about another response than the stored one: asked for in full
+            order.conditions = []
+            order.entry = nil
+            return send([])
+        }
+        let head = entry.head.updated(
+            by: response.fields, requestedAt: requestedAt, respondedAt: respondedAt, fallback: order.query.spec.maxAge)
+        let updated = entry.with(head, at: respondedAt)
+        if machine.isStorable, !isInvalidated { store.put(updated) }
+        _ = inner?.poll { _ in }
+        serve(updated, .revalidated, order.reason)
+    }
+
+    private var isInvalidated: Bool { store.flights.isInvalidated(order.place.key, since: serial) }
+
+    /// All readers get the stored entry.
+    private func serve(_ entry: CachedEntry, _ status: CacheReport.Status, _ reason: String) {
+        let waiting = readers.sorted { $0.key < $1.key }
+        machine.ended()
+        end(cancels: false)
+        for (number, reader) in waiting {
+            reader.serve(
+                entry, CacheVerdict.CacheUse(isStale: status == .stale, reason), as: status, order.forward,
+                isCollapsed: number > 0)
+        }
+    }
+
+    private func decide(_ response: AttemptResponse) {
+        let query = order.query
+        var decision = StoreDecision.decide(
+            query, status: response.status, response.fields, isShared: store.name != nil,
+            isForAll: order.place.principal == .empty)
+        if case .store = decision, isInvalidated || !machine.isStorable {
+            decision = .skip("the URL was invalidated meanwhile")
+        }
+        if let length = response.body.expectedBytes, length > Int64(store.limits.longestBody) {
+            decision = .skip("the body is longer than an entry may be")
+        }
+        let setsCookie = response.fields.contains("Set-Cookie")
+        guard case .store(let names) = decision, !(setsCookie && readers.count > 1) else {
+            var reason = "several requests, and the response sets a cookie"
+            if case .skip(let why) = decision { reason = why }
+            return handOver(response, reason)
+        }
+        fill(response, names)
+    }
+
+    /// The response is not shared: its first reader takes the exchange over.
+    private func handOver(_ response: AttemptResponse, _ reason: String) {
+        let waiting = readers
+        let step = machine.responded(mayShare: false, others: [])
+        if let key { store.flights.markAlone(key) }
+        let inner = inner
+        self.inner = nil
+        end(cancels: false)
+        guard case .keep(let keeper, let alone) = step, let inner else {
+            // no reader: a background revalidation
+            return response.body.abandon()
+        }
+        observer.returnControl()
+        let report = CacheReport(
+            .miss, forward: order.forward, reason: reason,
+            key: order.place.url, upstream: CacheStatus.parse(response.fields))
+        if let reader = waiting[keeper] {
+            reader.adopt(inner, response, report, peeked)
+        } else {
+            response.body.abandon()
+        }
+        for number in alone { waiting[number]?.goAlone() }
+    }
+
+    /// The response is stored while its readers get it.
+    private func fill(_ response: AttemptResponse, _ names: [String]) {
+        let isNews = store.flights.learn(names, for: order.place.key)
+        let variant = order.place.variant(names)
+        let others = readers.filter { $0.value.place.variant(names) != variant }
+        _ = machine.responded(mayShare: true, others: Array(others.keys))
+        for number in others.keys { readers[number] = nil }
+        if isNews, let key {
+            // requests that come now look under the fields that Vary names
+            store.flights.remove(self, key)
+            machine.unjoinable()
+        }
+        observer.share()
+        self.response = response
+        self.names = names
+        isStoring = true
+        let base = CacheReport(
+            .miss, forward: order.forward, isStored: true, reason: order.reason, key: order.place.url,
+            storedAt: respondedAt, upstream: CacheStatus.parse(response.fields))
+        report = base
+        for (number, reader) in readers.sorted(by: { $0.key < $1.key }) { reader.read(self, isFirst: number == 0) }
+        for reader in others.values { reader.begin() }
+        pump()
+    }
+
+    // MARK: the body
+
+    /// Reads from the server while that is of use.
+    private func pump() {
+        guard !isPulling, tail == nil, response != nil, let inner else { return }
+        if let piece = peeked {
+            peeked = nil
+            take(piece)
+        }
+        while tail == nil, wantsMore {
+            isPulling = true
+            guard
+                let ready = inner.poll({ result in
+                    self.isPulling = false
+                    self.take(result)
+                    self.pump()
+                })
+            else { return }
+            isPulling = false
+            take(ready)
+        }
+    }
+
+    private var wantsMore: Bool {
+        if isStoring { return true }
+        return readers.values.contains { $0.position >= firstPiece &+ pieces.count } && pieces.count < Self.window
+    }
+
+    private func take(_ result: Result<ByteBuffer?, HTTPFailure>) {
+        guard tail == nil else { return }
+        switch result {
+        case .success(let piece?):
+            pieces.append(piece)
+            total &+= piece.readableBytes
+            if isStoring { keep(piece.readableBytes) }
+        case .success(nil):
+            tail = .success(())
+            complete()
+        case .failure(let failure):
+            tail = .failure(failure)
+            end(cancels: false)
+        }
+        for reader in readers.values { reader.wake() }
+        forget()
+    }
+
+    /// Whether there is room for what has come.
+    private func keep(_ bytes: Int) {
+        if total <= store.limits.longestBody, machine.isStorable, store.reserve(bytes) {
+            reserved &+= bytes
+            return
+        }
+        isStoring = false
+        store.release(reserved)
+        reserved = 0
+        if let key { store.flights.remove(self, key) }
+        machine.unkey()
+        // a background revalidation of which nothing can be kept
+        if readers.isEmpty { end(cancels: true) }
+    }
+
+    /// Drops the pieces that all readers have, unless they are to be stored.
+    private func forget() {
+        guard !isStoring, tail == nil else { return }
+        let slowest = readers.values.map(\.position).min() ?? firstPiece &+ pieces.count
+        let count = min(max(0, slowest &- firstPiece), pieces.count)
+        pieces.removeFirst(count)
+        firstPiece &+= count
+    }
+
+    /// A reader has taken a piece.
+    func moved() {
+        forget()
+        pump()
+    }
+
+    /// The body is there: it becomes an entry.
+    private func complete() {
+        defer { end(cancels: false) }
+        guard isStoring, let response, machine.isStorable, !isInvalidated else { return }
+        var body = ByteBuffer()
+        body.reserveCapacity(total)
+        for piece in pieces { body.writeImmutableBuffer(piece) }
+        let head = CachedHead(
+            status: response.status, reason: response.reason, version: response.version,
+            CachedHead.kept(of: response.fields), requestedAt: requestedAt, respondedAt: respondedAt,
+            fallback: order.query.spec.maxAge)
+        let id = CacheEntryID(
+            key: order.place.key, principal: order.place.principal, variant: order.place.variant(names))
+        let groups = CacheGroups.names(response.fields.all("Cache-Groups"), of: order.query.url)
+        let entry = CachedEntry(
+            id: id, url: order.place.url, head: head, vary: names, body: .memory(body),
+            tags: order.query.spec.tags + groups, storedAt: respondedAt)
+        store.put(entry)
+    }
+
+    // MARK: the end
+
+    private func end(cancels: Bool) {
+        if let key { store.flights.remove(self, key) }
+        if isCounted { store.flights.end() }
+        isCounted = false
+        store.release(reserved)
+        reserved = 0
+        isStoring = false
+        machine.ended()
+        if cancels {
+            inner?.cancel()
+            tail = tail ?? .failure(HTTPFailure(.explicitlyCancelled, "no request reads the response any more"))
+        }
+        if response == nil { readers = [:] }
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+import Synchronization
+
+/// The cache of a request: which one, and how it is used.
+package final class CacheBinding: Sendable {
+    package let store: CacheStore
+    package let spec: CacheSpec
+    /// The Accept-Encoding that the service itself sends.
+    let coding: String?
+
+    package init(_ store: CacheStore, _ spec: CacheSpec, coding: String?) {
+        self.store = store
+        self.spec = spec
+        self.coding = coding
+    }
+}
+
+/// The exchanges of one cache that requests may share, by what they fetch.
+// proof: the lock is held for single steps; exchanges are used on the loop only.
+final class CacheFlights: @unchecked Sendable {
+    struct Key: Hashable {
+        var key: CacheDigest
+        var principal: CacheDigest
+        /// Of the fields that Vary is known to name; empty until a response has come.
+        var variant: CacheDigest
+    }
+
+    private struct State {
+        var flights: [Key: CacheFlight] = [:]
+        /// The names in the Vary of the last response for a URL.
+        var names: [CacheDigest: [String]] = [:]
+        /// What could not be shared, and until when requests for it go alone.
+        var alone: [Key: ContinuousClock.Instant] = [:]
+        /// URLs that were invalidated while an exchange was under way, with a number that grows.
+        var serial = 0
+        var invalidated: [CacheDigest: Int] = [:]
+        var under = 0
+    }
+
+    /// More than these are forgotten.
+    private static let mostRemembered = 4096
+    /// How long requests for what cannot be shared go alone.
+    private static let aloneTime: Duration = .seconds(30)
+
+    private let state = Mutex(State())
+
+    /// The names of fields that are known to select responses of the URL.
+    func names(for key: CacheDigest) -> [String] { state.withLock { $0.names[key] ?? [] } }
+
+    func key(of place: CachePlace) -> Key {
+        Key(key: place.key, principal: place.principal, variant: place.variant(names(for: place.key)))
+    }
+
+    /// The exchange under way; nil if there is none, or if requests for this go alone.
+    func find(_ key: Key) -> CacheFlight? { state.withLock { $0.flights[key] } }
+
+    func isAlone(_ key: Key) -> Bool {
+        state.withLock { state in
+            guard let end = state.alone[key] else { return false }
+            if end > .now { return true }
+            state.alone[key] = nil
+            return false
+        }
+    }
+
+    func add(_ flight: CacheFlight, as key: Key) { state.withLock { $0.flights[key] = flight } }
+
+    func remove(_ flight: CacheFlight, _ key: Key) {
+        state.withLock { state in
+            if state.flights[key] === flight { state.flights[key] = nil }
+        }
+    }
+
+    func markAlone(_ key: Key) {
+        state.withLock { state in
+            if state.alone.count >= Self.mostRemembered { state.alone = [:] }
+            state.alone[key] = .now + Self.aloneTime
+        }
+    }
+
+    /// What Vary of a response names; returns whether that is news.
+    func learn(_ names: [String], for key: CacheDigest) -> Bool {
+        state.withLock { state in
+            guard (state.names[key] ?? []) != names else { return false }
+            if state.names.count >= Self.mostRemembered { state.names = [:] }
+            state.names[key] = names.isEmpty ? nil : names
+            return true
+        }
+    }
+
+    // MARK: invalidation
+
+    /// An exchange begins that may store something; returns the number to compare at its end.
+    func begin() -> Int {
+        state.withLock { state in
+            state.under += 1
+            return state.serial
+        }
+    }
+
+    /// The number of the last invalidation.
+    var serial: Int { state.withLock { $0.serial } }
+
+    func end() {
+        state.withLock { state in
+            state.under -= 1
+            if state.under == 0 { state.invalidated = [:] }
+        }
+    }
+
+    /// Whether the URL was invalidated since the exchange with that number began.
+    func isInvalidated(_ key: CacheDigest, since serial: Int) -> Bool {
+        state.withLock { ($0.invalidated[key] ?? 0) > serial }
+    }
+
+    /// The URL is invalidated: what is under way for it is not stored, and is not joined.
+    func unkey(_ key: CacheDigest) {
+        state.withLock { state in
+            state.flights = state.flights.filter { $0.key.key != key }
+            guard state.under > 0 else { return }
+            state.serial += 1
+            state.invalidated[key] = state.serial
+        }
+    }
+}
+
+extension CacheFlight {
+    /// What of the request it carries.
+    struct Order {
+        var attempt: Attempt
+        var query: CacheQuery
+        var place: CachePlace
+        var binding: CacheBinding
+        /// The entry that is revalidated, or that stands in for a failure.
+        var entry: CachedEntry?
+        var conditions: HTTPFields = []
+        var forward: CacheForward
+        var reason: String
+    }
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+package import OutriderHTTP
+import OutriderTransport
+import Synchronization
+
+/// How much a cache may hold.
+package struct CacheLimits: Sendable, Equatable {
+    package var maxBytes: Int
+    package var maxEntries = 1_000_000
+    /// The longest body that is stored; nil for a twentieth of `maxBytes`, at most 16 MiB.
+    package var maxEntryBytes: Int?
+
+    package init(maxBytes: Int = 64 << 20) { self.maxBytes = maxBytes }
+
+    package var longestBody: Int { maxEntryBytes ?? min(maxBytes / 20, 16 << 20) }
+}
+
+/// What a cache has done since the service opened it.
+package struct CacheCounts: Sendable, Equatable {
+    package var hits = 0
+    package var misses = 0
+    package var revalidated = 0
+    package var stale = 0
+    package var collapsed = 0
+    package var stored = 0
+    package var evicted = 0
+    package var invalidated = 0
+    package var bypassed = 0
+
+    package init() {}
+}
+
+/// One cache: stored responses, in memory or on disk behind a table in memory, and the exchanges that fill it.
+///
+/// Responsible for: finding, storing and removing entries within the limits.
+/// Not responsible for: which entry may be used (`CachePolicy`), and what is stored (`StoreDecision`).
+package final class CacheStore: Sendable {
+    /// Nil for the cache of one session.
+    package let name: String?
+    let secret: CacheSecret
+    /// Nil if all entries are in memory.
+    let disk: (any CacheDisk)?
+    private let state: Mutex<State>
+    /// The exchanges that requests share.
+    let flights = CacheFlights()
+
+    private struct State {
+        var table = CacheTable()
+        var limits: CacheLimits
+        var counts = CacheCounts()
+        /// Bytes of bodies that are on their way into the cache.
+        var filling = 0
+    }
+
+    /// Bytes of entries in memory in front of a cache on disk.
+    static let hotBytes = 8 << 20
+    /// The longest body that stays in memory in front of a cache on disk.
+    package static let hotBody = 64 << 10
+    /// Bytes of bodies that may be on their way into one cache.
+    private static let mostFilling = 64 << 20
+
+    package init(
+        name: String? = nil, _ limits: CacheLimits, secret: CacheSecret = CacheStore.randomSecret(),
+        disk: (any CacheDisk)? = nil
+    ) {
+        self.name = name
+        self.secret = secret
+        self.disk = disk
+        state = Mutex(State(limits: limits))
+    }
+
+    package static func randomSecret() -> CacheSecret {
+        var generator = SystemRandomNumberGenerator()
+        return CacheSecret((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    }
+
+    package var limits: CacheLimits { state.withLock { $0.limits } }
+
+    package var counts: CacheCounts { state.withLock { $0.counts } }
+
+    /// Bytes and entries in memory.
+    package var usage: (bytes: Int, entries: Int) { state.withLock { ($0.table.bytes, $0.table.count) } }
+
+    func count(_ change: (inout CacheCounts) -> Void) { state.withLock { change(&$0.counts) } }
+
+    /// Other limits from now on; what is too much is given up at once.
+    package func change(_ limits: CacheLimits) {
+        state.withLock { state in
+            state.limits = limits
+            evict(&state)
+        }
+        disk?.change(limits)
+    }
+
+    // MARK: finding
+
+    /// What was found for a request.
+    struct Found: Sendable {
+        /// The entry that Vary selects.
+        var entry: CachedEntry?
+        /// Whether there are entries for other values of the fields that Vary names.
+        var hasVariants = false
+    }
+
+    /// Looks for the entry; `completion` may be called before this returns. On the loop, for both.
+    func find(_ place: CachePlace, on loop: any EventLoop, _ completion: @escaping @Sendable (Found) -> Void) {
+        if let disk, disk.takeChange() { state.withLock { _ = $0.table.removeAll() } }
+        let hot = place.select(of: state.withLock { $0.table.entries(place.key, place.principal) })
+        guard let disk, hot.entry == nil else {
+            if let entry = hot.entry { state.withLock { $0.table.touch(entry) } }
+            return completion(hot)
+        }
+        disk.find(place.key, place.principal) { entries in
+            let found = place.select(of: entries)
+            if let entry = found.entry, entry.body.isHot { self.state.withLock { self.heat(entry, &$0) } }
+            loop.execute { completion(found) }
+        }
+    }
+
+    private func heat(_ entry: CachedEntry, _ state: inout State) {
+        state.table.put(entry)
+        evict(&state)
+    }
+
+    // MARK: changing
+
+    /// Stores the entry in the place of one with the same id.
+    package func put(_ entry: CachedEntry) {
+        state.withLock { state in
+            state.counts.stored += 1
+            if disk == nil || entry.body.isHot { heat(entry, &state) }
+        }
+        disk?.put(entry)
+    }
+
+    private func evict(_ state: inout State) {
+        let most = disk == nil ? state.limits.maxBytes : min(Self.hotBytes, state.limits.maxBytes)
+        let given = state.table.evict(bytes: most, count: state.limits.maxEntries)
+        if disk == nil { state.counts.evicted += given.count }
+    }
+
+    package func remove(_ id: CacheEntryID) {
+        state.withLock { _ = $0.table.remove(id) }
+        disk?.remove(id)
+    }
+
+    /// Removes what a response makes invalid. Exchanges under way for these URLs store nothing.
+    func invalidate(_ invalidation: Invalidation, ignoring names: [String] = []) {
+        for url in invalidation.urls { remove(url: CacheKey.text(url, ignoring: names)) }
+        if !invalidation.groups.isEmpty {
+            _ = removeAll { entry in entry.tags.contains { invalidation.groups.contains($0) } }
+        }
+        for group in invalidation.groups { disk?.remove(tag: group) }
+    }
+
+    /// Removes all entries of a URL; returns how many were in memory.
+    @discardableResult
+    package func remove(url: String) -> Int {
+        let key = secret.digest(url)
+        flights.unkey(key)
+        disk?.remove(key: key)
+        return state.withLock { state in
+            let count = state.table.remove(key).count
+            state.counts.invalidated += count
+            return count
+        }
+    }
+
+    /// Removes the entries in memory for which the condition holds.
+    package func removeAll(where condition: (CachedEntry) -> Bool) -> Int {
+        state.withLock { state in
+            let found = state.table.all.filter(condition)
+            for entry in found { state.table.remove(entry.id) }
+            return found.count
+        }
+    }
+
+    /// All entries in memory, the last used first.
+    package var entries: [CachedEntry] { state.withLock { $0.table.all } }
+
+    // MARK: filling
+
+    /// Whether so many bytes more may be on their way into the cache.
+    func reserve(_ bytes: Int) -> Bool {
+        state.withLock { state in
+            guard state.filling &+ bytes <= Self.mostFilling else { return false }
+            state.filling &+= bytes
+            return true
+        }
+    }
+
+    func release(_ bytes: Int) { state.withLock { $0.filling &-= bytes } }
+}
+
+extension CachedEntry.Body {
+    /// Whether the body may stay in memory in front of a store on disk.
+    var isHot: Bool {
+        if case .memory(let bytes) = self { return bytes.readableBytes <= CacheStore.hotBody }
+        return false
+    }
+}
+
+/// The place of a request in a cache: what its response is stored under.
+struct CachePlace: Sendable {
+    let key: CacheDigest
+    let principal: CacheDigest
+    /// The URL that is shown, and that an invalidation names.
+    let url: String
+    private let fields: HTTPFields
+    private let coding: String?
+    private let secret: CacheSecret
+
+    /// - Parameters:
+    ///   - principal: the text from which the principal is made.
+    ///   - coding: the Accept-Encoding that the service itself sends.
+    init(_ attempt: Attempt, _ spec: CacheSpec, principal: String, coding: String?, secret: CacheSecret) {
+        url = CacheKey.text(attempt.url, ignoring: spec.ignoredQuery)
+        fields = attempt.fields
+        self.coding = coding
+        self.secret = secret
+        key = secret.digest(url)
+        var owner = principal
+        if !attempt.decodesContent { owner += "raw\n" }
+        if !spec.vary.isEmpty {
+            owner += "vary\n" + CacheKey.variant(spec.vary.map { $0.lowercased() }.sorted(), of: fields)
+        }
+        self.principal = secret.digest(owner)
+    }
+
+    /// The hash of the fields of this request that Vary names.
+    func variant(_ names: [String]) -> CacheDigest {
+        names.isEmpty ? .empty : secret.digest(CacheKey.variant(names, of: fields, coding: coding) + "\n")
+    }
+
+    /// The entry that this request selects; of several the one that was made last.
+    func select(of entries: [CachedEntry]) -> CacheStore.Found {
+        let matching = entries.filter { $0.id.variant == variant($0.vary) }
+        let newest = matching.max { $0.head.respondedAt < $1.head.respondedAt }
+        return CacheStore.Found(entry: newest, hasVariants: !entries.isEmpty)
+    }
+}
+
+/// Entries of a cache on disk. Each call returns at once; what was found comes on another thread.
+package protocol CacheDisk: AnyObject, Sendable {
+    /// Whether another process has changed the store since this was asked last: entries in memory may be old.
+    func takeChange() -> Bool
+
+    func find(_ key: CacheDigest, _ principal: CacheDigest, _ completion: @escaping @Sendable ([CachedEntry]) -> Void)
+    func put(_ entry: CachedEntry)
+    func remove(_ id: CacheEntryID)
+    func remove(key: CacheDigest)
+    func remove(tag: String)
+    func change(_ limits: CacheLimits)
+    /// Reads a part of a body that is a file. Fails if the file is gone or has another length.
+    func read(
+        _ name: String, size: Int, _ range: Range<Int>,
+        _ completion: @escaping @Sendable (Result<[UInt8], HTTPFailure>) -> Void)
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// An attempt of a request with a cache: the response is a stored one, comes from an exchange that several requests share, or
+/// from an attempt of its own.
+// proof: everything runs on the loop of the transport; `CachedBody` goes there.
+final class CachedAttempt: LoopAttempt, @unchecked Sendable {
+    typealias Piece = Result<ByteBuffer?, HTTPFailure>
+
+    /// Where the body comes from.
+    private enum Source {
+        case none
+        /// What is left of a stored body.
+        case stored(ByteBuffer)
+        case file(CachedFile)
+        case flight(CacheFlight, Int)
+        case inner(any LoopAttempt)
+        case over(HTTPFailure)
+    }
+
+    let attempt: Attempt
+    let binding: CacheBinding
+    let query: CacheQuery
+    let place: CachePlace
+    let transport: any Transport
+    private let observer: any AttemptObserver
+    let loop: any EventLoop
+    private var source = Source.none
+    /// The flight that is waited for.
+    private var joined: (flight: CacheFlight, number: Int)?
+    private var completion: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
+    private var waiting: ((Piece) -> Void)?
+    /// The pieces of a shared body that were taken.
+    private(set) var position = 0
+    private var taken = 0
+    private var patience: Scheduled<Void>?
+    private var deadline: Scheduled<Void>?
+    private var goesAloneNow = false
+    private var peeked: Piece?
+
+    /// - Parameter principal: what stands for credentials whose field changes with each request; nil for the field itself.
+    init(
+        _ attempt: Attempt, _ binding: CacheBinding, stable principal: String?, _ transport: any Transport,
+        observer: any AttemptObserver
+    ) {
+        self.attempt = attempt
+        self.binding = binding
+        self.transport = transport
+        self.observer = observer
+        loop = transport.loop
+        query = CacheQuery(attempt, binding.spec)
+        place = CachePlace(
+            attempt, binding.spec,
+            principal: CachePrincipal.text(attempt, stable: principal, named: binding.spec.principal),
+            coding: binding.coding, secret: binding.store.secret)
+    }
+
+    var store: CacheStore { binding.store }
+
+    // MARK: what the driver wants
+
+    func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
+        self.completion = completion
+        if case .over(let failure) = source { return finish(.failure(failure)) }
+        begin()
+    }
+
+    func poll(_ completion: @escaping (Piece) -> Void) -> Piece? {
+        switch source {
+        case .none: return .failure(Self.cancelled)
+        case .over(let failure): return .failure(failure)
+        case .inner(let inner):
+            defer { peeked = nil }
+            return peeked ?? inner.poll(completion)
+        case .stored(var bytes):
+            guard let piece = bytes.readSlice(length: min(bytes.readableBytes, Self.pieceBytes)),
+                piece.readableBytes > 0
+            else { return .success(nil) }
+            source = .stored(bytes)
+            return .success(piece)
+        case .file(let file):
+            waiting = completion
+            file.next { self.hand($0) }
+            return nil
+        case .flight(let flight, _):
+            guard let piece = flight.piece(position) else {
+                waiting = completion
+                flight.moved()
+                guard waiting != nil, let ready = flight.piece(position) else { return nil }
+                waiting = nil
+                return took(ready, of: flight)
+            }
+            return took(piece, of: flight)
+        }
+    }
+
+    func cancel() { stop(Self.cancelled) }
+
+    /// The rest of the body is not wanted.
+    func abandon() { if case .over = source {} else { stop(Self.cancelled) } }
+
+    private static let pieceBytes = 64 << 10
+
+    static var cancelled: HTTPFailure { HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
+
+    private func stop(_ failure: HTTPFailure) {
+        let old = source
+        if case .over = old { return }
+        source = .over(failure)
+        disarm()
+        if let joined { joined.flight.leave(joined.number) }
+        joined = nil
+        switch old {
+        case .inner(let inner): inner.cancel()
+        case .flight(let flight, let number): flight.leave(number)
+        default: break
+        }
+        let waiting = waiting
+        self.waiting = nil
+        waiting?(.failure(failure))
+        finish(.failure(failure))
+    }
+
+    private func finish(_ result: Result<AttemptResponse, HTTPFailure>) {
+        let completion = completion
+        self.completion = nil
+        completion?(result)
+    }
+
+    private func disarm() {
+        patience?.cancel()
+        deadline?.cancel()
+        (patience, deadline) = (nil, nil)
+    }
+
+    private func hand(_ piece: Piece) {
+        let waiting = waiting
+        self.waiting = nil
+        waiting?(piece)
+    }
+
+    // MARK: looking
+
+    /// Looks for a stored response; once more after a shared exchange that led to nothing.
+    func begin() {
+        joined = nil
+        patience?.cancel()
+        if case .over = source { return }
+        if query.bypass != nil { return ask(nil, [], query.bypassForward, query.bypass ?? "") }
+        store.find(place, on: loop) { self.found($0) }
+    }
+
+    private func found(_ found: CacheStore.Found) {
+        if case .over = source { return }
+        let entry = found.entry
+        let verdict = CachePolicy.decide(
+            query, entry?.head, size: entry?.body.size ?? 0, hasVariants: found.hasVariants, now: CacheClock.now)
+        switch verdict {
+        case .use(let use):
+            guard let entry else { return }
+            serve(entry, use, as: use.isStale ? .stale : .hit, nil)
+        case .useAndRefresh(let use):
+            guard let entry else { return }
+            refresh(entry)
+            serve(entry, use, as: .updating, nil)
+        case .revalidate(let conditions, let forward, let reason): ask(entry, conditions, forward, reason)
+        case .fetch(let forward, let reason): ask(entry, [], forward, reason)
+        case .refuse(let reason, let isDirective):
+            stop(
+                HTTPFailure(
+                    .notCached,
+                    "\(attempt.url.origin): no stored response may be used (\(reason)); send the request without"
+                        + " onlyIfCached to ask the server", details: isDirective ? [.status(504)] : []))
+        }
+    }
+
+    // MARK: asking the server
+
+    private func ask(
+        _ entry: CachedEntry?, _ conditions: HTTPFields, _ forward: CacheForward, _ reason: String
+    ) {
+        store.count { $0.misses += query.bypass == nil ? 1 : 0 }
+        guard query.mayStore, query.method == "GET" || query.method == "POST" else {
+            return askDirectly(entry, forward, reason)
+        }
+        let order = CacheFlight.Order(
+            attempt: attempt, query: query, place: place, binding: binding, entry: entry, conditions: conditions,
+            forward: forward, reason: reason)
+        let key = store.flights.key(of: place)
+        guard query.collapses, !goesAloneNow, !store.flights.isAlone(key) else { return lead(order, as: nil) }
+        if let flight = store.flights.find(key), join(flight) { return }
+        lead(order, as: key)
+    }
+
+    private func lead(_ order: CacheFlight.Order, as key: CacheFlights.Key?) {
+        let flight = CacheFlight(order, as: key, transport, observer: observer)
+        if let number = flight.join(self) { joined = (flight, number) }
+        flight.start()
+    }
+
+    private func join(_ flight: CacheFlight) -> Bool {
+        if flight.response != nil, !flight.isReadable(by: self) { return false }
+        guard let number = flight.join(self) else { return false }
+        joined = (flight, number)
+        store.count { $0.collapsed += 1 }
+        deadline = loop.scheduleTask(in: .milliseconds(Self.milliseconds(attempt.timeouts.total))) {
+            self.stop(
+                HTTPFailure(
+                    .timedOut,
+                    "the response from \(self.attempt.url.host) took longer than \(self.attempt.timeouts.total) s",
+                    phase: .total, sent: .sent))
+        }
+        if flight.response != nil {
+            read(flight, isFirst: false)
+        } else if let seconds = query.spec.collapse {
+            patience = loop.scheduleTask(in: .milliseconds(Self.milliseconds(seconds))) { self.waitedLong() }
+        }
+        return true
+    }
+
+    private static func milliseconds(_ seconds: Double) -> Int64 { Int64(min(max(seconds, 0), 31_536_000) * 1000) }
+
+    private func waitedLong() {
+        guard let joined, completion != nil else { return }
+        self.joined = nil
+        joined.flight.leave(joined.number)
+        goAlone()
+    }
+
+    /// The response of the shared exchange was not for this request.
+    func goAlone() {
+        goesAloneNow = true
+        deadline?.cancel()
+        begin()
+    }
+
+    /// An attempt of its own, of which nothing is stored.
+    private func askDirectly(_ entry: CachedEntry?, _ forward: CacheForward, _ reason: String) {
+        let inner = transport.make(attempt, observer: observer)
+        source = .inner(inner)
+        let requestedAt = CacheClock.now
+        inner.start { result in
+            guard case .success(var response) = result else { return self.rescue(entry, forward, result) }
+            if let entry, CachePolicy.rescues(self.query, entry.head, status: response.status, now: CacheClock.now),
+                self.query.bypass == nil, self.query.range == nil
+            {
+                response.body.abandon()
+                return self.serve(
+                    entry, .init(isStale: true, "stale-if-error: status \(response.status)"), as: .stale, forward)
+            }
+            self.learn(from: response, requestedAt)
+            response.cache = CacheReport(
+                self.query.bypass == nil ? .miss : .bypass, forward: forward, reason: reason, key: self.place.url,
+                upstream: CacheStatus.parse(response.fields))
+            self.finish(.success(response))
+        }
+    }
+
+    private func rescue(
+        _ entry: CachedEntry?, _ forward: CacheForward, _ result: Result<AttemptResponse, HTTPFailure>
+    ) {
+        if case .failure(let failure) = result, let entry, query.bypass == nil, query.range == nil,
+            failure.kind.isOfNetwork, CachePolicy.rescues(query, entry.head, status: nil, now: CacheClock.now)
+        {
+            return serve(entry, .init(isStale: true, "stale-if-error: \(failure.message)"), as: .stale, forward)
+        }
+        finish(result)
+    }
+
+    // MARK: the response
+
+    /// The stored response is the response.
+    func serve(
+        _ entry: CachedEntry, _ use: CacheVerdict.CacheUse, as status: CacheReport.Status, _ forward: CacheForward?,
+        isCollapsed: Bool = false
+    ) {
+        if case .over = source { return }
+        joined = nil
+        disarm()
+        count(status)
+        let now = CacheClock.now
+        let size = use.range?.count ?? entry.body.size
+        if let most = attempt.maximumBodyBytes, size > most { return stop(Self.tooLong(most, attempt.url.host)) }
+        let report = CacheReport(
+            status, forward: forward, age: entry.head.freshness.age(at: now),
+            timeToLive: entry.head.freshness.timeToLive(at: now), isStored: true, isCollapsed: isCollapsed,
+            reason: use.reason, key: entry.url, storedAt: entry.storedAt,
+            upstream: CacheStatus.parse(entry.head.fields))
+        var fields = entry.head.shown(at: now)
+        if let range = use.range { fields = entry.head.partial(range, of: entry.body.size, at: now) }
+        let hasBody = query.method != "HEAD"
+        switch entry.body {
+        case .memory(let bytes):
+            let part = use.range.flatMap {
+                bytes.getSlice(at: bytes.readerIndex &+ $0.lowerBound, length: $0.count)
+            }
+            source = .stored(hasBody ? part ?? bytes : ByteBuffer())
+        case .file(let name, let whole):
+            guard hasBody, let disk = store.disk else {
+                source = .stored(ByteBuffer())
+                break
+            }
+            source = .file(CachedFile(disk, name, size: whole, range: use.range, loop))
+        }
+        var response = AttemptResponse(
+            status: use.range == nil ? entry.head.status : 206, reason: entry.head.reason, version: entry.head.version,
+            fields: fields, body: CachedBody(self, expectedBytes: hasBody ? Int64(size) : 0, of: nil))
+        response.cache = report
+        finish(.success(response))
+    }
+
+    private func count(_ status: CacheReport.Status) {
+        store.count { counts in
+            switch status {
+            case .hit: counts.hits += 1
+            case .revalidated: counts.revalidated += 1
+            case .stale, .updating: counts.stale += 1
+            case .bypass, .miss: break
+            }
+        }
+    }
+
+    private static func tooLong(_ most: Int, _ host: String) -> HTTPFailure {
+        HTTPFailure(.limitExceeded, "the body from \(host) is longer than \(most) bytes", phase: .response, sent: .sent)
+    }
+
+    /// The response of a shared exchange has come.
+    func read(_ flight: CacheFlight, isFirst: Bool) {
+        guard let joined, var response = flight.response, let report = flight.report else { return }
+        self.joined = nil
+        patience?.cancel()
+        patience = nil
+        if case .over = source { return }
+        source = .flight(flight, joined.number)
+        if !isFirst {
+            response.fields.remove("Set-Cookie")
+            response.fields.remove("Set-Cookie2")
+        }
+        let body = CachedBody(self, expectedBytes: response.body.expectedBytes, of: isFirst ? response.body : nil)
+        var shown = AttemptResponse(
+            status: response.status, reason: response.reason, version: response.version, fields: response.fields,
+            body: body)
+        shown.cache = isFirst ? report : report.collapsed
+        finish(.success(shown))
+    }
+
+    /// The exchange belongs to this request alone.
+    ///
+    /// - Parameter peeked: the first piece of the body, if it was waited for already.
+    func adopt(
+        _ inner: any LoopAttempt, _ given: AttemptResponse, _ report: CacheReport, _ peeked: Piece?
+    ) {
+        self.peeked = peeked
+        if case .over = source { return inner.cancel() }
+        joined = nil
+        disarm()
+        source = .inner(inner)
+        var response = AttemptResponse(
+            status: given.status, reason: given.reason, version: given.version, fields: given.fields,
+            body: peeked == nil
+                ? given.body : CachedBody(self, expectedBytes: given.body.expectedBytes, of: given.body))
+        response.cache = report
+        finish(.success(response))
+    }
+
+    func fail(_ failure: HTTPFailure) {
+        if case .over = source { return }
+        joined = nil
+        stop(failure)
+    }
+
+    /// More of a shared body may be there.
+    func wake() {
+        guard case .flight(let flight, _) = source, let waiting, let piece = flight.piece(position) else { return }
+        self.waiting = nil
+        waiting(took(piece, of: flight))
+    }
+
+    private func took(_ piece: Piece, of flight: CacheFlight) -> Piece {
+        guard case .success(let bytes?) = piece else {
+            disarm()
+            return piece
+        }
+        position &+= 1
+        taken &+= bytes.readableBytes
+        if let most = attempt.maximumBodyBytes, taken > most {
+            let failure = Self.tooLong(most, attempt.url.host)
+            stop(failure)
+            return .failure(failure)
+        }
+        return piece
+    }
+}

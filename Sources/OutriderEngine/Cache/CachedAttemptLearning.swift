@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderTransport
+
+/// What requests tell a cache of beside the responses that they store.
+extension CachedAttempt {
+    /// What a response that is not stored says of what is: it invalidates, refreshes or outdates entries.
+    func learn(from response: AttemptResponse, _ requestedAt: Int64) {
+        if binding.spec.mode == .noStore, Invalidation.isSafe(query.method) { return }
+        store.invalidate(
+            Invalidation(method: query.method, url: query.url, status: response.status, response.fields),
+            ignoring: binding.spec.ignoredQuery)
+        let isHead = query.method == "HEAD" && response.status == 200
+        let isConfirmation = query.method == "GET" && response.status == 304 && query.isConditional
+        guard isHead || isConfirmation else { return }
+        let now = CacheClock.now
+        let fields = response.fields
+        let (store, fallback) = (store, binding.spec.maxAge)
+        store.find(place, on: loop) { found in
+            guard let entry = found.entry else { return }
+            let length = fields.first("Content-Length")
+            let isSame = length == nil || length == entry.head.fields.first("Content-Length")
+            if entry.head.agrees(with: fields), isSame || !isHead {
+                guard isHead || entry.head.isConfirmed(by: fields) else { return }
+                let head = entry.head.updated(
+                    by: fields, requestedAt: requestedAt, respondedAt: now, fallback: fallback)
+                store.put(entry.with(head, at: now))
+            } else if isHead {
+                var head = entry.head
+                head.isOutdated = true
+                store.put(entry.with(head, at: entry.storedAt))
+            }
+        }
+    }
+
+    /// The entry is revalidated once, whatever becomes of the requests that get it meanwhile.
+    func refresh(_ entry: CachedEntry) {
+        let key = store.flights.key(of: place)
+        guard store.flights.find(key) == nil, !store.flights.isAlone(key) else { return }
+        var conditions: HTTPFields = []
+        if let etag = entry.head.etag { conditions.add("If-None-Match", etag) }
+        if let changed = entry.head.fields.first("Last-Modified") { conditions.add("If-Modified-Since", changed) }
+        var plain = attempt
+        plain.fields.remove("Range")
+        plain.fields.remove("If-Range")
+        plain.method = "GET"
+        let query = CacheQuery(plain, binding.spec)
+        let order = CacheFlight.Order(
+            attempt: plain, query: query, place: place, binding: binding, entry: entry, conditions: conditions,
+            forward: .stale, reason: "stale-while-revalidate")
+        let flight = CacheFlight(order, as: key, transport, observer: nil)
+        flight.joinItself()
+        flight.start()
+    }
+}
+
+extension CacheReport {
+    /// The report of a request that shared the exchange of another one.
+    var collapsed: CacheReport {
+        CacheReport(
+            status, forward: forward, age: age, timeToLive: timeToLive, isStored: isStored, isCollapsed: true,
+            reason: reason, key: key, storedAt: storedAt, upstream: upstream)
+    }
+}
+
+extension HTTPFailure.Kind {
+    /// Whether a server could not be reached, or broke off: what stale responses may stand in for.
+    var isOfNetwork: Bool {
+        switch self {
+        case .nameNotFound, .connectionRefused, .unreachable, .connectionLost, .timedOut, .offline, .proxyFailed,
+            .malformedResponse, .tlsHandshakeFailed:
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// The body of a response from a cache. When the last reference to it goes, the rest of the body is given up.
+final class CachedBody: AttemptResponseBody {
+    private let attempt: CachedAttempt
+    let expectedBytes: Int64?
+    /// The body of the exchange behind it, if this request was the one that was sent.
+    private let inner: (any AttemptResponseBody)?
+
+    init(_ attempt: CachedAttempt, expectedBytes: Int64?, of inner: (any AttemptResponseBody)?) {
+        self.attempt = attempt
+        self.expectedBytes = expectedBytes
+        self.inner = inner
+    }
+
+    deinit { abandon() }
+
+    private typealias Continuation = UnsafeContinuation<Result<ByteBuffer?, HTTPFailure>, Never>
+
+    func next() async throws(HTTPFailure) -> ByteBuffer? {
+        let attempt = attempt
+        let loop = attempt.loop
+        return try await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: Continuation) in
+                let pull = { @Sendable in
+                    if let ready = attempt.poll({ continuation.resume(returning: $0) }) {
+                        continuation.resume(returning: ready)
+                    }
+                }
+                if loop.inEventLoop { pull() } else { loop.execute(pull) }
+            }
+        } onCancel: {
+            loop.execute { attempt.cancel() }
+        }.get()
+    }
+
+    var wireBytes: (got: Int64, of: Int64?)? { inner?.wireBytes }
+
+    var trailers: HTTPFields { inner?.trailers ?? [] }
+
+    var timeline: Timeline { inner?.timeline ?? Timeline() }
+
+    func abandon() {
+        let attempt = attempt
+        if attempt.loop.inEventLoop { attempt.abandon() } else { attempt.loop.execute { attempt.abandon() } }
+    }
+}
+
+/// A stored body that is a file, read piece by piece on another thread.
+// proof: everything runs on the loop but the reading, which gets values.
+final class CachedFile: @unchecked Sendable {
+    private let disk: any CacheDisk
+    private let name: String
+    private let size: Int
+    private let loop: any EventLoop
+    private var range: Range<Int>
+
+    /// - Parameter range: the part that is wanted; nil for all.
+    init(_ disk: any CacheDisk, _ name: String, size: Int, range: Range<Int>?, _ loop: any EventLoop) {
+        self.disk = disk
+        self.name = name
+        self.size = size
+        self.loop = loop
+        self.range = range ?? 0..<size
+    }
+
+    private static let pieceBytes = 64 << 10
+
+    /// The next piece; nil at the end.
+    func next(_ completion: @escaping @Sendable (Result<ByteBuffer?, HTTPFailure>) -> Void) {
+        guard !range.isEmpty else { return loop.execute { completion(.success(nil)) } }
+        let piece = range.prefix(Self.pieceBytes)
+        range = piece.endIndex..<range.upperBound
+        disk.read(name, size: size, piece.startIndex..<piece.endIndex) { result in
+            self.loop.execute { completion(result.map { ByteBuffer(bytes: $0) }) }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderTransport
+import Synchronization
+
+/// Tells the request that was sent for several what the transport tells of the attempt.
+final class FlightObserver: AttemptObserver {
+    private let observer: (any AttemptObserver)?
+    private let relay = RelayControl()
+
+    init(_ observer: (any AttemptObserver)?) { self.observer = observer }
+
+    func sending(_ control: any AttemptControl) {
+        relay.attach(control)
+        observer?.sending(relay)
+    }
+
+    func queued() { observer?.queued() }
+    func connecting(_ phase: HTTPFailure.Phase) { observer?.connecting(phase) }
+    func connected(_ timeline: Timeline) { observer?.connected(timeline) }
+    func bodySent(_ bytes: Int64, onWire: Int64?) { observer?.bodySent(bytes, onWire: onWire) }
+    func bodyEnded() { observer?.bodyEnded() }
+    func informational(status: Int, fields: HTTPFields) { observer?.informational(status: status, fields: fields) }
+    func gaveUp(_ timeline: Timeline) { observer?.gaveUp(timeline) }
+
+    /// From now on no single request holds the exchange up.
+    func share() { relay.detach() }
+
+    /// The exchange belongs to one request again.
+    func returnControl() { relay.reattach() }
+}
+
+/// Passes holds of one request on to an attempt, as long as no other request depends on it.
+private final class RelayControl: AttemptControl {
+    private struct State {
+        var control: (any AttemptControl)?
+        var isHeld = false
+        var isDetached = false
+    }
+
+    private let state = Mutex(State())
+
+    func attach(_ control: any AttemptControl) { state.withLock { $0.control = control } }
+
+    func hold() {
+        let control = state.withLock { state in
+            state.isHeld = true
+            return state.isDetached ? nil : state.control
+        }
+        control?.hold()
+    }
+
+    func release() {
+        let control = state.withLock { state in
+            state.isHeld = false
+            return state.isDetached ? nil : state.control
+        }
+        control?.release()
+    }
+
+    func detach() {
+        let control = state.withLock { state in
+            guard !state.isDetached else { return nil as (any AttemptControl)? }
+            state.isDetached = true
+            return state.isHeld ? state.control : nil
+        }
+        control?.release()
+    }
+
+    func reattach() {
+        let control = state.withLock { state in
+            state.isDetached = false
+            return state.isHeld ? state.control : nil
+        }
+        control?.hold()
+    }
+}

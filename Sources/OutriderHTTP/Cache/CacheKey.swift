@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import Crypto
+
+/// What a cache is asked to do for a request or a session: the `cache` member of both.
+package struct CacheSpec: Sendable, Equatable {
+    /// How stored responses are used; the policies of URLRequest have other names for them.
+    package enum Mode: String, Sendable, CaseIterable {
+        /// By RFC 9111.
+        case `default`
+        /// Nothing stored is used or sent as a condition; the response is stored.
+        case reload
+        /// Stored responses are revalidated, fresh ones too, unless they are `immutable`.
+        case noCache
+        /// A stored response of any age, else the server's.
+        case forceCache
+        /// A stored response of any age, else the failure `notCached`.
+        case onlyIfCached
+        /// Nothing is read or stored.
+        case noStore
+    }
+
+    /// Which responses are stored.
+    package enum Keep: String, Sendable, CaseIterable {
+        /// Those with Cache-Control, Expires or a validator.
+        case useful
+        /// All with a status of 2xx as well.
+        case all
+    }
+
+    /// What becomes of a response that may be stored.
+    package enum Cacher: Sendable, Equatable {
+        case cache, doNotCache
+    }
+
+    package var mode = Mode.default
+    /// The lifetime of responses that name none, in seconds; nil for the heuristic.
+    package var maxAge: Int64?
+    /// For so many seconds a stale response stands in for a failure; nil for what the response says.
+    package var staleIfError: Int64?
+    /// Names of query parameters that the key leaves out.
+    package var ignoredQuery: [String] = []
+    /// Names of request fields that belong to the key.
+    package var vary: [String] = []
+    /// In place of the credentials that the request carries.
+    package var principal: String?
+    package var tags: [String] = []
+    /// How long a request waits for the same request of another client, in seconds; nil for not at all.
+    package var collapse: Double? = 10
+    package var keep = Keep.useful
+    package var cacher = Cacher.cache
+
+    package init() {}
+}
+
+/// 128 bits of a keyed hash: what stands in a store for a key, a principal or the fields that Vary names.
+package struct CacheDigest: Sendable, Hashable {
+    package var high: UInt64
+    package var low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// For "no principal" and "no Vary".
+    package static let empty = CacheDigest(high: 0, low: 0)
+
+    package var bytes: [UInt8] {
+        [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 &- 8 &* UInt64($0))) } }
+    }
+
+    /// Nil unless there are 16 bytes.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        low = bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+/// The random secret of one store. Digests made with it say nothing to a reader of the store.
+package struct CacheSecret: Sendable {
+    private let key: SymmetricKey
+
+    package init(_ bytes: [UInt8]) { key = SymmetricKey(data: bytes) }
+
+    /// HMAC-SHA-256, shortened. Empty text has the empty digest.
+    package func digest(_ text: String) -> CacheDigest {
+        guard !text.isEmpty else { return .empty }
+        let code = HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key)
+        return CacheDigest(bytes: Array(code.prefix(16))) ?? .empty
+    }
+}
+
+/// The names of the request fields that select a response (RFC 9110 section 12.5.5).
+package enum VaryNames: Sendable, Equatable {
+    /// `*`, or too many names: no request selects the response.
+    case all
+    /// In lower case, sorted, each once.
+    case names([String])
+
+    private static let mostNames = 16
+
+    package init(_ fields: HTTPFields) {
+        var names: Set<String> = []
+        for line in fields.all("Vary") {
+            for name in FieldRules.listed(line) { names.insert(name.lowercased()) }
+        }
+        self = names.contains("*") || names.count > Self.mostNames ? .all : .names(names.sorted())
+    }
+}
+
+/// What a stored response is found by.
+package enum CacheKey {
+    /// The most bytes of a key; a longer one is not stored.
+    package static let mostBytes = 8 << 10
+
+    /// The URL without fragment, and without the ignored parameters of the query.
+    package static func text(_ url: HTTPURL, ignoring names: [String] = []) -> String {
+        guard !names.isEmpty, let mark = url.target.utf8.firstIndex(of: UInt8(ascii: "?")) else {
+            return url.description
+        }
+        let query = url.target[url.target.utf8.index(after: mark)...]
+        let kept = query.split(separator: "&", omittingEmptySubsequences: false).filter { pair in
+            let name = pair.prefix { $0 != "=" }
+            return !names.contains(String(decoding: PercentEncoding.decode(name.utf8), as: UTF8.self))
+        }
+        var url = url
+        url.target = String(url.target[..<mark]) + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
+        return url.description
+    }
+
+    /// The values of the named fields of a request, brought into one form: lines joined, no space around commas,
+    /// Accept-Language as a set of lower-case ranges.
+    ///
+    /// - Parameter coding: the Accept-Encoding that the service itself sends, which selects nothing.
+    package static func variant(_ names: [String], of fields: HTTPFields, coding: String? = nil) -> String {
+        var text = ""
+        for name in names {
+            let lines = fields.all(name)
+            if lines.isEmpty { continue }
+            if name == "accept-encoding", lines == [coding] { continue }
+            var members = lines.flatMap { FieldRules.listed($0) }
+            if name == "accept-language" { members = Set(members.map(languageRange)).sorted() }
+            text += "\(name):\(members.joined(separator: ","))\n"
+        }
+        return text
+    }
+
+    private static func languageRange(_ member: String) -> String {
+        let parts = member.lowercased().split(separator: ";").map { FieldRules.trimmed($0) }
+        let weight = parts.dropFirst().first { $0.hasPrefix("q=") }
+        guard let range = parts.first, let weight, weight != "q=1", weight != "q=1.0" else {
+            return String(parts.first ?? "")
+        }
+        return "\(range);\(weight)"
+    }
+}
+
+/// Whose responses a request may be given: the text from which the principal of an entry is made.
+package enum CachePrincipal {
+    /// - Parameters:
+    ///   - stable: what stands for the Authorization field in its place: credentials whose field changes with each request.
+    ///   - named: the caller's own word in place of all credentials.
+    package static func text(_ attempt: Attempt, stable: String?, named: String?) -> String {
+        var text = ""
+        if attempt.trust != .system { text += "trust:\(attempt.trust)\n" }
+        if let named { return text + "named:\(named)\n" }
+        if let stable { text += "login:\(stable)\n" }
+        for field in attempt.fields.list where SecretFields.contains(field.name) {
+            if stable != nil, HTTPFields.same(field.name, "Authorization") { continue }
+            text += "\(field.name.lowercased()):\(field.value)\n"
+        }
+        return text
+    }
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The head of a stored response, with what a hit needs of it already read.
+package struct CachedHead: Sendable, Equatable {
+    package let status: Int
+    package let reason: String
+    package let version: String
+    package let fields: HTTPFields
+    /// Milliseconds since 1970.
+    package let requestedAt: Int64
+    package let respondedAt: Int64
+    package let freshness: Freshness
+    /// The lifetime that the cache gives to a response that names none, in seconds.
+    package let fallback: Int64?
+    /// A response to HEAD has shown that the stored one is no longer current.
+    package var isOutdated = false
+
+    /// - Parameter fallback: the lifetime of a response that names none, in seconds.
+    package init(
+        status: Int, reason: String, version: String, _ fields: HTTPFields, requestedAt: Int64, respondedAt: Int64,
+        fallback: Int64? = nil
+    ) {
+        self.status = status
+        self.reason = reason
+        self.version = version
+        self.fields = fields
+        self.requestedAt = requestedAt
+        self.respondedAt = respondedAt
+        self.fallback = fallback
+        freshness = Freshness(
+            status: status, fields, requestedAt: requestedAt, respondedAt: respondedAt, fallback: fallback)
+    }
+
+    package func isFresh(at now: Int64) -> Bool { !isOutdated && freshness.isFresh(at: now) }
+
+    package var etag: String? { fields.first("ETag") }
+
+    package var hasValidator: Bool { etag != nil || fields.contains("Last-Modified") }
+
+    /// The fields as a hit shows them: with an Age of its own (RFC 9111 section 5.1).
+    package func shown(at now: Int64) -> HTTPFields {
+        var shown = fields
+        shown.remove("Age")
+        shown.add("Age", String(freshness.age(at: now)))
+        return shown
+    }
+
+    /// What is stored of the fields of a response: all but those of the connection (RFC 9111 section 3.1), and cookies, which
+    /// belong to the request that got them.
+    package static func kept(of fields: HTTPFields) -> HTTPFields {
+        let named = fields.all("Connection").flatMap { FieldRules.listed($0) }
+        return HTTPFields(
+            fields.list.filter { field in
+                !connectionFields.contains { HTTPFields.same($0, field.name) }
+                    && !named.contains { HTTPFields.same($0, field.name) }
+            })
+    }
+
+    private static let connectionFields = [
+        "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade", "Trailer",
+        "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization", "Set-Cookie", "Set-Cookie2",
+    ]
+
+    /// What a 304 never changes: these describe the stored, decoded body (RFC 9111 section 3.2).
+    private static let bodyFields = ["Content-Length", "Content-Encoding", "Content-Range"]
+
+    /// The head after a 304, or after a HEAD that agrees (RFC 9111 sections 4.3.4, 4.3.5).
+    package func updated(
+        by fields: HTTPFields, requestedAt: Int64, respondedAt: Int64, fallback: Int64? = nil
+    ) -> CachedHead {
+        let news = Self.kept(of: fields).list.filter { field in
+            !Self.bodyFields.contains { HTTPFields.same($0, field.name) }
+        }
+        var merged = self.fields
+        // the stored age belongs to the stored date
+        merged.remove("Age")
+        for field in news { merged.remove(field.name) }
+        merged.list += news
+        return CachedHead(
+            status: status, reason: reason, version: version, merged, requestedAt: requestedAt,
+            respondedAt: respondedAt, fallback: fallback)
+    }
+
+    /// Whether a 304 names a validator that the stored response has.
+    package func isConfirmed(by fields: HTTPFields) -> Bool {
+        ["ETag", "Last-Modified"].contains { name in
+            fields.first(name).map { $0 == self.fields.first(name) } ?? false
+        }
+    }
+
+    /// Whether a response to HEAD, or a 304, is about this very representation.
+    package func agrees(with fields: HTTPFields) -> Bool {
+        for name in ["ETag", "Last-Modified"] {
+            guard let value = fields.first(name) else { continue }
+            if value != self.fields.first(name) { return false }
+        }
+        return true
+    }
+}
+
+/// What a cache knows of a request before it looks for responses.
+package struct CacheQuery: Sendable {
+    package let method: String
+    package let url: HTTPURL
+    package let fields: HTTPFields
+    package let control: CacheControl
+    package let spec: CacheSpec
+    /// The range that the request wants; nil for all.
+    package let range: ByteRange?
+    /// The caller has conditions of its own.
+    package let isConditional: Bool
+    private let hasBody: Bool
+    private let hasOtherRange: Bool
+
+    package init(_ attempt: Attempt, _ spec: CacheSpec) {
+        (method, url, fields) = (attempt.method, attempt.url, attempt.fields)
+        self.spec = spec
+        var control = CacheControl(attempt.fields)
+        if !control.isPresent, attempt.fields.all("Pragma").contains(where: { $0.lowercased().contains("no-cache") }) {
+            control.isNoCache = true
+        }
+        self.control = control
+        hasBody = attempt.body != .none
+        let lines = attempt.fields.all("Range")
+        range = lines.count == 1 && method == "GET" ? ByteRange(parsing: lines[0]) : nil
+        hasOtherRange = !lines.isEmpty && range == nil
+        isConditional = Self.conditions.contains { attempt.fields.contains($0) }
+    }
+
+    private static let conditions = ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"]
+
+    /// Whether a stored response may be the response: what is left then is to find one.
+    package var mayUse: Bool { bypass == nil && spec.mode != .reload }
+
+    /// Whether a response to this request may be stored, as far as the request says.
+    package var mayStore: Bool {
+        spec.mode != .noStore && !control.isNoStore && spec.cacher != .doNotCache && !isConditional && range == nil
+            && !hasOtherRange
+    }
+
+    /// Whether requests like this one may share one exchange.
+    package var collapses: Bool {
+        method == "GET" && bypass == nil && range == nil && mayStore && spec.collapse != nil
+            && (spec.mode == .default || spec.mode == .forceCache)
+    }
+
+    /// Why no stored response is looked for; nil if one is.
+    package var bypass: String? {
+        if spec.mode == .noStore { return "mode noStore" }
+        if method != "GET" && method != "HEAD" { return "method \(method)" }
+        if hasBody { return "the request has a body" }
+        if isConditional { return "conditions of the caller" }
+        if hasOtherRange { return "several ranges, or a range of another unit" }
+        return nil
+    }
+
+    /// Why the request was not answered from the cache, in the words of RFC 9211 section 2.2.
+    package var bypassForward: CacheForward { method == "GET" || method == "HEAD" ? .bypass : .method }
+}
+
+/// Why a request went to the server (`fwd` of RFC 9211 section 2.2).
+package enum CacheForward: String, Sendable {
+    case bypass, method, miss, request, stale, partial
+    case uriMiss = "uri-miss"
+    case varyMiss = "vary-miss"
+}
+
+/// What is to be done for a request.
+package enum CacheVerdict: Sendable, Equatable {
+    /// The stored response is the response.
+    case use(CacheUse)
+    /// The stored response is the response, and is revalidated afterwards.
+    case useAndRefresh(CacheUse)
+    /// The request goes out with these fields added; a 304 makes the stored response the response.
+    case revalidate(HTTPFields, CacheForward, String)
+    case fetch(CacheForward, String)
+    /// There is no response.
+    case refuse(String, isDirective: Bool)
+
+    /// How a stored response is used.
+    package struct CacheUse: Sendable, Equatable {
+        package var isStale: Bool
+        package var reason: String
+        /// Nil for the whole body.
+        package var range: Range<Int>?
+
+        package init(isStale: Bool, _ reason: String, range: Range<Int>? = nil) {
+            self.isStale = isStale
+            self.reason = reason
+            self.range = range
+        }
+    }
+}
+
+/// Decides between a stored response and the server (RFC 9111 section 4).
+package enum CachePolicy {
+    /// - Parameters:
+    ///   - head: of the response that Vary selects; nil without one.
+    ///   - size: the bytes of its body.
+    ///   - hasVariants: whether responses for other values of Vary are stored.
+    ///   - now: milliseconds since 1970.
+    package static func decide(
+        _ query: CacheQuery, _ head: CachedHead?, size: Int, hasVariants: Bool, now: Int64
+    ) -> CacheVerdict {
+        if let reason = query.bypass { return .fetch(query.bypassForward, reason) }
+        if query.spec.mode == .reload { return .fetch(.request, "mode reload") }
+        guard let head else {
+            let reason = hasVariants ? "other values of the fields that Vary names" : "not stored"
+            return missing(query, hasVariants ? .varyMiss : .uriMiss, reason)
+        }
+        var part: Range<Int>?
+        if let range = query.range {
+            guard let found = self.part(range, of: head, size, query) else {
+                return missing(query, .partial, "the range cannot be taken from what is stored")
+            }
+            part = found
+        }
+        return decide(query, head, part, now)
+    }
+
+    private static func missing(_ query: CacheQuery, _ forward: CacheForward, _ reason: String) -> CacheVerdict {
+        if query.spec.mode == .onlyIfCached { return .refuse(reason, isDirective: false) }
+        if query.control.onlyIfCached { return .refuse(reason, isDirective: true) }
+        return .fetch(forward, reason)
+    }
+
+    private static func part(_ range: ByteRange, of head: CachedHead, _ size: Int, _ query: CacheQuery) -> Range<Int>? {
+        guard head.status == 200, !head.fields.contains("Content-Encoding") else { return nil }
+        if let condition = query.fields.first("If-Range") {
+            guard condition == head.etag, condition.hasPrefix("\"") else { return nil }
+        }
+        return range.bytes(of: size)
+    }
+
+    private static func decide(
+        _ query: CacheQuery, _ head: CachedHead, _ part: Range<Int>?, _ now: Int64
+    ) -> CacheVerdict {
+        let isFresh = head.isFresh(at: now)
+        func use(_ reason: String) -> CacheVerdict { .use(.init(isStale: !isFresh, reason, range: part)) }
+        switch query.spec.mode {
+        case .forceCache, .onlyIfCached: return use("mode \(query.spec.mode.rawValue)")
+        case .noCache where isFresh && head.freshness.control.isImmutable: return use("fresh and immutable")
+        case .noCache: return ask(query, head, .request, "mode noCache")
+        default: break
+        }
+        if let wish = wish(of: query.control, about: head, now) { return ask(query, head, .request, wish) }
+        if isFresh, !head.freshness.control.isNoCache { return use("fresh") }
+        let mayBeStale = head.freshness.mayBeStale && !head.isOutdated
+        let staleness = head.freshness.staleness(at: now)
+        if mayBeStale, staleness < milliseconds(query.control.maxStale) { return use("max-stale of the request") }
+        if mayBeStale, staleness < milliseconds(head.freshness.control.staleWhileRevalidate),
+            !query.control.onlyIfCached
+        {
+            return .useAndRefresh(.init(isStale: true, "stale-while-revalidate", range: part))
+        }
+        return ask(query, head, .stale, head.freshness.control.isNoCache ? "no-cache of the response" : "stale")
+    }
+
+    /// Why the request itself does not accept the response; nil if it does (RFC 9111 section 5.2.1).
+    private static func wish(of control: CacheControl, about head: CachedHead, _ now: Int64) -> String? {
+        if control.isNoCache { return "no-cache of the request" }
+        if let most = control.maxAge, control.maxStale == nil, head.freshness.age(at: now) >= most {
+            return "max-age of the request"
+        }
+        if let least = control.minFresh, head.freshness.timeToLive(at: now) < least {
+            return "min-fresh of the request"
+        }
+        return nil
+    }
+
+    private static func ask(
+        _ query: CacheQuery, _ head: CachedHead, _ forward: CacheForward, _ reason: String
+    ) -> CacheVerdict {
+        if query.control.onlyIfCached { return .refuse(reason, isDirective: true) }
+        guard head.hasValidator, query.method == "GET", query.range == nil else { return .fetch(forward, reason) }
+        var conditions: HTTPFields = []
+        if let etag = head.etag { conditions.add("If-None-Match", etag) }
+        if let changed = head.fields.first("Last-Modified") { conditions.add("If-Modified-Since", changed) }
+        return .revalidate(conditions, forward, reason)
+    }
+
+    /// Whether a stored response stands in for a failure, or for a status that says so (RFC 5861 section 4).
+    package static func rescues(_ query: CacheQuery, _ head: CachedHead, status: Int?, now: Int64) -> Bool {
+        if let status { guard [500, 502, 503, 504].contains(status) else { return false } }
+        guard head.freshness.mayBeStale, !head.isOutdated, !query.control.isNoCache, query.spec.mode != .noCache else {
+            return false
+        }
+        let allowed = [
+            head.freshness.control.staleIfError, query.control.staleIfError, query.spec.staleIfError,
+        ].compactMap { $0 }.max()
+        return head.freshness.staleness(at: now) < milliseconds(allowed)
+    }
+
+    private static func milliseconds(_ seconds: Int64?) -> Int64 {
+        guard let seconds else { return .min }
+        return seconds > CacheControlScanner.mostSeconds ? .max : seconds &* 1000
+    }
+}

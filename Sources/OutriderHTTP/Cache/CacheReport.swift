@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What a cache did for one response: the `cache` member of a Response.
+package final class CacheReport: Sendable {
+    package enum Status: String, Sendable { case bypass, miss, hit, revalidated, stale, updating }
+
+    package let status: Status
+    /// Why the request went to the server; nil if it did not.
+    package let forward: CacheForward?
+    /// Seconds since the response was made or validated at its origin; nil if it came from there just now.
+    package let age: Int64?
+    /// Seconds for which it stays fresh; negative if it is stale.
+    package let timeToLive: Int64?
+    /// Whether the response goes into the cache.
+    package let isStored: Bool
+    /// Whether the request shared the exchange of another one.
+    package let isCollapsed: Bool
+    /// Why, for a person.
+    package let reason: String?
+    package let key: String?
+    /// Milliseconds since 1970.
+    package let storedAt: Int64?
+    /// What caches on the way said (RFC 9211).
+    package let upstream: [CacheStatus]
+
+    package init(
+        _ status: Status, forward: CacheForward? = nil, age: Int64? = nil, timeToLive: Int64? = nil,
+        isStored: Bool = false, isCollapsed: Bool = false, reason: String? = nil, key: String? = nil,
+        storedAt: Int64? = nil, upstream: [CacheStatus] = []
+    ) {
+        self.status = status
+        self.forward = forward
+        self.age = age
+        self.timeToLive = timeToLive
+        self.isStored = isStored
+        self.isCollapsed = isCollapsed
+        self.reason = reason
+        self.key = key
+        self.storedAt = storedAt
+        self.upstream = upstream
+    }
+
+    /// Whether the response came out of the store.
+    package var isFromStore: Bool { status != .bypass && status != .miss }
+}
+
+/// One member of a Cache-Status field (RFC 9211 section 2).
+package struct CacheStatus: Sendable, Equatable {
+    package var cache: String
+    package var isHit = false
+    package var forward: String?
+    package var timeToLive: Int64?
+    package var isStored = false
+    package var detail: String?
+
+    private static let most = 16
+
+    /// The caches on the way, from the origin on. Members that make no sense are left out.
+    package static func parse(_ fields: HTTPFields) -> [CacheStatus] {
+        let items = fields.all("Cache-Status").flatMap { CacheControlScanner.items(of: Array($0.utf8)) }
+        return items.prefix(most).compactMap { CacheStatus(String(decoding: $0, as: UTF8.self)) }
+    }
+
+    private init?(_ text: String) {
+        let parts = text.split(separator: ";").map { FieldRules.trimmed($0) }
+        guard let name = parts.first.map({ Self.bare($0) }), !name.isEmpty else { return nil }
+        cache = name.excerpt
+        for part in parts.dropFirst() {
+            let halves = part.split(separator: "=", maxSplits: 1).map { FieldRules.trimmed($0) }
+            guard let key = halves.first?.lowercased() else { continue }
+            let value = halves.dropFirst().first.map { Self.bare($0) }
+            switch key {
+            case "hit": isHit = value != "?0"
+            case "fwd": forward = value?.excerpt
+            case "ttl": timeToLive = value.flatMap { Int64($0) }
+            case "stored": isStored = value != "?0"
+            case "detail": detail = value?.excerpt
+            default: break
+            }
+        }
+    }
+
+    private static func bare(_ text: Substring) -> String {
+        guard text.utf8.count >= 2, text.first == "\"", text.last == "\"" else { return String(text) }
+        return String(text.dropFirst().dropLast())
+    }
+}

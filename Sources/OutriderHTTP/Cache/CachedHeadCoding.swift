@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What of an entry stands in a row beside its key and its body, as bytes: the head, the names of Vary, and the tags.
+///
+/// Numbers are 8 bytes, the highest first; texts and lists begin with their length.
+package struct CachedHeadCoding {
+    private static let version: Int64 = 1
+    /// A longer head is not stored.
+    package static let mostBytes = 64 << 10
+
+    /// Nil for a head that is too long.
+    package static func encode(_ head: CachedHead, vary: [String], tags: [String]) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        func add(_ number: Int64) {
+            let bits = UInt64(bitPattern: number)
+            for shift in stride(from: 56, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt64(truncatingIfNeeded: shift)))
+            }
+        }
+        func add(_ text: String) {
+            add(Int64(text.utf8.count))  // safe: Int is not wider
+            bytes += Array(text.utf8)
+        }
+        func add(_ list: [String]) {
+            add(Int64(list.count))  // safe: as above
+            for text in list { add(text) }
+        }
+        add(version)
+        add(Int64(head.status))  // safe: as above
+        add(head.requestedAt)
+        add(head.respondedAt)
+        add(head.fallback ?? -1)
+        add(head.isOutdated ? 1 : 0)
+        add(head.reason)
+        add(head.version)
+        add(head.fields.list.flatMap { [$0.name, $0.value] })
+        add(vary)
+        add(tags)
+        return bytes.count > mostBytes ? nil : bytes
+    }
+
+    /// Nil for bytes that no version of this wrote.
+    package static func decode(_ bytes: [UInt8]) -> (head: CachedHead, vary: [String], tags: [String])? {
+        var reader = Reader(bytes)
+        guard reader.number() == version, let status = reader.number(), (100...999).contains(status),
+            let requestedAt = reader.number(), let respondedAt = reader.number(), let fallback = reader.number(),
+            let isOutdated = reader.number(), let reason = reader.text(), let httpVersion = reader.text(),
+            let fields = reader.list(), fields.count.isMultiple(of: 2), let vary = reader.list(),
+            let tags = reader.list(),
+            reader.isAtEnd
+        else { return nil }
+        let list = stride(from: 0, to: fields.count, by: 2).map { HTTPFields.Field(fields[$0], fields[$0 + 1]) }
+        var head = CachedHead(
+            status: Int(truncatingIfNeeded: status), reason: reason, version: httpVersion, HTTPFields(list),
+            requestedAt: requestedAt, respondedAt: respondedAt, fallback: fallback < 0 ? nil : fallback)
+        head.isOutdated = isOutdated != 0
+        return (head, vary, tags)
+    }
+
+    private struct Reader {
+        private var rest: ArraySlice<UInt8>
+
+        init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+        var isAtEnd: Bool { rest.isEmpty }
+
+        mutating func number() -> Int64? {
+            guard rest.count >= 8 else { return nil }
+            let bits = rest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            rest = rest.dropFirst(8)
+            return Int64(bitPattern: bits)
+        }
+
+        mutating func text() -> String? {
+            guard let count = number(), count >= 0, count <= rest.count else { return nil }
+            let length = Int(truncatingIfNeeded: count)
+            defer { rest = rest.dropFirst(length) }
+            return String(decoding: rest.prefix(length), as: UTF8.self)
+        }
+
+        mutating func list() -> [String]? {
+            guard let count = number(), count >= 0, count <= rest.count / 8 else { return nil }
+            var list: [String] = []
+            for _ in 0..<count {
+                guard let text = text() else { return nil }
+                list.append(text)
+            }
+            return list
+        }
+    }
+}
+
+/// CRC-32C (RFC 3720 appendix B.4), by which damage on a disk is found.
+package struct CyclicCheck {
+    private static let table: [UInt32] = (0..<256).map { index in
+        (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0x82F6_3B78 : value >> 1 }
+    }
+
+    private var value: UInt32 = 0xFFFF_FFFF
+
+    package init() {}
+
+    package mutating func add(_ bytes: [UInt8]) {
+        let table = Self.table
+        bytes.withUnsafeBytes { raw in
+            for byte in raw { value = table[Int((value ^ UInt32(byte)) & 0xFF)] ^ value >> 8 }
+        }
+    }
+
+    package var result: Int64 { Int64(value ^ 0xFFFF_FFFF) }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+
+/// The `cache` member of a request or a session: `true`, `false`, the name of a cache, or how the cache is used.
+struct CacheParameter: JSONDecodable {
+    /// Nil for `false`.
+    private var changes: Changes?
+
+    private struct Changes {
+        var name: String?
+        var mode: CacheSpec.Mode?
+        var maxAge: Int?
+        var staleIfError: Int?
+        var key: KeyParameter?
+        var principal: String?
+        var tags: [String]?
+        var collapse: CollapseParameter?
+        var keep: CacheSpec.Keep?
+        var cacher: CacherWord?
+        var maxBytes: Int?
+    }
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        switch json {
+        case .bool(let flag): changes = flag ? Changes() : nil
+        case .string(let name):
+            if let fault = CacheChoice.fault(inName: name) { throw JSONComplaint(fault) }
+            changes = Changes(name: name)
+        default:
+            guard json.object != nil || json.array?.isEmpty == true else {
+                throw JSONComplaint("must be true, false, a name or an object, not \(json.typeName)")
+            }
+            var fields = try JSONFields(json)
+            changes = try Self.read(&fields)
+            try fields.finish()
+        }
+    }
+
+    private static let mostSeconds = 315_360_000
+
+    private static func read(_ fields: inout JSONFields) throws(JSONComplaint) -> Changes {
+        var changes = Changes()
+        changes.name = try fields.optional("name", check: CacheChoice.fault)
+        changes.mode = try fields.choice("mode")
+        changes.maxAge = try fields.integer("maxAge", in: 0...mostSeconds)
+        changes.staleIfError = try fields.integer("staleIfError", in: 0...mostSeconds)
+        changes.key = try fields.optional("key")
+        changes.principal = try fields.optional("principal") { (text: String) in
+            text.isEmpty || text.utf8.count > 1024 ? "must have 1 to 1024 bytes" : nil
+        }
+        changes.tags = try fields.optional("tags") { (tags: [String]) in CacheChoice.fault(inTags: tags) }
+        changes.collapse = try fields.optional("collapse")
+        changes.keep = try fields.choice("keep")
+        changes.cacher = try fields.choice("cacher")
+        changes.maxBytes = try fields.integer("maxBytes", in: 65_536...1_099_511_627_776)
+        return changes
+    }
+
+    /// What the request or the session says, over what was said before.
+    func applied(to earlier: CacheChoice?) -> CacheChoice? {
+        guard let changes else { return nil }
+        var choice = earlier ?? CacheChoice()
+        if let name = changes.name { choice.name = name }
+        if let mode = changes.mode { choice.spec.mode = mode }
+        if let seconds = changes.maxAge { choice.spec.maxAge = Int64(seconds) }  // safe: Int is not wider
+        if let seconds = changes.staleIfError { choice.spec.staleIfError = Int64(seconds) }  // safe: as above
+        if let key = changes.key { (choice.spec.ignoredQuery, choice.spec.vary) = (key.ignoredQuery, key.vary) }
+        if let principal = changes.principal { choice.spec.principal = principal }
+        if let tags = changes.tags { choice.spec.tags = tags }
+        if let collapse = changes.collapse { choice.spec.collapse = collapse.seconds }
+        if let keep = changes.keep { choice.spec.keep = keep }
+        if let cacher = changes.cacher { choice.spec.cacher = cacher == .cache ? .cache : .doNotCache }
+        if let bytes = changes.maxBytes { choice.maxBytes = bytes }
+        return choice
+    }
+}
+
+/// Which cache is used, and how.
+struct CacheChoice: Sendable {
+    /// Nil for the session's own cache.
+    var name: String?
+    var spec = CacheSpec()
+    /// How much the cache may hold; nil for what it may already.
+    var maxBytes: Int?
+
+    /// Why a text is no name of a cache; nil if it is one.
+    static func fault(inName name: String) -> String? {
+        let isSound =
+            (1...64).contains(name.utf8.count) && name.utf8.first != UInt8(ascii: ".")
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+        return isSound
+            ? nil : "must be a name of 1 to 64 letters, digits, dots, hyphens and underscores, not beginning with a dot"
+    }
+
+    static func fault(inTags tags: [String]) -> String? {
+        if tags.count > 16 { return "must not hold more than 16 tags" }
+        return tags.allSatisfy { (1...128).contains($0.utf8.count) } ? nil : "must hold tags of 1 to 128 bytes"
+    }
+}
+
+/// `{ignoreQuery, vary}`.
+private struct KeyParameter: JSONDecodable {
+    var ignoredQuery: [String]
+    var vary: [String]
+
+    private static let most = 64
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        func fault(_ names: [String]) -> String? {
+            names.count > Self.most ? "must not hold more than \(Self.most) names" : nil
+        }
+        var fields = try JSONFields(json)
+        ignoredQuery = try fields.optional("ignoreQuery", check: fault) ?? []
+        vary = try fields.optional("vary", check: fault) ?? []
+        try fields.finish()
+    }
+}
+
+/// `false`, `true`, or seconds.
+private struct CollapseParameter: JSONDecodable {
+    /// Nil for `false`.
+    var seconds: Double?
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        if case .bool(let flag) = json {
+            seconds = flag ? CacheSpec().collapse : nil
+            return
+        }
+        guard let number = json.number, (0.001...3600).contains(number) else {
+            throw JSONComplaint("must be false, or seconds from 0.001 to 3600")
+        }
+        seconds = number
+    }
+}
+
+/// Whether a response that may be stored is stored.
+enum CacherWord: String, Sendable, CaseIterable { case cache, doNotCache }

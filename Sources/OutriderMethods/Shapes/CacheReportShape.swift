@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+
+/// What a cache did for a response: the CacheReport of the contract.
+struct CacheReportShape: JSONEncodable {
+    /// Nil for a request without a cache.
+    var report: CacheReport?
+
+    init(_ report: CacheReport?) { self.report = report }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            guard let report else { return writer.member("status", "bypass") }
+            writer.member("status", report.status.rawValue)
+            writer.member("forward", report.forward?.rawValue)
+            writer.member("age", report.age)
+            writer.member("ttl", report.timeToLive)
+            if report.isStored { writer.member("stored", true) }
+            if report.isCollapsed { writer.member("collapsed", true) }
+            writer.member("reason", report.reason)
+            writer.member("key", report.key)
+            if let storedAt = report.storedAt {
+                writer.member("storedAt", TimeShape(WallTime(milliseconds: storedAt)))
+            }
+            if !report.upstream.isEmpty { writer.member("upstream", report.upstream.map(CacheStatusShape.init)) }
+        }
+    }
+}
+
+/// What one cache on the way said: the CacheStatus of the contract.
+private struct CacheStatusShape: JSONEncodable {
+    var status: CacheStatus
+
+    init(_ status: CacheStatus) { self.status = status }
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("cache", status.cache)
+            writer.member("hit", status.isHit)
+            writer.member("forward", status.forward)
+            writer.member("ttl", status.timeToLive)
+            if status.isStored { writer.member("stored", true) }
+            writer.member("detail", status.detail)
+        }
+    }
+}
+
+extension WallTime {
+    /// Of milliseconds since 1970, in the years 1 to 9999.
+    init(milliseconds: Int64) {
+        let clamped = min(max(milliseconds, -62_135_596_800_000), 253_402_300_799_999)
+        // safe: clamped above
+        self.init(seconds: Int(clamped / 1000), nanoseconds: Int(max(0, clamped % 1000)) * 1_000_000)
+    }
+}
