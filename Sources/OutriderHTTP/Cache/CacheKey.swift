@@ -160,12 +160,23 @@ package enum CacheKey {
 
 /// Whose responses a request may be given: the text from which the principal of an entry is made.
 package enum CachePrincipal {
+    /// What decides which server answers, and who is believed: responses of lenient requests never reach strict ones.
+    private static func connection(_ attempt: Attempt) -> String {
+        if attempt.security.isPlain { return "" }
+        var text = ""
+        if let security = try? attempt.security.security(for: attempt.url), security != .standard {
+            text += "trust:\(security.policy) \(security.settings)\n"
+        }
+        if let target = attempt.security.target(for: attempt.url) { text += "connectTo:\(target.description)\n" }
+        return text
+    }
+
     /// - Parameters:
     ///   - stable: what stands for the Authorization field in its place: credentials whose field changes with each request.
     ///   - named: the caller's own word in place of all credentials.
     package static func text(_ attempt: Attempt, stable: String?, named: String?) -> String {
         var text = ""
-        if attempt.trust != .system { text += "trust:\(attempt.trust)\n" }
+        text += connection(attempt)
         if let named { return text + "named:\(named)\n" }
         if let stable { text += "login:\(stable)\n" }
         for field in attempt.fields.list where SecretFields.contains(field.name) {

@@ -62,6 +62,7 @@ struct HarExport: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        if params.requests == nil { await untilAnswered(call.scope) }
         let records = try records(params, call.scope)
         for record in records { _ = try record.redaction(params.redaction, for: call.scope) }
         var entries: [HarEntryShape] = []
@@ -87,6 +88,21 @@ struct HarExport: Method {
                 data: ["pointer": .string("/path")])
         }
         return .inline(JSONText(written: bytes), entries: entries.count)
+    }
+
+    /// Seconds that calls in progress are waited for.
+    private static let patience = 1.0
+
+    /// Waits for the requests of earlier calls, so that an archive holds what was asked for before it: for a second, and to
+    /// their end where the client has ended its input.
+    private static func untilAnswered(_ scope: ClientScope) async {
+        let running = scope.handles.all(RequestRecord.self).filter { $0.isOfCall && $0.exchange.outcome == nil }
+        let deadline = ContinuousClock.now + .seconds(patience)
+        for record in running {
+            while record.exchange.outcome == nil, scope.hasEndedInput || ContinuousClock.now < deadline {
+                do { try await Task.sleep(for: .milliseconds(5)) } catch { return }
+            }
+        }
     }
 
     /// Those asked for, in their order; else the latest that have ended, of one session or of all, oldest first.

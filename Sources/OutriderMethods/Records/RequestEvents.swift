@@ -51,6 +51,9 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
 
     func finish(by make: @escaping Finish) { finish.withLock { $0 = make } }
 
+    /// Whether events are sent to the client, its last one among them.
+    var isSent: Bool { kinds.contains(.finish) && !kinds.contains(.pulled) }
+
     /// From now on other connections of the user may come for the events.
     func share() { isShared.store(true, ordering: .relaxed) }
 

@@ -20,6 +20,7 @@ final class RequestRecord: Holdable {
     let showsMetrics: Bool
     let showsCertificates: Bool
     let showsHandle: Bool
+    private let isStreamed: Bool
     /// Whether the call that made it waits for its end.
     let isOfCall: Bool
     let events: RequestEvents?
@@ -76,6 +77,7 @@ final class RequestRecord: Holdable {
         showsMetrics = params.spec.metrics
         showsCertificates = params.spec.showsCertificates
         showsHandle = params.showsHandle
+        isStreamed = params.isStreamed
     }
 
     /// Makes the request, not yet started, and puts it under its handle. Throws `tooMany` and `clientGone`.
@@ -208,6 +210,9 @@ final class RequestRecord: Holdable {
     }
 
     var isAwaited: Bool { exchange.isAwaited || (isOfCall && exchange.outcome == nil) }
+
+    /// Its events are sent as they come, or its body is.
+    var owes: Bool { (events?.isSent == true || isStreamed) && exchange.outcome == nil }
 
     /// What came of a download stays: its client may come back.
     func close() { exchange.cancel(keepingPartial: true) }

@@ -3,6 +3,7 @@
 
 import OutriderEngine
 package import OutriderRPC
+import Synchronization
 
 /// What a method may reach: the service as a whole, and what belongs to this client.
 package final class ClientScope: ConnectionScope {
@@ -25,6 +26,7 @@ package final class ClientScope: ConnectionScope {
     /// Where its code is asked for credentials.
     let desks = ChallengeDesks()
     let routers: RouterTable
+    private let ended = Atomic(false)
     /// Who it is, for those who watch.
     let owner: MonitorOwner
 
@@ -43,7 +45,15 @@ package final class ClientScope: ConnectionScope {
         routers = RouterTable(shared: service.routers)
     }
 
-    package func inputEnded() { handles.inputEnded() }
+    package func inputEnded() {
+        ended.store(true, ordering: .relaxed)
+        handles.inputEnded()
+    }
+
+    /// The client will send nothing more.
+    var hasEndedInput: Bool { ended.load(ordering: .relaxed) }
+
+    package var owes: Bool { handles.owes }
 
     package func close() {
         owner.leave()

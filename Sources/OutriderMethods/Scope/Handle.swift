@@ -46,6 +46,12 @@ package protocol Holdable: AnyObject, Sendable {
     /// Whether a call waits for it right now: what nobody waits for ends when a client's input ends.
     var isAwaited: Bool { get }
 
+    /// Whether its client will hear of it without asking, so that it goes on behind the end of the client's input.
+    var owes: Bool { get }
+
+    /// Its client sends nothing more. Called only while `owes`.
+    func inputEnded()
+
     /// Nothing can be done with it any more: it is forgotten when its place is needed.
     var isOver: Bool { get }
 
@@ -55,6 +61,8 @@ package protocol Holdable: AnyObject, Sendable {
 
 extension Holdable {
     package var isOver: Bool { false }
+    package var owes: Bool { false }
+    package func inputEnded() {}
 }
 
 /// The string by which a client names something that lives on: opaque, and not to be guessed.

@@ -98,11 +98,16 @@ package final class HandleTable: Sendable {
         contents.withLock { contents in contents.things.values.compactMap { $0 as? Thing } }
     }
 
-    /// The client will send nothing more: ends what no call waits for.
+    /// The client will send nothing more: ends what no call waits for, and what the client will not hear of by itself.
     package func inputEnded() {
         let things = contents.withLock { Array($0.things.values) }
-        for thing in things where !thing.isAwaited { thing.close() }
+        for thing in things where !thing.isAwaited {
+            if thing.owes { thing.inputEnded() } else { thing.close() }
+        }
     }
+
+    /// Whether the client will still hear of something without asking.
+    package var owes: Bool { contents.withLock { Array($0.things.values) }.contains { $0.owes } }
 
     /// Ends everything, and refuses more.
     package func close() {

@@ -44,6 +44,14 @@ extension ReadStream {
 
     func join(_ duplex: any StreamPartner) { contents.withLock { $0.duplex = duplex } }
 
+    /// A push stream goes on as far as its credit leads.
+    package var owes: Bool { contents.withLock { !$0.isClosed && $0.machine.isSending } }
+
+    package func inputEnded() {
+        contents.withLock { $0.machine.endCredit() }
+        hub.moved()
+    }
+
     /// Its bytes are over: the handle stays only while there is something to write to.
     func release() {
         if duplex?.keepsHandle() != true { handles.remove(handle) }

@@ -80,6 +80,7 @@ package struct StreamMachine: ~Copyable {
     /// A long item that somebody is making; nothing behind it is looked at meanwhile.
     private var unmade: StreamItem?
     private var credit = 0
+    private var isCreditFinal = false
     private var offset = 0
     private var sequence = 0
     /// Bytes that came.
@@ -187,7 +188,12 @@ package struct StreamMachine: ~Copyable {
                 return .send(piece)
             }
             if let work = unmade?.work, credit > 0 { return .make(work) }
-            if hasItem() { return .wait }
+            if hasItem() {
+                guard isCreditFinal, credit <= 0 else { return .wait }
+                let text = "the credit is used up, and the client can give no more"
+                sourceEnded(HTTPFailure(.explicitlyCancelled, text, sent: .sent))
+                drop()
+            }
             if phase == .open { return .fetch }
             phase = .done
             // what came behind the last item belongs to the whole, too
@@ -210,6 +216,12 @@ package struct StreamMachine: ~Copyable {
         credit = min(credit.addingReportingOverflow(bytes).partialValue, Self.creditLimit)
         return max(0, credit)
     }
+
+    /// There will be no more credit: behind the rest of it the stream ends.
+    package mutating func endCredit() { isCreditFinal = true }
+
+    /// Whether it is pushed, and not over.
+    package var isSending: Bool { isPush && phase != .done }
 
     /// What the item consists of that was to be made. Nothing happens if nobody wants it any more.
     package mutating func made(_ content: StreamItem.Content) {

@@ -44,8 +44,15 @@ package protocol ConnectionScope: AnyObject, Sendable {
     /// The client will send nothing more, but reads on (half-close): what no call waits for is cancelled now.
     func inputEnded()
 
+    /// Whether the client will still hear of something without asking, behind the end of its input.
+    var owes: Bool { get }
+
     /// The client is gone, or the server stops: everything owned is cancelled and deleted. Called exactly once.
     func close()
+}
+
+extension ConnectionScope {
+    package var owes: Bool { false }
 }
 
 /// The params of a method that takes none.

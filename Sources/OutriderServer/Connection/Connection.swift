@@ -27,6 +27,8 @@ final class Connection: Peer, Sendable {
     let wire: any Wire
     let service: any ServiceHooks
     let executor: LoopExecutor
+    /// The client is half-closed, and will still hear of something.
+    private let owes = Atomic(false)
     let state: Mutex<ConnectionState>
     private let feedBox = Mutex<NIOLoopBound<FrameFeed>?>(nil)
     private let padding = Mutex<RepeatedTask?>(nil)
@@ -80,6 +82,7 @@ final class Connection: Peer, Sendable {
         if effects.watches { onLoop { self.watch() } }
         if effects.changesReading { onLoop { self.updateReading() } }
         if effects.finish { onLoop { self.wire.finish() } }
+        if effects.settles { onLoop { self.settleDebts() } }
         effects.moved?.moved()
     }
 
@@ -174,12 +177,37 @@ final class Connection: Peer, Sendable {
     func inputEnded() {
         let lost = state.withLock { state in
             if state.phase == .open { state.phase = .ending }
+            state.mayOwe = wire.isSocket
             return state.calls.inputEnded()
         }
         lose(lost)
         dispatch?.inputEnded()
         perform(state.withLock { Effects(flush: $0.wantsFlush()) })
         startPadding()
+    }
+
+    /// How often it is looked whether what a half-closed client has started is over.
+    private static let debtInterval = TimeAmount.milliseconds(25)
+
+    /// The client sends no more, and its calls are answered: closes once nothing that it started will be told any more. On
+    /// the loop.
+    private func settleDebts() {
+        guard !owes.load(ordering: .relaxed) else { return }
+        guard dispatch?.owes == true else {
+            perform(
+                state.withLock { state in
+                    state.mayOwe = false
+                    return Effects(flush: state.wantsFlush())
+                })
+            return
+        }
+        owes.store(true, ordering: .relaxed)
+        // calls that ended meanwhile may have left what nobody will read
+        dispatch?.inputEnded()
+        _ = loop.scheduleTask(in: Self.debtInterval) {
+            self.owes.store(false, ordering: .relaxed)
+            self.perform(self.state.withLock { Effects(flush: $0.wantsFlush()) })
+        }
     }
 
     /// Refuses new calls, and closes when the running ones are answered.
@@ -199,7 +227,7 @@ final class Connection: Peer, Sendable {
         guard setting.pad, wire.isSocket, framing == .line else { return }
         let task = loop.scheduleRepeatedTask(initialDelay: .milliseconds(250), delay: .milliseconds(250)) { task in
             let (over, wanted) = self.state.withLock { state in
-                (state.phase != .ending, state.calls.unanswered > 0 && state.outbox.isEmpty)
+                (state.phase != .ending, (state.calls.unanswered > 0 || self.owes.load(ordering: .relaxed)) && state.outbox.isEmpty)
             }
             if over { task.cancel() }
             if wanted, !over, self.wire.isWritable {

@@ -19,6 +19,8 @@ struct Effects {
     var changesReading = false
     /// Deliver what is queued, then close.
     var finish = false
+    /// Close, unless the client is still to hear of something.
+    var settles = false
     /// Bytes may have room.
     var moved: RawConnection?
     /// Tasks that wait for room may go on.
@@ -70,6 +72,8 @@ struct ConnectionState: ~Copyable {
     var phase = Phase.open
     /// Who has seized the connection for bytes of its own.
     var raw: RawConnection?
+    /// The client has ended its input, and what it started may go on without it.
+    var mayOwe = false
     /// The frame feed has stopped reading while it parses elsewhere.
     var feedBusy = false
     /// Too much waits to be written: no more calls are read, or started.
@@ -189,7 +193,10 @@ struct ConnectionState: ~Copyable {
             }
         }
         guard outbox.isEmpty, raw == nil else { return effects }
-        if phase == .finishing || (phase == .ending && calls.isIdle && batches.isEmpty) {
+        let isIdle = phase == .ending && calls.isIdle && batches.isEmpty
+        if isIdle, mayOwe {
+            effects.settles = true
+        } else if isIdle || phase == .finishing {
             phase = .finishing
             effects.finish = true
         }

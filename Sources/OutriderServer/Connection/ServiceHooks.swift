@@ -51,6 +51,8 @@ package protocol Dispatch: Sendable {
     /// Why the result of a callback is refused; nil if it is not.
     func refusal(ofResult value: JSONValue) -> RPCError?
     func inputEnded()
+    /// Whether the client will still hear of something without asking.
+    var owes: Bool { get }
     func close()
 }
 
@@ -110,6 +112,8 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
     }
 
     func inputEnded() { scope.inputEnded() }
+
+    var owes: Bool { scope.owes }
 
     func close() { scope.close() }
 }

@@ -134,6 +134,13 @@ extension SocketAddress {
         }
     }
 
+    /// The same; nil for the loopback, too.
+    var outwardBytes: [UInt8]? {
+        guard let bytes = networkBytes else { return nil }
+        let isLoopback = bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
+        return isLoopback ? nil : bytes
+    }
+
     /// "127.0.0.1:80", "[::1]:80" or the path of a socket.
     var plain: String {
         switch self {

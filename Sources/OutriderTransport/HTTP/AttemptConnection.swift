@@ -71,6 +71,8 @@ struct ConnectionFacts {
     var remote: String?
     /// What the handshake with the server settled; nil without TLS.
     var tls: TLSFacts?
+    /// The 4 or 16 bytes of its own address; nil for the loopback and for sockets without an address.
+    var local: [UInt8]?
 }
 
 /// What a connection tells the attempt that it carries. Everything happens on its event loop.

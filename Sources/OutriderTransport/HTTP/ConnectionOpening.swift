@@ -244,7 +244,9 @@ final class ConnectionOpening: @unchecked Sendable {
             (self.tell, self.channel, self.place) = (nil, nil, nil)
             return tell(.bare(channel, place, tls.map(DuplexSecurity.init)))
         }
-        let facts = ConnectionFacts(remote: channel.remoteAddress?.plain ?? key.socketPath, tls: tls)
+        let facts = ConnectionFacts(
+            remote: channel.remoteAddress?.plain ?? key.socketPath, tls: tls,
+            local: channel.localAddress?.outwardBytes)
         do {
             guard speaksHTTP2(tls) else {
                 if key.version == .http2 { return fail(.notNegotiated(key, url.host, tls?.alpn)) }

@@ -33,6 +33,7 @@ final class ConnectionPool: @unchecked Sendable {
     private var waiters: [PoolMachine.WaiterID: any PoolWaiter] = [:]
     private var lastID: UInt64 = 0
     private var expiry: Scheduled<Void>?
+    private var addresses = AddressWatch()
     private var isClosed = false
     private var shares: FairQueue
     /// Those that wait for a place in the share of their client.
@@ -82,6 +83,7 @@ final class ConnectionPool: @unchecked Sendable {
             waiter.refused(HTTPFailure(.sessionInvalidated, "the service is stopping", phase: .queue))
             return nil
         }
+        if let own = addresses.changed() { idle.values.filter { $0.facts.isLost(own) }.forEach(dropIdle) }
         let id = makeID()
         switch machine.ask(
             id, for: waiter.key, limit: waiter.connectionsPerHost, isReplay: isReplay, avoiding: avoiding, now: now)
@@ -228,6 +230,7 @@ final class ConnectionPool: @unchecked Sendable {
 
     private func keep(_ connection: any AttemptConnection, evicting oldest: PoolMachine.ConnectionID?) {
         idle[connection.id] = connection
+        addresses.watch(for: connection.facts)
         if let oldest {
             shared[oldest] = nil
             idle.removeValue(forKey: oldest)?.close()
