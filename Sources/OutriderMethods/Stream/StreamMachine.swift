@@ -217,7 +217,7 @@ package struct StreamMachine: ~Copyable {
         return max(0, credit)
     }
 
-    /// There will be no more credit: behind the rest of it the stream ends.
+    /// No more credit comes: behind the rest of the credit the stream ends.
     package mutating func endCredit() { isCreditFinal = true }
 
     /// Whether it is pushed, and not over.

@@ -227,7 +227,8 @@ final class Connection: Peer, Sendable {
         guard setting.pad, wire.isSocket, framing == .line else { return }
         let task = loop.scheduleRepeatedTask(initialDelay: .milliseconds(250), delay: .milliseconds(250)) { task in
             let (over, wanted) = self.state.withLock { state in
-                (state.phase != .ending, (state.calls.unanswered > 0 || self.owes.load(ordering: .relaxed)) && state.outbox.isEmpty)
+                let owes = state.calls.unanswered > 0 || self.owes.load(ordering: .relaxed)
+                return (state.phase != .ending, owes && state.outbox.isEmpty)
             }
             if over { task.cancel() }
             if wanted, !over, self.wire.isWritable {
