@@ -235,30 +235,39 @@ struct CacheKeyTests {
 struct CollapseMachineTests {
     @Test func `the last reader that leaves ends the exchange`() {
         var machine = CollapseMachine()
-        #expect(machine.join(0))
-        #expect(machine.join(1))
-        #expect(machine.leave(0) == .none)
-        #expect(machine.leave(1) == .cancel)
-        #expect(machine.join(2) == false)
+        let first = machine.join(0)
+        #expect(first)
+        let second = machine.join(1)
+        #expect(second)
+        let early = machine.leave(0)
+        #expect(early == .none)
+        let last = machine.leave(1)
+        #expect(last == .cancel)
+        let late = machine.join(2)
+        #expect(late == false)
     }
 
     @Test func `a response that is not stored stays with the request that was sent`() {
         var machine = CollapseMachine()
         for reader in 0..<3 { _ = machine.join(reader) }
-        #expect(machine.responded(mayShare: false, others: []) == .keep(0, alone: [1, 2]))
+        let step = machine.responded(mayShare: false, others: [])
+        #expect(step == .keep(0, alone: [1, 2]))
         var left = CollapseMachine()
         for reader in 0..<3 { _ = left.join(reader) }
         _ = left.leave(0)
-        #expect(left.responded(mayShare: false, others: []) == .keep(1, alone: [2]))
+        let next = left.responded(mayShare: false, others: [])
+        #expect(next == .keep(1, alone: [2]))
     }
 
     @Test func `a failure of the sender's own does not reach the others`() {
         var machine = CollapseMachine()
         for reader in 0..<3 { _ = machine.join(reader) }
-        #expect(machine.failed(isOfSender: true) == .fail([0], again: [1, 2]))
+        let step = machine.failed(isOfSender: true)
+        #expect(step == .fail([0], again: [1, 2]))
         var lost = CollapseMachine()
         for reader in 0..<2 { _ = lost.join(reader) }
-        #expect(lost.failed(isOfSender: false) == .fail([0, 1], again: []))
+        let end = lost.failed(isOfSender: false)
+        #expect(end == .fail([0, 1], again: []))
     }
 
     @Test func `nothing is stored after an invalidation, and no request joins`() {
@@ -266,7 +275,9 @@ struct CollapseMachineTests {
         _ = machine.join(0)
         machine.unkey()
         #expect(machine.isStorable == false)
-        #expect(machine.join(1) == false)
-        #expect(machine.responded(mayShare: true, others: []) == .share)
+        let joined = machine.join(1)
+        #expect(joined == false)
+        let step = machine.responded(mayShare: true, others: [])
+        #expect(step == .share)
     }
 }
