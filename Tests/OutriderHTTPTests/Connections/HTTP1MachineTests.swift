@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (ResponseHead(status: 200, version: HTTPVersion(2, 0)), "HTTP/2.0"),
+        (ResponseHead(status: 200, version: HTTPVersion(2, 0)), "HTTP/2"),
         (ResponseHead(status: 200, version: HTTPVersion(0, 9)), "HTTP/0.9"),
         (ResponseHead(status: 99), "status 99"), (ResponseHead(status: 0), "status 0"),
         (ResponseHead(status: 1000), "status 1000"), (ResponseHead(status: -200), "status -200"),
