@@ -14,9 +14,7 @@ _FIRST_BYTE = "as the first bytes of a connection they belong to no framing, so 
 _POSITIONS = "a form is an object: repeated names stand together, where the first stood"
 
 _POOLS = "tests the connection pools of urllib3, which the adapter does not have"
-_TRUST = "the service decides which certificates are trusted; the adapter refuses verify with another file"
 _NAMES = "with socks5 the service looks the name up before it connects to the proxy: without DNS it fails first"
-_HOST = "Host follows from the URL; the adapter refuses another one"
 
 _TRIO = "runs in trio; AsyncTransport runs in asyncio only, and says so"
 _TRIO_CLIENTS = (
@@ -59,10 +57,6 @@ EXCEPTIONS = {
     "requests": {
         "*::test_different_connection_pool_for_*": _POOLS,
         "*::test_session_close_proxy_clear": _POOLS,
-        "*::test_pyopenssl_redirect": _TRUST,
-        "*::test_auth_is_stripped_on_http_downgrade": _TRUST,
-        "*::test_request_with_bytestring_host": _HOST,
-        "*::test_chunked_upload_uses_only_specified_host_header": _HOST,
         "*::test_proxy_authorization_preserved_on_request": "Proxy-Authorization is sent to a proxy, never to a server",
         "*::test_chunked_encoding_error": "a head that is cut before its empty line is no response: ConnectionError",
         "*::test_use_proxy_from_environment?*": _NAMES,

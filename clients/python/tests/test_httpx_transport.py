@@ -354,7 +354,7 @@ def test_what_the_service_cannot_do_is_refused_with_a_remedy(ours: Both, origin:
     with pytest.raises(httpx.LocalProtocolError, match="target"):
         ours.request("GET", origin, extensions={"target": b"*"})
     with pytest.raises(httpx.LocalProtocolError, match="Host"):
-        ours.request("GET", origin, headers={"Host": "example.org"})
+        ours.request("GET", "http://server.test/", headers={"Host": "example.org"})
 
 
 def test_without_a_service_it_is_a_connect_error(tmp_path: Any) -> None:

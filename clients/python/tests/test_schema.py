@@ -52,7 +52,7 @@ def test_every_option_is_a_parameter_of_the_protocol() -> None:
     samples = {
         "json": 1, "data": "x", "file": "/f", "files": {"f": b"x"}, "auth": {"bearer": "t"}, "timeout": 1,
         "params": {"a": 1}, "headers": {"A": "b"}, "serialize": "json", "events": True, "metrics": True, "check": True,
-        "cookies": {"a": "b"}, "http2": True,
+        "cookies": {"a": "b"}, "verify": True, "http2": True,
     }  # fmt: skip
     reached = {"url", "method"}
     for option in _calls.OPTIONS:

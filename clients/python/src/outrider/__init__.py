@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from ._protocol.models import Event as Event
     from ._protocol.models import Headers as Headers
     from ._protocol.progress import Progress as Progress
+    from ._protocol.trust import UnverifiedWarning as UnverifiedWarning
     from ._resources.bars import bar as bar
     from ._resources.event_source import ServerSentEvent as ServerSentEvent
     from ._resources.login import DeviceLogin as DeviceLogin
@@ -130,6 +131,7 @@ _WHERE = {
     "_async.websockets": "AsyncWebSocket",
     "_protocol.models": "Event Headers",
     "_protocol.progress": "Progress",
+    "_protocol.trust": "UnverifiedWarning",
     "_resources.bars": "bar",
     "_resources.event_source": "ServerSentEvent",
     "_resources.login": "DeviceLogin Login LoginFailed",

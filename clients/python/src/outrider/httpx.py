@@ -24,6 +24,7 @@ from ._dropins.blocking import Body, Link
 from ._dropins.bodies import Head
 from ._dropins.parameters import INLINE, Settings, Unsupported, limits, within
 from ._protocol import exceptions as errors
+from ._protocol.parameters import spec_for
 from ._resources.feeding import PIECE
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ __all__ = ["AsyncTransport", "Transport"]
 class _Prepared:
     """A request of httpx in the words of the service."""
 
-    def __init__(self, request: httpx.Request, settings: Settings, proxy: str | None) -> None:
+    def __init__(
+        self, request: httpx.Request, settings: Settings, proxy: str | None, trust: Mapping[str, Any]
+    ) -> None:
         times: Mapping[str, float | None] = request.extensions.get("timeout") or {}
         self.read, self.write = times.get("read"), times.get("write")
         if "target" in request.extensions:
@@ -48,6 +51,8 @@ class _Prepared:
         self.params = settings.params(
             request.method, str(request.url), fields, limits(times.get("connect"), self.read), proxy, True
         )
+        if request.url.scheme == "https":
+            self.params.update(trust)
         said = request.headers.get("Content-Length", "")
         self.length = int(said) if said.isdecimal() else None
         content = _content(request)
@@ -171,6 +176,15 @@ class _AsyncStream(httpx.AsyncByteStream):
         self._body.leave()
 
 
+def _trust(verify: Any, cert: Any, http2: bool | None) -> dict[str, Any]:
+    """What the service is told about certificates and versions of HTTP."""
+    if hasattr(verify, "wrap_socket"):
+        raise TypeError("verify must be a boolean, the path of roots or a policy: the service takes no SSLContext")
+    spec, _, _ = spec_for("GET", "", {"verify": None if verify is True else verify, "cert": cert, "http2": http2})
+    del spec["url"]
+    return spec
+
+
 def _expect_asyncio() -> None:
     try:
         asyncio.get_running_loop()
@@ -184,11 +198,12 @@ class Transport(httpx.BaseTransport):
     """Sends the requests of an ``httpx.Client`` through the outrider service.
 
     ``client`` is an :class:`outrider.Client` that other code uses, too; without it the transport connects by itself,
-    to the user's service or to ``socket``. ``proxy`` is the URL of a proxy for all requests. ``session`` names a
-    session of the service with settings of its own. ``credential`` names an OAuth 2 credential, whose token goes to
-    the origins of that credential with every request that has no Authorization of its own. ``retry``, ``priority`` and
-    ``tag`` are those of :meth:`outrider.Client.get`. ``connections`` is how many connections to one host may be open
-    at once; a ``session`` says that itself.
+    to the user's service or to ``socket``. ``proxy`` is the URL of a proxy for all requests; ``verify``, ``cert`` and
+    ``http2`` are those of :meth:`outrider.Client.get`. ``session`` names a session of the service with settings of its
+    own. ``credential`` names an OAuth 2 credential, whose token goes to the origins of that credential with every
+    request that has no Authorization of its own. ``retry``, ``priority`` and ``tag`` are those of
+    :meth:`outrider.Client.get`. ``connections`` is how many connections to one host may be open at once; a ``session``
+    says that itself.
 
     Redirects, cookies, ``auth=`` and the decoding of bodies stay with httpx.
     """
@@ -199,6 +214,9 @@ class Transport(httpx.BaseTransport):
         *,
         socket: str | os.PathLike[str] | None = None,
         proxy: str | None = None,
+        verify: bool | str | Mapping[str, Any] = True,
+        cert: Any = None,
+        http2: bool | None = None,
         session: str | None = None,
         credential: str | None = None,
         retry: bool | Mapping[str, Any] | None = None,
@@ -210,6 +228,7 @@ class Transport(httpx.BaseTransport):
             raise TypeError("give only one of client and socket")
         self._settings = Settings(socket, session, credential, retry, priority, tag, connections)
         self._proxy = proxy
+        self._trust = _trust(verify, cert, http2)
         self._link = Link(self._settings, client)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -217,7 +236,7 @@ class Transport(httpx.BaseTransport):
         mapped = _Mapped(request)
         lease = self._link.lease()
         with mapped.sending():
-            prepared = _Prepared(request, self._settings, self._proxy)
+            prepared = _Prepared(request, self._settings, self._proxy, self._trust)
             if prepared.is_streamed:
                 stream = request.stream
                 assert isinstance(stream, httpx.SyncByteStream)
@@ -244,6 +263,9 @@ class AsyncTransport(httpx.AsyncBaseTransport):
         *,
         socket: str | os.PathLike[str] | None = None,
         proxy: str | None = None,
+        verify: bool | str | Mapping[str, Any] = True,
+        cert: Any = None,
+        http2: bool | None = None,
         session: str | None = None,
         credential: str | None = None,
         retry: bool | Mapping[str, Any] | None = None,
@@ -255,6 +277,7 @@ class AsyncTransport(httpx.AsyncBaseTransport):
             raise TypeError("give only one of client and socket")
         self._settings = Settings(socket, session, credential, retry, priority, tag, connections)
         self._proxy = proxy
+        self._trust = _trust(verify, cert, http2)
         self._link = AsyncLink(self._settings, client)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -262,7 +285,7 @@ class AsyncTransport(httpx.AsyncBaseTransport):
         _expect_asyncio()
         mapped = _Mapped(request)
         with mapped.sending():
-            prepared = _Prepared(request, self._settings, self._proxy)
+            prepared = _Prepared(request, self._settings, self._proxy, self._trust)
             if prepared.is_streamed:
                 stream = request.stream
                 assert isinstance(stream, httpx.AsyncByteStream)

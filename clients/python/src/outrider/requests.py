@@ -41,6 +41,7 @@ from ._dropins.blocking import Body, Lease, Link
 from ._dropins.parameters import INLINE, Settings, Unsupported, limits, within
 from ._dropins.raw import SERVICE, Raw
 from ._protocol import exceptions as errors
+from ._protocol.trust import identity, roots
 from ._resources.feeding import PIECE
 
 if TYPE_CHECKING:
@@ -118,12 +119,12 @@ class Adapter(BaseAdapter):
         proxies: Mapping[str, str] | None,
     ) -> dict[str, Any]:
         url, method = request.url or "", request.method or "GET"
-        if url.lower().startswith("https:"):
-            _check_trust(verify, cert)
+        trust = _trust(verify, cert) if url.lower().startswith("https:") else {}
         connect, read = times
         proxy = select_proxy(url, dict(proxies) if proxies else None)
         fields = list(_fields(request.headers, proxied=proxy is not None))
         params = self._settings.params(method, url, fields, limits(connect, read), proxy, stream)
+        params.update(trust)
         body, length = _body(request)
         if body is None:
             return self._link.send(lease, params)
@@ -170,8 +171,6 @@ class Adapter(BaseAdapter):
 # What goes to the service
 
 
-_NATIVE = "mount requests.adapters.HTTPAdapter() for this host"
-
 _SYSTEM_ROOTS = (
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -181,28 +180,24 @@ _SYSTEM_ROOTS = (
 )
 
 
-def _check_trust(verify: bool | str, cert: Any) -> None:
-    """Refuses what would need another decision about certificates than that of the service."""
+def _trust(verify: bool | str, cert: Any) -> dict[str, Any]:
+    """What the service is told about certificates. The bundle of certifi stands for the roots of the service."""
+    spec: dict[str, Any] = {}
     if verify is False:
-        raise Unsupported(
-            "verify=False: the service checks every certificate (start the service with SSL_CERT_FILE naming the"
-            f" certificate of the server, or {_NATIVE})"
-        )
-    if verify is not True:
+        spec["trust"] = "none"
+    elif verify is not True:
         path = os.fspath(verify)
         if not os.path.exists(path):
             raise OSError(f"Could not find a suitable TLS CA certificate bundle, invalid path: {path}")
         if path != certifi.where() and path not in _SYSTEM_ROOTS:
-            raise Unsupported(
-                f"verify={path!r}: the service decides which certificates are trusted (start the service with"
-                f" SSL_CERT_FILE naming that file and leave verify out, or {_NATIVE})"
-            )
+            spec["tls"] = {"roots": roots(path)}
     if cert is not None:
         files = cert if isinstance(cert, (tuple, list)) else (cert,)
         for name, file in zip(("certificate", "key"), files):
             if not os.path.exists(file):
                 raise OSError(f"Could not find the TLS {name} file, invalid path: {file}")
-        raise Unsupported(f"cert: the service sends no client certificates ({_NATIVE})")
+        spec["tls"] = {**spec.get("tls", {}), "identity": identity(cert)}
+    return spec
 
 
 def _timeout(timeout: Any) -> tuple[float | None, float | None]:

@@ -47,7 +47,7 @@ class AsyncSession(AsyncVerbs):
 
     The settings are those of ``session.create``: ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``,
     ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately``, ``credentials``, a list or a
-    mapping of URLs to user names and passwords, ``http2`` and
+    mapping of URLs to user names and passwords, ``verify``, ``cert``, ``http2``, ``connect_to``, ``cache`` and
     ``cookies``, which is ``True``, the name of a jar, or a jar of ``http.cookiejar``; and every option of
     :meth:`AsyncClient.get`, which this client gives to each request of the session: ``base_url``, ``params``, ``auth``,
     ``validate``, ``retry`` and so on.

@@ -89,8 +89,14 @@ class AsyncVerbs:
                           minutes in all
         ``proxy``         the URL of one, ``none``, ``environment`` (of this program, as curl reads it), or a mapping:
                           ``{"http": url, "https": url, "credential": ("u", "p"), "bypass": ["*.example.org"]}``
+        ``verify``        ``False`` to believe any server, the path of a file or directory of roots, or a policy such as
+                          ``{"publicKeys": {"pins": [...]}}``; ``True`` is the default evaluation
+        ``cert``          a client certificate: a path, ``(certificate, key)``, ``(certificate, key, passphrase)`` or
+                          ``{"pkcs12": path, "passphrase": text}``
         ``http2``         ``False`` for HTTP/1.1 only, ``prior`` for HTTP/2 without asking the server
+        ``connect_to``    ``host:port`` to connect to in place of that of the URL
         ``cookies``       names and values to send beside those of the session's jar, or ``False`` to send and take none
+        ``cache``         ``True``, the name of a cache, or a mapping such as ``{"mode": "forceCache"}``
         ``serialize``     ``json``, ``text``, ``auto``, or a mapping such as ``{"schema": {...}}``: let the service
                           check or decode the body; ``content`` is what came all the same
         ``validate``      ``True``, or rules such as ``{"status": ["200..299"]}``: what else raises ValidationError

@@ -47,8 +47,12 @@ class Options(TypedDict, total=False):
     auth: Auth | None
     timeout: Timeout | None
     proxy: Proxy | None
+    verify: bool | str | os.PathLike[str] | Mapping[str, Any] | None
+    cert: str | os.PathLike[str] | Sequence[str | os.PathLike[str] | None] | Mapping[str, Any] | None
     http2: bool | Literal["prior"] | None
+    connect_to: str | None
     cookies: bool | Mapping[str, Any] | CookieJar | None
+    cache: bool | str | Mapping[str, Any] | None
     serialize: str | Mapping[str, Any] | None
     validate: bool | Mapping[str, Any] | Sequence[bool | Mapping[str, Any]] | None
     handlers: Sequence[Mapping[str, Any]] | None

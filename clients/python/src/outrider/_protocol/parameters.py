@@ -93,6 +93,18 @@ def _put_proxy(spec: dict[str, Any], value: Any) -> None:
     spec["proxy"] = proxy_parameter(value)
 
 
+def _put_verify(spec: dict[str, Any], value: Any) -> None:
+    from .trust import put_verify
+
+    put_verify(spec, value)
+
+
+def _put_cert(spec: dict[str, Any], value: Any) -> None:
+    from .trust import put_cert
+
+    put_cert(spec, value)
+
+
 def _put_http2(spec: dict[str, Any], value: Any) -> None:
     spec["httpVersion"] = {True: "auto", False: "1.1", "prior": "2"}.get(value, value)
 
@@ -157,8 +169,12 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "auth": _put_auth,
     "timeout": _put_timeout,
     "proxy": _put_proxy,
+    "verify": _put_verify,
+    "cert": _put_cert,
     "http2": _put_http2,
+    "connect_to": _plain("connectTo"),
     "cookies": _put_cookies,
+    "cache": _plain("cache"),
     "serialize": _put_serialize,
     "validate": _plain("validate"),
     "handlers": _plain("handlers"),
@@ -192,8 +208,8 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
 
 SHARED: dict[str, Callable[[dict[str, Any], Any], None]] = {
     name: _WRITERS[name]
-    for name in ("timeout", "proxy", "addresses", "redirect", "challenge", "http2",
-                 "start_immediately")
+    for name in ("timeout", "proxy", "addresses", "redirect", "challenge", "verify", "cert", "http2", "connect_to",
+                 "cache", "start_immediately")
 }  # fmt: skip
 """Options that the service keeps for a whole session."""
 
