@@ -168,7 +168,7 @@ def check_node(node, at, types, top=False):
             yield "%s: %s is required but not described" % (at, name)
     for name, cases in node.get("needs", {}).items():
         for value, others in cases.items():
-            if value not in properties.get(name, {}).get("enum", []) or not set(others) <= set(properties):
+            if value not in ["*", *properties.get(name, {}).get("enum", [])] or not set(others) <= set(properties):
                 yield "%s: needs says of %s what is not described" % (at, name)
     for name, item in properties.items():
         if not LOWER_CAMEL.fullmatch(name):

@@ -70,7 +70,8 @@ def shape(title, node, defaults):
     for name, cases in node.get("needs", {}).items():
         for value, others in cases.items():
             needed = " and ".join("`%s`" % one for one in others)
-            lines += ["With `%s` `%s`, %s must be there." % (name, value, needed), ""]
+            given = "`%s`" % name if value == "*" else "`%s` `%s`" % (name, value)
+            lines += ["With %s, %s must be there." % (given, needed), ""]
     if node.get("open"):
         lines += ["%s: any members%s." % (title, " besides" if lines else ""), ""]
     return lines or ["%s: none." % title, ""]

@@ -130,7 +130,8 @@ class Contract:
             if ways and sum(all(value.get(name) is not None for name in way) for way in ways) != 1:
                 yield "%s: must have exactly one of %s" % (at, ", ".join(way[0] for way in ways))
             for name, cases in schema.get("x-outrider-needs", {}).items():
-                for other in cases.get(value.get(name), []) if isinstance(value.get(name), str) else []:
+                given = value.get(name)
+                for other in [*cases.get(given, []), *cases.get("*", [])] if isinstance(given, str) else []:
                     if value.get(other) is None:
                         yield "%s: is missing" % pointer(at, other)
         for name, item in value.items():

@@ -40,6 +40,8 @@ def schema(node, closed):
             out[key] = [schema(item, closed) for item in value]
         elif key == "values":
             out["additionalProperties"] = schema(value, closed)
+        elif key == "needs":
+            out["x-outrider-needs"] = value
         elif key == "exactlyOne":
             out["oneOf"] = [{"required": [name]} for name in value]
         elif key in ("locked", "secret"):

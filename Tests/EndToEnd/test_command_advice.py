@@ -17,7 +17,6 @@ URL = "http://127.0.0.1:9/"
     "command, option, advice",
     [
         ("download", "-L", "not needed: redirects are followed"), ("sse", "--location", "not needed"),
-        ("get", "-k", "--ca-file"), ("get", "-b", "-H 'Cookie: name=value'"),
     ],
 )
 def test_an_option_of_curl_that_does_not_exist_names_its_replacement(command, option, advice):

@@ -219,7 +219,7 @@ def test_what_cannot_be_opened_says_why(wire):
 @pytest.mark.parametrize(
     ("params", "pointer", "words"),
     [
-        ({}, "/host", "host is required"),
+        ({}, "", "host and port"),
         ({"host": "h"}, "/port", "port is required"),
         ({"host": "h", "port": 0}, "/port", "1 to 65535"),
         ({"host": "http://h", "port": 1}, "/host", "without a scheme"),

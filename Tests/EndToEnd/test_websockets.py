@@ -175,7 +175,9 @@ def test_a_lost_connection_is_replaced_and_announced(wire):
 
 
 class Deaf(Listening):
-    """Opens WebSockets, and answers nothing."""
+    """Opens WebSockets, and answers nothing; with `full`, nothing is read either until the event is set."""
+
+    full = None
 
     def serve(self, connection, number):
         head = b""
@@ -186,6 +188,8 @@ class Deaf(Listening):
         digest = hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
         fields = b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
         connection.sendall(b"HTTP/1.1 101 So\r\n" + fields + base64.b64encode(digest) + b"\r\n\r\n")
+        if self.full:
+            self.full.wait(20)
         while connection.recv(4096):
             pass
 
@@ -326,3 +330,24 @@ def test_lines_of_a_shell_are_messages(url):
     found = outrider("websocket", "--stdio", "--count", "2", url, stdin=b"one\ntwo\n")
     assert (found.returncode, found.stdout) == (0, b"one\ntwo\n"), found.stderr
     refused(outrider("websocket", "--stdio", "-x", "http://127.0.0.1:1", url), 12)
+
+
+def test_notifications_beyond_the_room_end_the_socket(wire):
+    """A notification has no response: the stream ends with 2005, and never lacks a message silently."""
+    with Deaf() as server:
+        server.full = threading.Event()
+        stream = opened(wire, server.url("/", "ws"), compression=False)["stream"]
+        for _ in range(12):
+            params = {"stream": stream, "text": "x" * 4_000_000}
+            wire.send({"jsonrpc": "2.0", "method": "websocket.send", "params": params})
+        assert last(wire, stream)["error"]["code"] == 2005
+        server.full.set()
+
+
+def test_reconnection_gives_up_as_asked(wire):
+    with Deaf() as server:
+        reconnect = {"delay": 0.01, "maxDelay": 0.02, "max": 2}
+        stream = opened(wire, server.url("/", "ws"), reconnect=reconnect)["stream"]
+    error = last(wire, stream)["error"]
+    # the exchange wraps what its retrier says: 2006 becomes the cause of 1310
+    assert error["code"] == 1310 and "2 attempts in a row failed" in error["data"]["retryError"]

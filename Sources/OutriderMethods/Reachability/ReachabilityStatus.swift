@@ -72,7 +72,7 @@ struct ReachabilityTarget {
             self.url = url
         }
         if probe == .connect, text == nil {
-            throw JSONComplaint("probe \"connect\" needs url, which says the port", at: JSONPointer(member: "probe"))
+            throw JSONComplaint("url is required by probe \"connect\"", at: JSONPointer(member: "url"))
         }
     }
 

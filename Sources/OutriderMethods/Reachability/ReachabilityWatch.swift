@@ -119,11 +119,6 @@ struct ReachabilityWatching: Method {
             let interval = try fields.number("interval", in: 5...86400)
             isPulled = try fields.optional("pull") ?? false
             try fields.finish()
-            if interval != nil, target.probed == nil {
-                throw JSONComplaint(
-                    "interval is for probe \"connect\": routes are reported as they change",
-                    at: JSONPointer(member: "interval"))
-            }
             self.interval = interval ?? 30
         }
     }

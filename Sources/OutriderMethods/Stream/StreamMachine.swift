@@ -11,8 +11,7 @@ package import OutriderHTTP
 /// A push stream sends items while it has credit, and wants the next chunk of its source once it holds no whole item. The
 /// item that uses the credit up may be longer than the rest of it, unless items are bytes or text, which are cut; what it
 /// took too much is taken from the next credit. A pull stream holds up to `readAhead` bytes and one chunk.
-/// Responsible for: pieces, their numbers and offsets; how much is held.
-/// Not responsible for: where bytes come from, what items are, and how events travel.
+/// Responsible for: pieces, their numbers and offsets; how much is held. Not for sources, items and events.
 package struct StreamMachine: ~Copyable {
     /// Bytes in one event at most, unless one item is longer; its line then stays under 64 KiB.
     package static let chunkBytes = 32768

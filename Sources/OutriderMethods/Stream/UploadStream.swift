@@ -20,6 +20,8 @@ final class UploadStream: Holdable, BodyFeed {
 
     private struct State: ~Copyable {
         var phase = Phase.open
+        /// The client finished the stream, whatever has happened since.
+        var wasFinished = false
         var isTaken = false
         /// A second connection feeds it.
         var isAttached = false
@@ -63,7 +65,7 @@ final class UploadStream: Holdable, BodyFeed {
         let (outcome, ready) = state.withLock { state -> (Outcome?, (@Sendable (BodyFeedStep) -> Void)?) in
             switch state.phase {
             case .finished: return (refusal(isFinished: true), nil)
-            case .done: return (refusal(isFinished: false), nil)
+            case .done: return (refusal(isFinished: tcp != nil && state.wasFinished), nil)
             case .open: break
             }
             guard state.waiting + bytes.count <= max(Self.limit, bytes.count) else { return (.tooMuch, nil) }
@@ -123,7 +125,10 @@ final class UploadStream: Holdable, BodyFeed {
             guard state.phase != .done || state.isTaken else {
                 return (.failure(RPCError.wrongState("the stream is closed", "closed")), nil)
             }
-            if state.phase == .open { state.phase = .finished }
+            if state.phase == .open {
+                state.phase = .finished
+                state.wasFinished = true
+            }
             defer { state.hand = nil }
             return (.success(state.written), state.hand)
         }

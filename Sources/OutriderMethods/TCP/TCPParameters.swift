@@ -86,7 +86,7 @@ struct TCPEndpoint {
             return
         }
         guard let host else {
-            throw JSONComplaint("host is required, or path for a Unix socket", at: JSONPointer(member: "host"))
+            throw JSONComplaint("give host and port, or path for a Unix socket", at: .root)
         }
         guard let port else { throw JSONComplaint("port is required", at: JSONPointer(member: "port")) }
         guard let url = HTTPURL(streamTo: host, port: port) else {

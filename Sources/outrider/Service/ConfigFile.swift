@@ -62,7 +62,7 @@ struct ConfigFile {
         do throws(FileFault) {
             file = try CheckedFile.open(path, O_RDONLY, [.regular, .owned])
         } catch {
-            if error == .system(ENOENT) || error == .system(ENOTDIR), !mustExist { return nil }
+            if !mustExist, Self.isAbsent(path) { return nil }
             throw CommandFailure(.usage, "cannot use the configuration \(path): \(error)")
         }
         defer { close(file) }
@@ -72,6 +72,12 @@ struct ConfigFile {
             if bytes.count > mostBytes { throw CommandFailure(.usage, "\(path) is longer than \(mostBytes) bytes") }
         }
         return try ConfigFile(bytes, path: path)
+    }
+
+    /// Whether nothing is at the path as far as this user may see: `$HOME` may be that of another user.
+    private static func isAbsent(_ path: String) -> Bool {
+        var info = stat()
+        return stat(path, &info) != 0 && [ENOENT, ENOTDIR, EACCES].contains(errno)
     }
 
     /// - Throws: the first fault, with its line.
