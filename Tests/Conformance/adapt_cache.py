@@ -32,8 +32,9 @@ def _service():
     global _process
     with _lock:
         if _process is None:
-            command = [wire.BINARY, "serve", "--socket", _path]
-            _process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+            command = [wire.BINARY, "serve", "--socket", _path, "--idle-exit", "30"]
+            quiet = subprocess.DEVNULL
+            _process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
             atexit.register(_end)
             while not os.path.exists(_path) and _process.poll() is None:
                 time.sleep(0.01)

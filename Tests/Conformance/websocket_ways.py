@@ -31,7 +31,10 @@ def service(ca):
         if ca not in _services:
             path = os.path.join(_folder, str(len(_services)))
             more = ["--ca-file", ca] if ca else []
-            process = subprocess.Popen([BINARY, "serve", "--socket", path, *more], stdin=subprocess.DEVNULL)
+            # the suite may end without running exit functions: the service holds none of its pipes, and ends alone
+            command = [BINARY, "serve", "--socket", path, "--idle-exit", "30", *more]
+            quiet = subprocess.DEVNULL
+            process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
             atexit.register(process.kill)
             while not os.path.exists(path):
                 time.sleep(0.01)
