@@ -60,6 +60,13 @@ class Authority:
         (self.folder / f"{name}.pem").write_text("".join(texts))
         return self.path(f"{name}.pem")
 
+    def first_version(self, name, by):
+        """A certificate of X.509 version 1, which has no extensions."""
+        self.key(name)
+        self.openssl("req", "-new", "-key", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+        self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{by}.crt", "-CAkey", f"{by}.key", "-CAcreateserial",
+                     "-days", "30", "-out", f"{name}.crt")
+
     def text(self, name):
         return (self.folder / name).read_text()
 

@@ -24,13 +24,17 @@ struct ServerUsagePolicy: VerifierPolicy {
     }
 }
 
-/// No SHA-1 below the root, no RSA keys below 2,048 bits.
+/// No SHA-1 below the root, no RSA keys below 2,048 bits, no intermediate certificate of version 1.
 struct StrengthPolicy: VerifierPolicy {
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier] = []
 
     func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult {
         for (index, certificate) in chain.enumerated() {
             let isRoot = index == chain.count - 1
+            // the library lets a certificate of version 1, which has no basic constraints, issue others
+            if index > 0, !isRoot, certificate.version != .v3 {
+                return .failsToMeetPolicy(reason: PolicyFailureReason(Self.noAuthority))
+            }
             if let fault = Self.fault(of: certificate, index, isRoot: isRoot) {
                 return .failsToMeetPolicy(reason: PolicyFailureReason(fault))
             }
@@ -60,6 +64,7 @@ struct StrengthPolicy: VerifierPolicy {
         bits < 2048 ? "has an RSA key of only \(bits) bits, and 2048 are needed" : nil
     }
 
+    private static let noAuthority = "a certificate on its path issued another one without being an authority"
     private static let forgeable = "is signed with SHA-1 or MD5, and such signatures can be forged"
 }
 
