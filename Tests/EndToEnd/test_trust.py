@@ -140,6 +140,25 @@ def test_what_is_only_sent_along_is_not_pinned(client, pki, start):
         refused(client, url, 1510, tls=roots(pki), trust=certificate)
 
 
+def test_a_customer_of_a_pinned_authority_vouches_for_no_server(client, pki, start):
+    """With `chain: false` the certificates between the server's and the pinned one are authorities."""
+    pki.issue("customer", "inter")
+    pki.first_version("early", "inter")
+    pki.issue("writer", "root", authority.CA.replace("keyCertSign,", ""))
+    for name, issuer, pinned in (("by-customer", "customer", "inter"), ("by-early", "early", "inter"),
+                                 ("by-writer", "writer", "root")):
+        pki.issue(name, issuer, chain=[issuer, pinned])
+        url = f"https://localhost:{start(name)}/"
+        keys = {"pins": [pki.pin(pinned)], "chain": False}
+        refused(client, url, 1511, trust={"publicKeys": keys})
+        refused(client, url, 1511, trust={"publicKeys": {**keys, "host": False}})
+        files = {"files": [pki.path(f"{pinned}.crt")], "chain": False}
+        refused(client, url, 1510, trust={"pinnedCertificates": files})
+    pki.issue("distant", "inter", chain=["inter", "root"])
+    pins = {"publicKeys": {"pins": [pki.pin("root")], "chain": False}}
+    assert send(client, f"https://localhost:{start('distant')}/", trust=pins)["ok"]
+
+
 def test_all_of_several(client, pki, good):
     """[V7]"""
     pins = {"publicKeys": {"pins": [pki.pin("good")]}}

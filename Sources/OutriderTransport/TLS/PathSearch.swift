@@ -51,7 +51,7 @@ struct PathSearch: Sendable {
         return leaf.extensions.contains { $0.critical && !known.contains($0.oid) } ? "extension" : nil
     }
 
-    /// Signatures from the server's certificate up to a pinned one, and nothing else but the name.
+    /// Signatures from the server's certificate through authorities up to a pinned one, and nothing else but the name.
     func findLinked(to pins: PathPins, host: Bool) async -> Outcome {
         if host, !ServerNamePolicy.names(of: served.leaf).cover(served.subject.name) { return .failed(["name"]) }
         if pins.contains(served.leaf) { return .found([served.leaf]) }

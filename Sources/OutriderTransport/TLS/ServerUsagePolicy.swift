@@ -64,7 +64,7 @@ struct StrengthPolicy: VerifierPolicy {
         bits < 2048 ? "has an RSA key of only \(bits) bits, and 2048 are needed" : nil
     }
 
-    private static let noAuthority = "a certificate on its path issued another one without being an authority"
+    static let noAuthority = "a certificate on its path issued another one without being an authority"
     private static let forgeable = "is signed with SHA-1 or MD5, and such signatures can be forged"
 }
 
@@ -104,7 +104,7 @@ struct PinPolicy: VerifierPolicy {
     }
 }
 
-/// Says of all critical extensions that they were looked at: for searches that only follow signatures.
+/// Says of all critical extensions that they were looked at: for searches that follow signatures of authorities.
 struct SignaturesPolicy: VerifierPolicy {
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier]
 
@@ -118,7 +118,28 @@ struct SignaturesPolicy: VerifierPolicy {
         verifyingCriticalExtensions = certificates.flatMap { $0.extensions.filter(\.critical).map(\.oid) }
     }
 
-    func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult { .meetsPolicy }
+    /// A customer of a pinned authority is not an authority: the certificates between the first and the last must be.
+    func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult {
+        for (index, certificate) in chain.enumerated() where index > 0 && index < chain.count - 1 {
+            guard Self.mayIssue(certificate, above: index - 1) else {
+                return .failsToMeetPolicy(reason: PolicyFailureReason(StrengthPolicy.noAuthority))
+            }
+        }
+        return .meetsPolicy
+    }
+
+    /// - Parameter below: the number of authorities between the certificate and the server's.
+    private static func mayIssue(_ certificate: Certificate, above below: Int) -> Bool {
+        guard certificate.version == .v3, case .isCertificateAuthority(let most)? = try? certificate.extensions.basicConstraints
+        else { return false }
+        if let most, most < below { return false }
+        do {
+            guard let usage = try certificate.extensions.keyUsage else { return true }
+            return usage.keyCertSign
+        } catch {
+            return false
+        }
+    }
 }
 
 /// What is pinned.
