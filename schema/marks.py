@@ -8,8 +8,8 @@ from writers import MADE_BY, quoted
 def marked(node, types, is_marked, results=(), above=()):
     """The paths of all members below a schema that are marked; any callback's result has the marked members of all."""
     if "$ref" in node:
-        # a type that holds itself is looked at once
-        if node["$ref"] in above:
+        # a type that holds itself is looked at twice: below the member that holds it, names stay the same
+        if above.count(node["$ref"]) > 1:
             return []
         above = (*above, node["$ref"])
         node = types[node["$ref"]]

@@ -98,6 +98,7 @@ def test_methods_of_the_owner_are_refused(socket_path, method):
 
 
 FILE = {"file": "/etc/hostname"}
+PINS = {"pinnedCertificates": {"files": ["/etc/hostname"]}}
 
 
 @pytest.mark.parametrize(("method", "params", "pointer"), [
@@ -113,6 +114,12 @@ FILE = {"file": "/etc/hostname"}
      "/endpoints/e/body/file"),
     ("data.send", {"url": "http+unix://%2Frun%2Fdocker.sock/"}, "/url"),
     ("data.send", {"url": "HTTPS+UNIX://%2Frun%2Fdocker.sock/"}, "/url"),
+    ("data.send", {"url": "ORIGIN", "trust": {"all": [PINS]}}, "/trust/all/0/pinnedCertificates/files/0"),
+    ("data.send", {"url": "ORIGIN", "trust": {"all": [{"all": [{"revocation": {"crlFiles": ["/etc/hostname"]}}]}]}},
+     "/trust/all/0/all/0/revocation/crlFiles/0"),
+    ("session.create", {"trust": {"all": ["default", PINS]}}, "/trust/all/1/pinnedCertificates/files/0"),
+    ("session.create", {"trust": {"hosts": {"a.test": {"all": [PINS]}}}},
+     "/trust/hosts/a.test/all/0/pinnedCertificates/files/0"),
     ("router.define", {"name": "r", "baseUrl": "http+unix://%2Fs/", "endpoints": {}}, "/baseUrl"),
 ])  # fmt: skip
 def test_files_and_sockets_of_the_owner_are_refused(socket_path, origin, method, params, pointer):
