@@ -2,6 +2,8 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Bad certificates of many kinds: each is refused with a sentence of its own."""
 
+import time
+
 import authority
 import contract
 import pytest
@@ -95,6 +97,19 @@ def test_very_many_certificates_are_refused(client, pki, start):
     (pki.folder / "long.key").write_text(pki.text("good.key"))
     result = client.call("data.send", {"url": f"https://localhost:{start('long')}/"}, 30)["result"]
     assert result["error"]["code"] in (1406, 1506), result["error"]
+
+
+def test_certificates_that_sign_each_other_are_judged_quickly(client, pki, start):
+    """Fourteen certificates of one name and key, each with another subjectAltName, make paths without number."""
+    pki.key("crowd")
+    for number in range(14):
+        pki.issue(f"crowd{number}", None if number == 0 else "crowd0", key="crowd", subject="/CN=crowd",
+                  ext=f"{CA}subjectAltName=DNS:h{number}.test\n")
+    pki.issue("crowded", "crowd0", chain=[f"crowd{number}" for number in range(14)])
+    began = time.monotonic()
+    result = client.call("data.send", {"url": f"https://localhost:{start('crowded')}/", "timeout": 30}, 60)["result"]
+    assert result["error"]["code"] == 1506 and "CN=crowd" in result["error"]["message"], result
+    assert time.monotonic() - began < 10
 
 
 def test_a_self_signed_server_is_believed_as_its_own_root(client, pki, start):

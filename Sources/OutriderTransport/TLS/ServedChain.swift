@@ -17,7 +17,7 @@ struct ServerSubject: Hashable, Sendable {
 struct ServedChain: Sendable {
     let subject: ServerSubject
     let der: [[UInt8]]
-    /// The server's own certificate first; without those that cannot be read.
+    /// The server's own certificate first; without those that cannot be read, and at most two of one subject and key.
     let certificates: [Certificate]
     /// What is wrong with the first that cannot be read; nil if all can.
     let unreadable: String?
@@ -34,7 +34,27 @@ struct ServedChain: Sendable {
             let text = "the certificate of \(subject.host) is not trusted: \(Self.fault(of: der[0]))"
             throw HTTPFailure(.trustEvaluationFailed, text, phase: .tls)
         }
-        certificates = [leaf] + der.dropFirst().compactMap { try? Certificate(derEncoded: $0) }
+        certificates = Self.few([leaf] + der.dropFirst().compactMap { try? Certificate(derEncoded: $0) })
+    }
+
+    /// At most two certificates of one subject and key, as of an authority that two roots vouch for: the number of paths
+    /// grows with the factorial of the number of certificates that may sign each other.
+    private static func few(_ certificates: [Certificate]) -> [Certificate] {
+        var seen: Set<Certificate> = []
+        var counts: [Authority: Int] = [:]
+        return certificates.filter { certificate in
+            let authority = Authority(subject: certificate.subject, key: certificate.publicKey)
+            guard seen.insert(certificate).inserted, counts[authority, default: 0] < mostOfOneKey else { return false }
+            counts[authority, default: 0] += 1
+            return true
+        }
+    }
+
+    private static let mostOfOneKey = 2
+
+    private struct Authority: Hashable {
+        var subject: DistinguishedName
+        var key: Certificate.PublicKey
     }
 
     /// Why a certificate cannot be read, as far as it can be told.
