@@ -45,6 +45,8 @@ BAD = {
     "early-intermediate": (dict(by="future", chain=("future",)), 1506, "not valid before 2047-01-01"),
     "weak-intermediate": (dict(by="weak", chain=("weak",)), 1506, "RSA key of only 1024 bits"),
     "sha1-intermediate": (dict(by="forgeable", chain=("forgeable",)), 1506, "signed with SHA-1"),
+    "mail-intermediate": (dict(by="mail", chain=("mail",)), 1506, "issuer CN=mail is not meant for servers"),
+    "code-intermediate": (dict(by="code", chain=("code",)), 1506, "issuer CN=code is not meant for servers"),
     "version-1": (dict(by="first", chain=("first", "inter")), 1506, "without being an authority"),
     "another-key": (dict(by="double", chain=("inter",)), 1506, "signature is not by the key of its issuer"),
 }
@@ -62,6 +64,8 @@ def pki(tmp_path_factory):
     made.issue("weak", "root", CA, kind="1024")
     made.issue("forgeable", "root", CA, kind="2048", digest="sha1")
     made.first_version("first", "inter")
+    made.issue("mail", "root", CA + "extendedKeyUsage=emailProtection\n")
+    made.issue("code", "root", CA + "extendedKeyUsage=critical,codeSigning\n")
     # the name of the intermediate, and another key
     made.issue("double", "root", CA, subject="/CN=Test Intermediate")
     for name, (how, _, _) in BAD.items():

@@ -5,21 +5,27 @@ import OutriderHTTP
 import SwiftASN1
 import X509
 
-/// The certificate of a server must not be meant for something else only (RFC 5280 section 4.2.1.12).
+/// Neither the certificate of a server nor one that issued it may be meant for something else only (RFC 5280 section
+/// 4.2.1.12); the root, whose extensions count for nothing, apart.
 struct ServerUsagePolicy: VerifierPolicy {
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier] = [.X509ExtensionID.extendedKeyUsage]
 
     func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult {
-        Self.fault(of: chain.leaf).map { .failsToMeetPolicy(reason: PolicyFailureReason($0)) } ?? .meetsPolicy
+        for (index, certificate) in chain.enumerated() where index == 0 || index < chain.count - 1 {
+            guard let fault = Self.fault(of: certificate) else { continue }
+            let text = index == 0 ? "it \(fault)" : "the certificate of the issuer \(certificate.subject) \(fault)"
+            return .failsToMeetPolicy(reason: PolicyFailureReason(text))
+        }
+        return .meetsPolicy
     }
 
-    static func fault(of leaf: Certificate) -> String? {
+    static func fault(of certificate: Certificate) -> String? {
         do {
-            guard let usage = try leaf.extensions.extendedKeyUsage else { return nil }
+            guard let usage = try certificate.extensions.extendedKeyUsage else { return nil }
             if usage.contains(.serverAuth) || usage.contains(.any) { return nil }
-            return "it is not meant for servers"
+            return "is not meant for servers"
         } catch {
-            return "its extended key usage cannot be read"
+            return "has an extended key usage that cannot be read"
         }
     }
 }
