@@ -287,6 +287,10 @@ def test_revoked_certificates(client, pki, start, good):
     assert "not signed" in refused(client, good, 1505, tls=tls, trust=forged)["message"]
     old = {"revocation": {"crlFiles": [pki.crl("inter", "-crlsec", "1"), lists[1]], "required": True}}
     time.sleep(2)
+    for required in (True, False):
+        old["revocation"]["required"] = required
+        assert "CN=revoked" in refused(client, url, 1509, tls=tls, trust=old)["message"]
+    old["revocation"]["required"] = True
     assert "out of date" in refused(client, good, 1505, tls=tls, trust=old)["message"]
 
 

@@ -61,14 +61,16 @@ struct RevocationCheck {
         var fault: HTTPFailure?
         var isGood = false
         for (file, list) in mine {
-            if let reason = unusable(list, issuer) {
+            let forged = unauthentic(list, issuer)
+            // revoked certificates stay revoked, so that an entry counts in a list that is out of date too
+            if forged == nil, let entry = list.entry(of: parts.serialNumber), entry.reason != "removeFromCRL" {
+                throw revoked(certificate, entry)
+            }
+            if let reason = forged ?? outdated(list) {
                 fault = HTTPFailure(
                     .revocationPolicyCreationFailed, "the revocation list \(file) of \(issuer.subject) \(reason)",
                     phase: .tls)
                 continue
-            }
-            if let entry = list.entry(of: parts.serialNumber), entry.reason != "removeFromCRL" {
-                throw revoked(certificate, entry)
             }
             isGood = true
         }
@@ -80,11 +82,16 @@ struct RevocationCheck {
             phase: .tls)
     }
 
-    /// Why a list does not count; nil if it does.
-    private func unusable(_ list: CRLScanner, _ issuer: Certificate) -> String? {
+    /// Why a list says nothing about the absence of an entry; nil if it does.
+    private func outdated(_ list: CRLScanner) -> String? {
         let now = Int64(exactly: Date.now.timeIntervalSince1970.rounded(.down)) ?? 0
         if list.thisUpdate > now { return "is not valid yet" }
         if let next = list.nextUpdate, next < now { return "is out of date: fetch a new one" }
+        return nil
+    }
+
+    /// Why the entries of a list do not count; nil if they do.
+    private func unauthentic(_ list: CRLScanner, _ issuer: Certificate) -> String? {
         if list.isPartial { return "has a critical extension that is not understood" }
         guard let algorithm = CRLSignature.algorithm(list.algorithm),
             issuer.publicKey.isValidSignature(
