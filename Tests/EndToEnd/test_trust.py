@@ -187,6 +187,19 @@ def test_a_session_has_policies_by_host(client, pki, good, untrusted):
     assert shown["trust"] == {"hosts": {f"localhost:{port}": "none"}}
 
 
+def test_a_session_without_a_policy_gets_no_stored_response(pki, start, tmp_path):
+    """A cache that is shared by name gives nothing to a session whose table has no policy for the host."""
+    url = f"https://localhost:{start('good')}/"
+    cache = {"cache": {"name": "shared", "mode": "forceCache", "keep": "all"}}
+    (tmp_path / "root.pem").write_text(pki.text("root.crt"))
+    with contract.Wire(under=["env", "-u", "SSL_CERT_FILE", f"SSL_CERT_DIR={tmp_path}"]) as wire:
+        for status in ("miss", "hit"):
+            assert send(wire, url, **cache)["cache"]["status"] == status
+        trust = {"hosts": {"other.test": "default"}}
+        session = wire.call("session.create", {"trust": trust})["result"]["session"]
+        refused(wire, url, 1500, session=session, **cache)
+
+
 def test_wildcards_of_one_label_and_more(client, pki, start):
     """[V12] [3.R.22]"""
     pki.issue("wild", "inter", authority.SERVER + "subjectAltName=DNS:*.wild.test,DNS:*.test,DNS:wild.test\n",

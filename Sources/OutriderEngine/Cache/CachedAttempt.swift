@@ -66,6 +66,8 @@ final class CachedAttempt: LoopAttempt, @unchecked Sendable {
     func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
         self.completion = completion
         if case .over(let failure) = source { return finish(.failure(failure)) }
+        // a stored response is not given to a request that would be refused
+        if let fault = attempt.security.fault(for: attempt.url) { return stop(fault) }
         begin()
     }
 

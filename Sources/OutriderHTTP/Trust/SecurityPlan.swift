@@ -152,7 +152,7 @@ package final class SecurityPlan: Sendable {
 
     /// What is wrong with the policy for a URL before anything is sent: 1500, 1501 or 1502.
     package func fault(for url: HTTPURL) -> HTTPFailure? {
-        guard url.isSecure else { return nil }
+        guard url.isSecure, !isPlain else { return nil }
         do throws(HTTPFailure) {
             return try security(for: url).policy.fault
         } catch {
