@@ -9,16 +9,24 @@ package final class ConnectionSecurity: Sendable, Hashable {
     package let settings: TLSSettings
     /// For an https proxy; the policy of an origin does not count there.
     package let proxyPolicy: TrustPolicy
+    /// For an https proxy: those of the session, since what a request says counts for the origin of its URL alone.
+    package let proxySettings: TLSSettings
     private let hash: Int
 
-    package init(_ policy: TrustPolicy, _ settings: TLSSettings, proxyPolicy: TrustPolicy = .default) {
+    /// - Parameter proxySettings: nil for the settings of the origin.
+    package init(
+        _ policy: TrustPolicy, _ settings: TLSSettings, proxyPolicy: TrustPolicy = .default,
+        proxySettings: TLSSettings? = nil
+    ) {
         self.policy = policy
         self.settings = settings
         self.proxyPolicy = proxyPolicy
+        self.proxySettings = proxySettings ?? settings
         var hasher = Hasher()
         hasher.combine(policy)
         hasher.combine(settings)
         hasher.combine(proxyPolicy)
+        hasher.combine(self.proxySettings)
         hash = hasher.finalize()
     }
 
@@ -30,14 +38,14 @@ package final class ConnectionSecurity: Sendable, Hashable {
     package static func == (one: ConnectionSecurity, other: ConnectionSecurity) -> Bool {
         one === other
             || (one.hash == other.hash && one.policy == other.policy && one.settings == other.settings
-                && one.proxyPolicy == other.proxyPolicy)
+                && one.proxyPolicy == other.proxyPolicy && one.proxySettings == other.proxySettings)
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
     /// The same for TLS with an https proxy: no identity and no other server name.
     package var forProxy: ConnectionSecurity {
-        var settings = settings
+        var settings = proxySettings
         settings.identity = nil
         settings.serverName = nil
         return ConnectionSecurity(proxyPolicy, settings)

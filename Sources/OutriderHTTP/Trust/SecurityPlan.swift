@@ -128,7 +128,8 @@ package final class SecurityPlan: Sendable {
         let found = table.hosts.value(host: proxy.url.host, port: proxy.url.port) ?? .default
         guard url.isSecure else { return ConnectionSecurity(.default, table.settings, proxyPolicy: found) }
         let origin = try origin(of: url)
-        return ConnectionSecurity(origin.policy, origin.settings, proxyPolicy: found)
+        return ConnectionSecurity(
+            origin.policy, origin.settings, proxyPolicy: found, proxySettings: table.settings)
     }
 
     private func identity(for url: HTTPURL) -> IdentitySpec? {

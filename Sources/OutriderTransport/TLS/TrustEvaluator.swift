@@ -31,7 +31,11 @@ final class TrustEvaluator: Sendable {
 
     /// The states of all files that a security rests on. Called about once a second on the event loop.
     func stamps(of security: ConnectionSecurity) -> (roots: FileStamps, others: FileStamps) {
-        (roots.stamps(of: security.roots), FileStamps(security.policy.files))
+        var found = roots.stamps(of: security.roots)
+        if security.proxySettings.roots != security.settings.roots {
+            found = found.joined(roots.stamps(of: security.proxySettings.roots ?? .system))
+        }
+        return (found, FileStamps(security.policy.files + security.proxyPolicy.files))
     }
 
     /// Gives its verdict on the loop: at once for a policy that accepts everything; otherwise after some hundreds of

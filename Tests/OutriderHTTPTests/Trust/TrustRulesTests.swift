@@ -116,6 +116,24 @@ import Testing
         #expect(try SecurityPlan.standard.security(for: url) === ConnectionSecurity.standard)
     }
 
+    @Test func `a request's own roots do not judge a proxy`() throws {
+        var table = SecurityPlan.Table()
+        table.settings.roots = RootsSpec(file: "/session.pem")
+        var own = SecurityPlan.Own()
+        own.settings.roots = RootsSpec(file: "/request.pem")
+        own.settings.minVersion = .v13
+        let url = try HTTPURL(parsing: "https://api.test/")
+        let session = SecurityPlan(table, over: .standard)
+        let proxy = ProxyServer(.https, at: try HTTPURL(parsing: "https://proxy.test:3128"))
+        let security = try SecurityPlan(own, for: url, over: session).security(for: url, proxy: proxy)
+        #expect(security.roots.file == "/request.pem" && security.forProxy.roots.file == "/session.pem")
+        #expect(security.forProxy.settings.minVersion == nil)
+        var other = own
+        other.settings.minVersion = nil
+        let elsewhere = try SecurityPlan(other, for: url, over: .standard).security(for: url, proxy: proxy)
+        #expect(elsewhere.forProxy.roots.file == nil && elsewhere != security)
+    }
+
     @Test func `a table that needs a policy for every host [V1]`() throws {
         var table = SecurityPlan.Table()
         table.hosts = HostTable([(try #require(HostPattern("a.test")), TrustPolicy.none)])
