@@ -32,17 +32,21 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler, @unc
         guard case TLSUserEvent.handshakeCompleted(let alpn) = event else {
             return context.fireUserInboundEventTriggered(event)
         }
-        let facts = facts(alpn)
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
-        finish(.success(facts))
+        switch verdict {
+        case .success(let verdict)?: finish(.success(facts(alpn, verdict)))
+        case .failure(let failure)?: finish(.failure(failure))
+        case nil:
+            let text = "the handshake with \(host) ended before its certificates were verified"
+            finish(.failure(HTTPFailure(.trustEvaluationFailed, text, phase: .tls)))
+        }
     }
 
-    private func facts(_ alpn: String?) -> TLSFacts {
-        let verdict = try? verdict?.get()
-        return TLSFacts(
+    private func facts(_ alpn: String?, _ verdict: TrustVerdict) -> TLSFacts {
+        TLSFacts(
             version: tls?.tlsVersion.map(Self.name) ?? "TLS", cipher: hello?.cipherName, group: hello?.groupName,
-            alpn: alpn.flatMap { $0.isEmpty ? nil : $0 }, verified: verdict?.verified ?? .none,
-            revocation: verdict?.revocation, clientCertificate: clientCertificate, chain: verdict?.path.map(\.der) ?? []
+            alpn: alpn.flatMap { $0.isEmpty ? nil : $0 }, verified: verdict.verified,
+            revocation: verdict.revocation, clientCertificate: clientCertificate, chain: verdict.path.map(\.der)
         )
     }
 
