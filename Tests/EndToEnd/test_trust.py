@@ -307,6 +307,17 @@ def test_revoked_certificates(client, pki, start, good):
     assert "out of date" in refused(client, good, 1505, tls=tls, trust=old)["message"]
 
 
+def test_a_list_by_a_key_that_may_not_sign_lists(client, pki, start):
+    """RFC 5280 section 6.3.3 (f). [V4]"""
+    pki.issue("silent", "root", authority.CA.replace(",cRLSign", ""))
+    pki.issue("under-silent", "silent", chain=["silent"])
+    url = f"https://localhost:{start('under-silent')}/"
+    lists = {"crlFiles": [pki.crl("silent"), pki.crl("root")]}
+    error = refused(client, url, 1505, tls=roots(pki), trust={"revocation": {**lists, "required": True}})
+    assert "cRLSign" in error["message"], error
+    assert send(client, url, tls=roots(pki), trust={"revocation": lists})["tls"]["revocation"] == "unknown"
+
+
 def test_where_to_connect(client, pki, start, good):
     port = int(good.split(":")[2].strip("/"))
     assert send(client, "https://localhost/", tls=roots(pki), connectTo=f"127.0.0.1:{port}")["ok"]

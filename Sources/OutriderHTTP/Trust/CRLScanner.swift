@@ -50,13 +50,24 @@ package struct CRLScanner {
         }
         entries = fields.next(DERScanner.sequence)?.contents ?? []
         var extensions = fields.next(0xA0)?.elements
+        guard fields.isAtEnd, Self.areReadable(entries) else { return nil }
         var isPartial = false
         var list = extensions?.next(DERScanner.sequence)?.elements
         while var parts = list?.next(DERScanner.sequence)?.elements {
             _ = parts.next(DERScanner.objectIdentifier)
-            if parts.next(DERScanner.boolean)?.contents.first == 0xFF { isPartial = true }
+            // BER has other bytes for true than 0xFF
+            if parts.next(DERScanner.boolean)?.contents.contains(where: { $0 != 0 }) == true { isPartial = true }
         }
-        self.isPartial = isPartial
+        self.isPartial = isPartial || list?.isAtEnd == false
+    }
+
+    /// Whether every entry begins like one: the search for a certificate ends at an entry that does not.
+    private static func areReadable(_ entries: ArraySlice<UInt8>) -> Bool {
+        var rest = DERScanner(entries)
+        while var parts = rest.next(DERScanner.sequence)?.elements {
+            guard parts.next(DERScanner.integer) != nil else { return false }
+        }
+        return rest.isAtEnd
     }
 
     /// The entry of a certificate, by the contents of its serial number; nil if the list does not have it.

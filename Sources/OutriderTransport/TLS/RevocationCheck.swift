@@ -97,7 +97,16 @@ struct RevocationCheck {
             issuer.publicKey.isValidSignature(
                 Array(list.signature), for: Array(list.signedBytes), signatureAlgorithm: algorithm)
         else { return "is not signed by that issuer" }
-        return nil
+        return Self.maySignLists(issuer) ? nil : "is signed by a key that may not sign lists (cRLSign)"
+    }
+
+    /// RFC 5280 section 6.3.3 (f): by its key usage, where the certificate has one.
+    private static func maySignLists(_ issuer: Certificate) -> Bool {
+        do {
+            return try issuer.extensions.keyUsage?.cRLSign ?? true
+        } catch {
+            return false
+        }
     }
 
     private func revoked(_ certificate: Certificate, _ entry: CRLScanner.Entry) -> HTTPFailure {

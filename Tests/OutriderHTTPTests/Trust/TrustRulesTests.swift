@@ -102,6 +102,38 @@ import Testing
         }
     }
 
+    @Test func `a revocation list with an entry that is no entry cannot be used`() {
+        let date = der(0x17, Array("260101000000Z".utf8))
+        let first = der(0x30, der(0x02, [1]) + date)
+        let second = der(0x30, der(0x02, [2]) + date)
+        #expect(CRLScanner(list(first + second))?.entry(of: [2]) != nil)
+        #expect(CRLScanner(list(first + second))?.isPartial == false)
+        for bad in [der(0x02, [7]), der(0x30, date), [0x30, 0x7F]] {
+            #expect(CRLScanner(list(first + bad + second)) == nil, "\(bad)")
+        }
+    }
+
+    @Test(arguments: [(0xFF, true), (0x01, true), (0x00, false)] as [(UInt8, Bool)])
+    func `every byte but zero makes an extension of a list critical`(byte: UInt8, isPartial: Bool) {
+        let one = der(0x30, der(0x06, [0x55, 0x1D, 0x1C]) + der(0x01, [byte]) + der(0x04, [0x30, 0x00]))
+        let first = der(0x30, der(0x02, [1]) + der(0x17, Array("260101000000Z".utf8)))
+        #expect(CRLScanner(list(first, extensions: one))?.isPartial == isPartial)
+    }
+
+    private func der(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
+        contents.count < 128
+            ? [tag, UInt8(contents.count)] + contents : [tag, 0x81, UInt8(contents.count)] + contents
+    }
+
+    /// An unsigned list in DER with those entries.
+    private func list(_ entries: [UInt8], extensions: [UInt8] = []) -> [UInt8] {
+        let algorithm = der(0x30, der(0x06, [0x2B, 0x65, 0x70]))
+        let dates = der(0x17, Array("260101000000Z".utf8)) + der(0x17, Array("270101000000Z".utf8))
+        let more = extensions.isEmpty ? [] : der(0xA0, der(0x30, extensions))
+        let fields = der(0x02, [1]) + algorithm + der(0x30, []) + dates + der(0x30, entries) + more
+        return der(0x30, der(0x30, fields) + algorithm + der(0x03, [0]))
+    }
+
     @Test func `a request's own trust stays with its origin [V8]`() throws {
         let url = try HTTPURL(parsing: "https://a.test/")
         var own = SecurityPlan.Own()
