@@ -338,6 +338,17 @@ def test_a_host_field_of_ones_own(client, pki, good, origin):
     assert send(client, good, headers={"Host": "two hosts"})["error"]["code"] == 1101
 
 
+def test_a_host_field_follows_the_map_of_the_session(client, pki, good):
+    port = int(good.split(":")[2].strip("/"))
+    places = {"connectTo": {"localhost": "93.184.215.14:443", "example.org": f"127.0.0.1:{port}"}}
+    session = client.call("session.create", {**places, "tls": roots(pki)})["result"]["session"]
+    mine = {"headers": {"Host": "virtual.test"}, "session": session}
+    error = send(client, good, **mine)["error"]
+    assert error["code"] == 1101 and "Host" in error["message"], error
+    moved = send(client, "https://example.org/", tls={"serverName": "localhost"}, **mine)
+    assert moved["ok"] and moved["body"]["text"].startswith("host=virtual.test "), moved
+
+
 def test_tls_settings(client, pki, start):
     tls = roots(pki)
     old = f"https://localhost:{start('good', high=ssl.TLSVersion.TLSv1_2)}/"

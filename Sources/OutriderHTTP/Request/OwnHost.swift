@@ -5,7 +5,7 @@ extension RequestSpec {
     /// Whether the request may carry a Host field of its own: it connects to this machine or to a private address, where
     /// virtual hosts are tested. A redirect to another origin leaves the field behind.
     func mayNameHost(at url: HTTPURL) -> Bool {
-        let place = ownSecurity?.connectTo?.applied(to: url) ?? url
+        let place = (ownSecurity?.connectTo ?? security.target(for: url))?.applied(to: url) ?? url
         if place.isLocal { return true }
         guard let address = IPAddressText.bytes(of: place.hostName) else { return false }
         switch AddressKind(address) {
