@@ -120,6 +120,19 @@ def test_pkcs12_that_cannot_be_opened(client, pki, url, change, words):
     assert error["code"] == 1418 and words in error["message"], error
 
 
+@pytest.mark.parametrize("more", [{}, {"passphrase": ""}])
+def test_pkcs12_without_a_passphrase_is_for_its_owner_alone(client, pki, url, more):
+    name = f"open{len(more)}{url.rsplit(':')[-1].strip('/')}.p12"
+    pki.openssl("pkcs12", "-export", "-inkey", "client.key", "-in", "client.pem", "-passout", "pass:", "-out", name)
+    identity = {"pkcs12": pki.path(name), **more}
+    os.chmod(pki.path(name), 0o644)
+    error = send(client, url, identity)["error"]
+    assert error["code"] == 1418 and "chmod 600" in error["message"], error
+    assert error["pointer"] == "/tls/identity/pkcs12"
+    os.chmod(pki.path(name), 0o600)
+    assert send(client, url, identity)["ok"]
+
+
 def test_identities_of_a_session_by_host(client, pki, url):
     session = client.call("session.create", {"tls": {
         "identities": {"localhost": {"pkcs12": pki.path("client.p12"), "passphrase": "secret"}}}})["result"]["session"]

@@ -108,7 +108,7 @@ private struct IdentityReader {
     private func readKey(_ bytes: [UInt8], _ block: PEMBlock, _ file: String) throws(HTTPFailure) -> NIOSSLPrivateKey {
         let isEncrypted = block.label == "ENCRYPTED PRIVATE KEY" || block.headers.contains { $0.contains("ENCRYPTED") }
         try checkKind(block, file)
-        if !isEncrypted { try checkMode(file) }
+        if !isEncrypted { try checkMode(file, "/key") }
         guard isEncrypted else {
             if let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem) { return key }
             throw unusable(
@@ -137,10 +137,10 @@ private struct IdentityReader {
     }
 
     /// A key that is not encrypted must not be readable by every user.
-    private func checkMode(_ file: String) throws(HTTPFailure) {
+    private func checkMode(_ file: String, _ member: String) throws(HTTPFailure) {
         var status = stat()
         guard stat(file, &status) == 0, status.st_mode & 0o007 != 0 else { return }
-        throw unusable("the key in \(file) can be read by every user of this machine (chmod 600 \(file))", "/key")
+        throw unusable("the key in \(file) can be read by every user of this machine (chmod 600 \(file))", member)
     }
 
     private func readPKCS12(_ file: String) throws(HTTPFailure) -> IdentityLoader.Identity {
@@ -156,6 +156,8 @@ private struct IdentityReader {
                 : "the passphrase does not open \(file), or the file is damaged"
             throw unusable(text, "/passphrase")
         }
+        // an empty passphrase protects nothing
+        if passphrase?.isEmpty ?? true { try checkMode(file, "/pkcs12") }
         return IdentityLoader.Identity(chain: bundle.certificateChain, key: bundle.privateKey)
     }
 
