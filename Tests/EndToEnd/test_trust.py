@@ -368,5 +368,6 @@ def test_the_server_name_is_sent_and_compared(client, pki, start):
     names = []
     url = f"https://127.0.0.1:{start('good', names=names)}/"
     assert send(client, url, tls={**roots(pki), "serverName": "localhost"})["ok"] and names == ["localhost"]
+    assert send(client, url, tls={**roots(pki), "serverName": "LOCALHOST."})["ok"] and names[-1] == "localhost"
     refused(client, url, 1508, tls={**roots(pki), "serverName": "other.test"})
     assert send(client, url, tls={**roots(pki), "serverName": ""})["ok"] and names[-1] is None

@@ -59,8 +59,8 @@ package struct HostPattern: Sendable, Hashable, Comparable {
         return ConnectTarget.canonical(text).map(plain)
     }
 
-    /// Whether a text is a host name or an address, and nothing more.
-    package static func isHost(_ text: String) -> Bool { ConnectTarget.canonical(text[...]) != nil }
+    /// The canonical form of a host name or an address, without the dot at the end; nil if the text is neither.
+    package static func host(_ text: String) -> String? { ConnectTarget.canonical(text[...]).map(plain) }
 
     /// Without the dot at the end.
     static func plain(_ host: String) -> String { host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host }

@@ -29,9 +29,10 @@ struct RequestTLSParameter: JSONDecodable, Sendable {
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
         var tls = try TLSParameter(&fields)
-        tls.settings.serverName = try fields.optional("serverName") { (name: String) in
-            name.isEmpty || HostPattern.isHost(name) ? nil : "must be a host name, or empty"
+        let name = try fields.optional("serverName") { (name: String) in
+            name.isEmpty || HostPattern.host(name) != nil ? nil : "must be a host name, or empty"
         }
+        tls.settings.serverName = name.flatMap { $0.isEmpty ? "" : HostPattern.host($0) }
         try fields.finish()
         settings = tls.settings
     }
