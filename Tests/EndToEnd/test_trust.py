@@ -236,6 +236,14 @@ def test_bad_parameters_name_the_member(client):
         assert error["code"] == -32602 and error["data"]["pointer"] == pointer, (member, value, error)
 
 
+def test_an_empty_table_of_hosts_is_refused(client):
+    """An empty table asks for no policy, so that a session with one would be as without."""
+    for more in ({}, {"allHostsMustBeEvaluated": True}, {"allHostsMustBeEvaluated": False}):
+        error = client.call("session.create", {"trust": {"hosts": {}, **more}})["error"]
+        assert error["code"] == -32602 and error["data"]["pointer"] == "/trust/hosts", error
+        assert "must name a host" in error["message"] + str(error["data"]), error
+
+
 @pytest.fixture(scope="module")
 def expired(pki, start):
     pki.issue("expired", "inter", chain=["inter"], end="20200301000000Z")

@@ -167,7 +167,9 @@ struct SessionTrustParameter: JSONDecodable, Sendable {
             return
         }
         var fields = try JSONFields(json)
-        let hosts: HostsParameter<TrustParameter>? = try fields.optional("hosts")
+        let hosts = try fields.optional("hosts") { (hosts: HostsParameter<TrustParameter>) in
+            hosts.entries.isEmpty ? "must name a host (for the default verification of every host, set trust to \"default\")" : nil
+        }
         let mustBe: Bool? = try fields.optional("allHostsMustBeEvaluated")
         policy = try TrustParameter.policy(&fields)
         try fields.finish()
