@@ -13,7 +13,6 @@ package struct DERScanner {
     }
 
     package static let sequence: UInt8 = 0x30
-    package static let set: UInt8 = 0x31
     package static let integer: UInt8 = 0x02
     package static let bitString: UInt8 = 0x03
     package static let octetString: UInt8 = 0x04

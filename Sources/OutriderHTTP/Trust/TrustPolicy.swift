@@ -12,8 +12,6 @@ package indirect enum TrustPolicy: Sendable, Hashable {
     case revocation(RevocationPolicy)
     /// Each of them, in order.
     case all([TrustPolicy])
-    /// Code of the client decides, after the default evaluation.
-    case callback(TrustCallback)
 
     /// Whether the policy accepts every certificate.
     package var isNone: Bool { self == .none }
@@ -21,7 +19,7 @@ package indirect enum TrustPolicy: Sendable, Hashable {
     /// What is missing from the policy before a server is asked at all: 1501 or 1502. Nil if nothing is.
     package var fault: HTTPFailure? {
         switch self {
-        case .default, .none, .revocation, .callback: return nil
+        case .default, .none, .revocation: return nil
         case .pinnedCertificates(let pins):
             guard pins.isEmpty else { return nil }
             return HTTPFailure(
@@ -37,15 +35,6 @@ package indirect enum TrustPolicy: Sendable, Hashable {
         }
     }
 
-    /// Whether a client's code takes part in the decision, which is then never remembered.
-    package var asksClient: Bool {
-        switch self {
-        case .callback: true
-        case .all(let policies): policies.contains { $0.asksClient }
-        default: false
-        }
-    }
-
     /// Pins of the policy, and of those in it.
     package var pinCount: Int {
         switch self {
@@ -55,22 +44,11 @@ package indirect enum TrustPolicy: Sendable, Hashable {
         default: 0
         }
     }
-
-    /// The word for it in a response: `default`, `none`, `pins` or `callback`.
-    package var word: VerifiedBy {
-        switch self {
-        case .none: .none
-        case .default, .revocation: .default
-        case .pinnedCertificates, .publicKeys: .pins
-        case .callback: .callback
-        case .all(let policies): policies.map(\.word).max() ?? .default
-        }
-    }
 }
 
 /// Why a server was believed; `tls.verified` of a response.
 package enum VerifiedBy: String, Sendable, Comparable {
-    case none, `default`, roots, pins, callback
+    case none, `default`, roots, pins
 
     private var rank: Int {
         switch self {
@@ -78,7 +56,6 @@ package enum VerifiedBy: String, Sendable, Comparable {
         case .default: 1
         case .roots: 2
         case .pins: 3
-        case .callback: 4
         }
     }
 
@@ -125,16 +102,4 @@ package struct RevocationPolicy: Sendable, Hashable {
     package var isRequired = false
 
     package init() {}
-}
-
-/// The code of a client that decides about certificates.
-package struct TrustCallback: Sendable, Hashable {
-    package var spec: CallbackSpec
-    /// The client that gave it. An approval counts for that client alone.
-    package var owner: UInt64
-
-    package init(_ spec: CallbackSpec, owner: UInt64) {
-        self.spec = spec
-        self.owner = owner
-    }
 }

@@ -20,7 +20,6 @@ struct PolicyRun: Sendable {
         case .default: return try await defaultVerdict()
         case .pinnedCertificates(let pins): return try await verdict(pins)
         case .publicKeys(let pins): return try await verdict(pins)
-        case .callback: return try await defaultVerdict()
         case .revocation(let revocation):
             var found = try await defaultVerdict()
             found.revocation = try RevocationCheck(revocation, host: served.subject.host).check(found.path)

@@ -16,7 +16,6 @@ struct ServerSubject: Hashable, Sendable {
 /// What a server sent to be believed.
 struct ServedChain: Sendable {
     let subject: ServerSubject
-    let der: [[UInt8]]
     /// The server's own certificate first; without those that cannot be read, and at most two of one subject and key.
     let certificates: [Certificate]
     /// What is wrong with the first that cannot be read; nil if all can.
@@ -27,7 +26,6 @@ struct ServedChain: Sendable {
     /// Throws `trustEvaluationFailed` if a certificate cannot be read. The bytes are not empty.
     init(_ der: [[UInt8]], _ subject: ServerSubject) throws(HTTPFailure) {
         self.subject = subject
-        self.der = der
         let first = der.first { (try? Certificate(derEncoded: $0)) == nil }
         unreadable = first.map(Self.fault)
         guard let leaf = try? Certificate(derEncoded: der[0]) else {

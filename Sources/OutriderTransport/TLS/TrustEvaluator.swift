@@ -78,7 +78,6 @@ final class TrustEvaluator: Sendable {
     }
 
     private func remember(_ verdict: TrustVerdict, for known: Case) {
-        if known.subject.security.policy.asksClient { return }
         let now = NIODeadline.now()
         believed.withLock { believed in
             if believed.count >= Self.mostMemories { believed = believed.filter { $0.value.until > now } }
@@ -117,7 +116,7 @@ extension TrustPolicy {
         case .pinnedCertificates(let pins): pins.files
         case .revocation(let revocation): revocation.crlFiles
         case .all(let policies): policies.flatMap(\.files)
-        case .default, .none, .publicKeys, .callback: []
+        case .default, .none, .publicKeys: []
         }
     }
 }
