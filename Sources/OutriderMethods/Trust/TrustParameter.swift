@@ -168,7 +168,8 @@ struct SessionTrustParameter: JSONDecodable, Sendable {
         }
         var fields = try JSONFields(json)
         let hosts = try fields.optional("hosts") { (hosts: HostsParameter<TrustParameter>) in
-            hosts.entries.isEmpty ? "must name a host (for the default verification of every host, set trust to \"default\")" : nil
+            hosts.entries.isEmpty
+                ? "must name a host (for the default verification of every host, set trust to \"default\")" : nil
         }
         let mustBe: Bool? = try fields.optional("allHostsMustBeEvaluated")
         policy = try TrustParameter.policy(&fields)

@@ -136,7 +136,8 @@ struct SignaturesPolicy: VerifierPolicy {
 
     /// - Parameter below: the number of authorities between the certificate and the server's.
     private static func mayIssue(_ certificate: Certificate, above below: Int) -> Bool {
-        guard certificate.version == .v3, case .isCertificateAuthority(let most)? = try? certificate.extensions.basicConstraints
+        guard certificate.version == .v3,
+            case .isCertificateAuthority(let most)? = try? certificate.extensions.basicConstraints
         else { return false }
         if let most, most < below { return false }
         do {
