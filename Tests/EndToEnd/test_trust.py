@@ -190,7 +190,7 @@ def test_a_session_has_policies_by_host(client, pki, good, untrusted):
 def test_a_session_without_a_policy_gets_no_stored_response(pki, start, tmp_path):
     """A cache that is shared by name gives nothing to a session whose table has no policy for the host."""
     url = f"https://localhost:{start('good')}/"
-    cache = {"cache": {"name": "shared", "mode": "forceCache", "keep": "all"}}
+    cache = {"cache": {"name": "shared", "keep": "all", "maxAge": 600}}
     (tmp_path / "root.pem").write_text(pki.text("root.crt"))
     with contract.Wire(under=["env", "-u", "SSL_CERT_FILE", f"SSL_CERT_DIR={tmp_path}"]) as wire:
         for status in ("miss", "hit"):
