@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides which connection carries which attempt, and how many there may be.
+/// Decides which connection carries which attempt, and the number of connections.
 ///
-///     ask ──▶ lend an idle one (the youngest), or a slot ──┐
+///     ask ──▶ lend the youngest idle connection, or a slot ┐
 ///      ├────▶ open another ──▶ opened ─────────────────────┤
 ///      └────▶ wait, in order ──▶ takeBack, release, ended ─┴──▶ carrying ──▶ takeBack, release ──▶ idle ──▶ expire
 ///
 /// A connection takes a place from the moment when it is being opened until it has ended. An HTTP/1.1 connection carries
-/// one attempt; an HTTP/2 connection has slots for several, and is forgotten here once it takes no new ones. While it is not
-/// known which of them an origin speaks, one connection is opened and the other attempts wait for it. Connections and
-/// waiters are ids; the runner keeps what they stand for. Times are seconds of any clock that does not go back.
+/// a single attempt; an HTTP/2 connection has slots, and leaves the machine once the connection takes no new attempts. Until
+/// the protocol of an origin is known, a single connection is opened and the other attempts wait. Connections and
+/// waiters are ids; the runner keeps the objects. Times are seconds of any clock that does not go back.
 ///
 /// Responsible for: the limit per key, order among waiters, age and number of idle connections.
-/// Not responsible for: opening, closing, deadlines of waiters (they call `cancel`).
+/// Not responsible for: opening, closing, deadlines of waiters (which call `cancel`).
 package struct PoolMachine: ~Copyable {
     package typealias ConnectionID = UInt64
     package typealias WaiterID = UInt64
@@ -21,9 +21,9 @@ package struct PoolMachine: ~Copyable {
     package struct Config: Sendable {
         /// Seconds that a connection may lie idle. Default 60.
         package var idleSeconds = 60.0
-        /// Idle connections of all keys together; the oldest goes when there is one more. Default 256.
+        /// Idle connections of all keys together; beyond this number the oldest is closed. Default 256.
         package var idleInAll = 256
-        /// Waiters of one key; one more is refused. Default 10,000.
+        /// Waiters of a key; further waiters are refused. Default 10,000.
         package var waitersPerKey = 10_000
 
         package init() {}
@@ -51,9 +51,9 @@ package struct PoolMachine: ~Copyable {
     package struct Request {
         let waiter: WaiterID
         let limit: Int
-        /// It died or was refused on another connection: an idle HTTP/1.1 connection may be as dead.
+        /// The attempt died or was refused on another connection: an idle HTTP/1.1 connection may be as dead.
         let isReplay: Bool
-        /// A connection that has just refused it.
+        /// A connection that has just refused the attempt.
         let avoiding: ConnectionID?
     }
 
@@ -72,7 +72,7 @@ package struct PoolMachine: ~Copyable {
         case refuse
     }
 
-    /// What a waiter gets.
+    /// The answer to a waiter.
     package enum Next: Equatable {
         case lend(WaiterID, ConnectionID)
         case open(WaiterID)
@@ -119,9 +119,9 @@ package struct PoolMachine: ~Copyable {
         return result
     }
 
-    /// A connection was opened for an attempt, which it carries.
+    /// A connection was opened for an attempt, and carries the attempt.
     ///
-    /// - Parameter capacity: attempts that it can carry at once; nil for a connection that carries one after the other.
+    /// - Parameter capacity: attempts at once; nil for a connection that carries attempts in turn.
     package mutating func opened(
         _ connection: ConnectionID, of key: PoolKey, capacity: Int?, now: Double
     ) -> [Next] {
@@ -145,11 +145,11 @@ package struct PoolMachine: ~Copyable {
     package enum TakeBack: Equatable {
         case lend(WaiterID)
         case keep
-        /// It is kept, but for it this one, the oldest of all, is to be closed.
+        /// Keep the connection, and close this one, the oldest of all.
         case evict(ConnectionID)
     }
 
-    /// A connection for one attempt has done its work and can carry another.
+    /// A connection for single attempts has done its work and can carry another attempt.
     package mutating func takeBack(_ connection: ConnectionID, of key: PoolKey, now: Double) -> TakeBack {
         guard let index = places.index(forKey: key) else { return .evict(connection) }
         if let waiter = places.values[index].takeBack(connection, now: now) {
@@ -166,12 +166,12 @@ package struct PoolMachine: ~Copyable {
         return .evict(oldest)
     }
 
-    /// A connection for one attempt that carried one is no more. Returns the waiter for which another is to be opened.
+    /// A connection for single attempts ended while carrying. Returns the waiter for which a new connection is to be opened.
     package mutating func ended(of key: PoolKey) -> WaiterID? {
         guard places[key] != nil else { return nil }
         return change(key) { place -> WaiterID? in
             place.busy -= 1
-            // one end makes room for one
+            // the end of a connection makes room for a new one
             guard let first = place.waiters.first, place.busy + place.shared.count < max(1, first.limit) else {
                 return nil
             }
@@ -185,7 +185,7 @@ package struct PoolMachine: ~Copyable {
 
     package enum Release: Equatable {
         case next([Next])
-        /// The connection is idle, and it, or an older one, is to be closed.
+        /// The connection is idle, and this connection, or an older idle one, is to be closed.
         case idle(TakeBack)
     }
 
@@ -217,13 +217,13 @@ package struct PoolMachine: ~Copyable {
 
     // MARK: what is idle or waits
 
-    /// A connection ended while it was idle; it must not be lent any more. False if it was not idle.
+    /// A connection ended while idle, and must not be lent again. False for a connection that was not idle.
     package mutating func idleEnded(_ connection: ConnectionID, of key: PoolKey) -> Bool {
         guard places[key] != nil else { return false }
         return change(key) { $0.removeIdle(connection) }
     }
 
-    /// A waiter does not want a connection any more. False if it was not waiting.
+    /// A waiter gives up. False for an id that was not waiting.
     package mutating func cancel(_ waiter: WaiterID, of key: PoolKey) -> Bool {
         guard let index = places[key]?.waiters.firstIndex(where: { $0.id == waiter }) else { return false }
         change(key) { _ = $0.waiters.remove(at: index) }
@@ -243,7 +243,7 @@ package struct PoolMachine: ~Copyable {
         return expired
     }
 
-    /// When `expire` will next have something to say; nil while nothing is idle.
+    /// The next time at which `expire` finds a connection; nil while no connection is idle.
     package var nextExpiry: Double? {
         let oldest = places.values.compactMap { $0.oldest?.since }.min()
         return oldest.map { $0 + config.idleSeconds }

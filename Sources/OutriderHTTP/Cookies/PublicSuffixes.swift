@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The Public Suffix List (publicsuffix.org): below which names anybody can register one.
+/// The Public Suffix List (publicsuffix.org): the names below which the public can register names.
 ///
 /// Its rules stand in one block of bytes, sorted by their labels from the right: `jp kawasaki city`. An unlisted top level
 /// is a suffix, too; the private section counts.

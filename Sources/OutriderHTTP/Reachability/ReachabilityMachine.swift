@@ -6,12 +6,12 @@ package struct PathSample: Sendable, Equatable {
     package enum Status: String, Sendable { case reachable, unreachable, unknown }
 
     package var status: Status
-    /// The interface that the way begins at; nil if there is none, or if it is not known.
+    /// The first interface of the way; nil if no way exists, or if the system tells no interface.
     package var interface: NetworkInterface?
-    /// Whether a way leads over that version of IP.
+    /// Whether a way leads over this version of IP.
     package var ipv4: Bool
     package var ipv6: Bool
-    /// The address that connections come from, as it stands in messages; nil if it is not known.
+    /// The local address of connections, as written in messages; nil if unknown.
     package var local: String?
 
     package init(
@@ -38,26 +38,26 @@ package struct NetworkInterface: Sendable, Hashable {
     }
 }
 
-/// Decides which of the samples of one way are told as changes.
+/// Decides which samples of a way are reported as changes.
 ///
-/// A change is told when it is seen, but no sooner than 250 ms after the one before. A way that changes more than four
-/// times within two seconds is told once a second. Times are seconds of any clock that does not go back.
+/// A change is reported at once, but no sooner than 250 ms after the previous change. A way that changes more than four
+/// times within two seconds is reported once a second. Times are seconds of any clock that does not go back.
 package struct ReachabilityMachine: Sendable {
     package static let pause = 0.25
     package static let flappingPause = 1.0
     private static let flappingSpan = 2.0
     private static let flappingChanges = 4
 
-    /// What was told last.
+    /// The last report.
     package private(set) var told: PathSample
     private var changes: [Double] = []
 
     package enum Step: Sendable, Equatable {
-        /// Nothing is to be told.
+        /// No report.
         case none
-        /// The way has changed, from what it was.
+        /// The way has changed from this state.
         case tell(PathSample, previous: PathSample)
-        /// It is too early to tell: sample again then.
+        /// Too early for a report: sample again at this time.
         case sampleAgain(at: Double)
     }
 

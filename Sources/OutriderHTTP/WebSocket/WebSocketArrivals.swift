@@ -3,7 +3,7 @@
 
 /// Inflates the messages of one connection (RFC 7692 section 7.2.2). One call at a time.
 package protocol MessageInflating: AnyObject, Sendable {
-    /// Appends what the bytes become, at most `room` bytes.
+    /// Appends the inflated bytes, at most `room` of them.
     ///
     /// - Parameter isLast: the message ends with these bytes.
     func inflate(
@@ -13,18 +13,18 @@ package protocol MessageInflating: AnyObject, Sendable {
 
 package enum MessageInflation: Sendable, Equatable {
     case done
-    /// There is more than `room`; nothing of it was kept.
+    /// The inflated bytes exceed `room`; none were kept.
     case tooLong
     case malformed
 }
 
 /// Compresses the messages of one connection (RFC 7692 section 7.2.1). One call at a time.
 package protocol MessageDeflating: AnyObject, Sendable {
-    /// Appends the compressed message. False if that failed: the message then goes out as it is.
+    /// Appends the compressed message. False if compression failed: the message then goes out uncompressed.
     func deflate(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) -> Bool
 }
 
-/// What a piece of input brought, and what is to be written because of it.
+/// The messages in a piece of input, and the frames that answer them.
 package struct WebSocketArrivals: Sendable {
     /// Whole messages, as records.
     package var records: [UInt8] = []
@@ -33,7 +33,7 @@ package struct WebSocketArrivals: Sendable {
     package var frames: [UInt8] = []
     /// The payloads of pongs.
     package var pongs: [[UInt8]] = []
-    /// The connection is over for messages: nothing more is delivered or sent.
+    /// The connection carries no more messages in either direction.
     package var end: WebSocketMachine.End?
 
     package init() {}

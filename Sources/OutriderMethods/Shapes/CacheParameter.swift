@@ -59,7 +59,7 @@ struct CacheParameter: JSONDecodable {
         return changes
     }
 
-    /// What the request or the session says, over what was said before.
+    /// The choice of the request or the session, over a former choice.
     func applied(to earlier: CacheChoice?) -> CacheChoice? {
         guard let changes else { return nil }
         var choice = earlier ?? CacheChoice()
@@ -83,10 +83,10 @@ struct CacheChoice: Sendable {
     /// Nil for the session's own cache.
     var name: String?
     var spec = CacheSpec()
-    /// How much the cache may hold; nil for what it may already.
+    /// The new limit of the cache in bytes; nil keeps the limit.
     var maxBytes: Int?
 
-    /// Why a text is no name of a cache; nil if it is one.
+    /// Why a text is no name of a cache; nil for a name.
     static func fault(inName name: String) -> String? {
         let isSound =
             (1...64).contains(name.utf8.count) && name.utf8.first != UInt8(ascii: ".")
@@ -142,5 +142,5 @@ private struct CollapseParameter: JSONDecodable {
     }
 }
 
-/// Whether a response that may be stored is stored.
+/// Whether a storable response is stored.
 enum CacherWord: String, Sendable, CaseIterable { case cache, doNotCache }

@@ -202,7 +202,7 @@ final class Connection: Peer, Sendable {
             return
         }
         owes.store(true, ordering: .relaxed)
-        // calls that ended meanwhile may have left what nobody will read
+        // calls that ended meanwhile may have left unread output
         dispatch?.inputEnded()
         _ = loop.scheduleTask(in: Self.debtInterval) {
             self.owes.store(false, ordering: .relaxed)

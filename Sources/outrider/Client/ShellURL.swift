@@ -3,7 +3,7 @@
 
 /// A URL as people type it.
 enum ShellURL {
-    /// The URL with its scheme: `:8080/x` is this machine, a loopback name or address gets `http`, everything else `https`.
+    /// The URL with a scheme: `:8080/x` means this machine, a loopback name or address gets `http`, every other host `https`.
     static func complete(_ word: String) -> String {
         if word.contains("://") { return word }
         if word == ":" { return "http://localhost" }
@@ -17,14 +17,14 @@ enum ShellURL {
         return (isLoopback(authority) ? "http://" : "https://") + word
     }
 
-    /// The host of a URL and what follows it.
+    /// The host of a URL and the rest of the URL.
     static func afterScheme(_ url: String) -> Substring {
         var rest = url[...]
         while !rest.isEmpty, !rest.hasPrefix("://") { rest = rest.dropFirst() }
         return rest.isEmpty ? url[...] : rest.dropFirst(3)
     }
 
-    /// Whether it can be a host with a port, and not another scheme such as `mailto:a`.
+    /// Whether the text can be a host with a port, in contrast to another scheme such as `mailto:a`.
     private static func isAuthority(_ text: Substring) -> Bool {
         if text.isEmpty || text.contains(" ") { return false }
         if text.hasPrefix("[") { return text.contains("]") }
@@ -41,12 +41,12 @@ enum ShellURL {
 }
 
 extension ShellURL {
-    /// One of the URLs that braces and brackets stand for, and what they were replaced by.
+    /// A URL from a word with braces and brackets, and the chosen replacements.
     struct Expanded {
         var text: String
         fileprivate(set) var choices: [String] = []
 
-        /// A name of a file, with `#1`, `#2` … replaced by the choices. Nothing else of a URL gets into it.
+        /// A name of a file, with `#1`, `#2` … replaced by the choices, and without any other part of the URL.
         func filled(_ name: String) -> String {
             var filled = ""
             var rest = name[...]
@@ -87,7 +87,7 @@ extension ShellURL {
         return found
     }
 
-    /// What a group at the beginning of the text stands for; nil where none begins, as with the address in `http://[::1]/`.
+    /// The choices of a group at the beginning of the text; nil without a group, as with the address in `http://[::1]/`.
     private static func choices(
         _ text: Substring, in word: String
     ) throws(CommandFailure) -> (choices: [String], left: Substring)? {

@@ -27,7 +27,7 @@ enum Tunnel {
         // the reader of standard output hears that no more will come
         close(STDOUT_FILENO)
         if let fault {
-            // nobody reads any more
+            // the reader is gone
             shutdown(socket, Int32(SHUT_RDWR))
             throw fault
         }

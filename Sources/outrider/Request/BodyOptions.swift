@@ -5,7 +5,7 @@ import ArgumentParser
 import Glibc
 import OutriderJSON
 
-/// The options of curl that say what a request carries.
+/// The options of curl for the body of a request.
 struct BodyOptions: ParsableArguments {
     @Option(
         name: [.customShort("d"), .customLong("data"), .customLong("data-binary")],
@@ -81,7 +81,7 @@ struct BodyOptions: ParsableArguments {
         }
     }
 
-    /// The body that the options and the items ask for, and what follows from it.
+    /// The body of the options and the items, with the method and the query that follow.
     func sent(_ items: ItemWords) throws(CommandFailure) -> SentBody {
         if items.hasBody, isGiven {
             throw CommandFailure(.usage, "give the body either as name=value or by an option, not both")
@@ -104,13 +104,13 @@ struct BodyOptions: ParsableArguments {
     }
 }
 
-/// What is sent, and where the rest of the command line stands for it.
+/// The body of a request, with the method and the query that go along.
 struct SentBody {
     /// A `Body` of the contract; nil for none.
     var body: JSONObject?
-    /// The method that goes with it.
+    /// The method that goes with the body.
     var method = "GET"
-    /// What `-G` puts into the URL.
+    /// The query that `-G` puts into the URL.
     var query: String?
 
     init() {}
