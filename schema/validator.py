@@ -131,7 +131,8 @@ class Contract:
                 yield "%s: must have exactly one of %s" % (at, ", ".join(way[0] for way in ways))
             for name, cases in schema.get("x-outrider-needs", {}).items():
                 given = value.get(name)
-                for other in [*cases.get(given, []), *cases.get("*", [])] if isinstance(given, str) else []:
+                named = cases.get(given, []) if isinstance(given, str) else []
+                for other in [*named, *([] if given is None else cases.get("*", []))]:
                     if value.get(other) is None:
                         yield "%s: is missing" % pointer(at, other)
         for name, item in value.items():

@@ -73,8 +73,8 @@ def test_a_probe_connects_once(wire):
         ("status", {"url": "http://a/", "host": "a"}, "/host", "not both"),
         ("status", {"url": "nonsense"}, "/url", "scheme"),
         ("status", {"host": "http://a"}, "/host", "without a scheme"),
-        ("status", {"host": "a", "probe": "connect"}, "/probe", "needs url"),
-        ("watch", {"interval": 10}, "/interval", "connect"),
+        ("status", {"host": "a", "probe": "connect"}, "/url", "required by probe"),
+        ("watch", {"interval": 10}, "/probe", 'write "probe": "connect"'),
         ("watch", {"url": "http://a/", "probe": "connect", "interval": 1}, "/interval", "5"),
     ],
 )

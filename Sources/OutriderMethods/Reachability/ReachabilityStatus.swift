@@ -49,11 +49,15 @@ struct ReachabilityTarget {
     /// Nil for any way out.
     var url: HTTPURL?
     private var probe = Probe.route
+    /// The client left the choice to the service.
+    private(set) var wasProbeAbsent: Bool
 
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
         let text: String? = try fields.optional("url")
         let host: String? = try fields.optional("host")
-        probe = try fields.choice("probe") ?? .route
+        let chosen: Probe? = try fields.choice("probe")
+        probe = chosen ?? .route
+        wasProbeAbsent = chosen == nil
         if let text {
             if host != nil {
                 throw JSONComplaint("give url or host, not both", at: JSONPointer(member: "host"))

@@ -119,6 +119,10 @@ struct ReachabilityWatching: Method {
             let interval = try fields.number("interval", in: 5...86400)
             isPulled = try fields.optional("pull") ?? false
             try fields.finish()
+            if interval != nil, target.wasProbeAbsent {
+                throw JSONComplaint(
+                    "interval needs probe: write \"probe\": \"connect\"", at: JSONPointer(member: "probe"))
+            }
             self.interval = interval ?? 30
         }
     }
