@@ -4,7 +4,7 @@
 # Nothing clever: every target is a script or a command that can be typed by hand.
 
 SWIFT := swift build --explicit-target-dependency-import-check error
-# docs/architecture.md, "What it costs", explains the two flags of the compiler; docs/security.md, "The process", those of the linker.
+# docs/internals/architecture.md, "What it costs", explains the two flags of the compiler; docs/internals/security.md, "The process", those of the linker.
 RELEASE := -c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -cross-module-optimization --disable-local-rpath -Xlinker -pie -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 PREFIX ?= /usr/local
 
@@ -16,7 +16,7 @@ help:
 	@echo 'make build    the release binary: .build/release/outrider'
 	@echo 'make check    formatting, walls, words, links; says which command mends what it finds'
 	@echo 'make format   rewrite the Swift files in the one format'
-	@echo 'make schema   assemble schema/ into openrpc.json, the Swift and Python tables and docs/methods.md'
+	@echo 'make schema   assemble schema/ into openrpc.json, the Swift and Python tables and docs/reference/methods.md'
 	@echo 'make docs     the same, and docs/alamofire.md, which says which test shows what'
 	@echo 'make bench    side by side with other HTTP clients'
 	@echo 'make install  the binary to $$PREFIX/bin, user units for systemd to $$PREFIX/share/systemd/user'

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 //
-// One section per target, bedrock first, in the order of docs/architecture.md; one dependency per line, alphabetical.
+// One section per target, bedrock first, in the order of docs/internals/architecture.md; one dependency per line, alphabetical.
 
 import PackageDescription
 

@@ -31,8 +31,8 @@ OUTPUTS = {
     "Sources/OutriderMethods/OwnerMembers.swift": lambda sources, document: marks.swift_owner(sources),
     "Sources/OutriderMethods/Events/MonitorTopics.swift": lambda sources, document: writers.swift_topics(sources),
     "clients/python/src/outrider/_schema.py": lambda sources, document: writers.python(sources),
-    "docs/methods.md": lambda sources, document: reference.reference(sources),
-    "docs/errors.md": lambda sources, document: reference.errors(sources),
+    "docs/reference/methods.md": lambda sources, document: reference.reference(sources),
+    "docs/reference/errors.md": lambda sources, document: reference.errors(sources),
 }
 NODE_KEYS = {
     "type", "properties", "required", "items", "enum", "$ref", "minimum", "maximum", "default", "format", "description",

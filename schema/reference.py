@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Writes `docs/methods.md`, the readable reference, from the sources of the contract."""
+"""Writes `docs/reference/methods.md`, the readable reference, from the sources of the contract."""
 
 import json
 

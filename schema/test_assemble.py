@@ -49,7 +49,8 @@ def test_check_writes_nothing_and_names_what_is_stale(copy):
 
 def test_the_same_sources_give_the_same_bytes(copy):
     assert assemble(copy) == (0, "")
-    names = ["openrpc.json", "../docs/methods.md", "../docs/errors.md", "../clients/python/src/outrider/_schema.py"]
+    pages = ["../docs/reference/methods.md", "../docs/reference/errors.md"]
+    names = ["openrpc.json", *pages, "../clients/python/src/outrider/_schema.py"]
     for name in [*names, "../Sources/OutriderMethods/OpenRPC.swift"]:
         assert (copy / name).read_bytes() == (SCHEMA / name).read_bytes()
 

@@ -50,7 +50,7 @@ CLEAN = {
     "LICENSE": "Apache-2.0\n",
     "Makefile": HASH_HEAD + "all:\n",
     "Package.swift": PACKAGE,
-    "README.md": "# Tiny\n\nSee [the methods](docs/methods.md#serverinfo) and [below](#below).\n\n## Below\n",
+    "README.md": "# Tiny\n\nSee [the methods](docs/reference/methods.md#serverinfo) and [below](#below).\n\n## Below\n",
     "Sources/OutriderRPC/Framing/Frame.swift": SWIFT_HEAD + "import OutriderJSON\n\npackage struct Frame {}\n",
     "Sources/OutriderRPC/Calls/Call.swift": SWIFT_HEAD + "package struct Call {\n    var frame: Frame\n}\n",
     "Tests/test_one.py": HASH_HEAD + 'def test_it_is_one() -> None:\n    """[A1]"""\n',
@@ -61,7 +61,7 @@ CLEAN = {
     "clients/python/src/outrider/_sync/client.py": BLOCKING + HASH_HEAD + "def get() -> int:\n    return 1\n",
     "docs/alamofire.json": ROWS,
     "docs/alamofire.md": ROWS_PAGE,
-    "docs/methods.md": "# Methods\n\n### `server.info`\n",
+    "docs/reference/methods.md": "# Methods\n\n### `server.info`\n",
     "schema/assemble.py": HASH_HEAD + "import sys\n\nsys.exit(0)\n",
     "schema/methods/server.info.json": "{}\n",
 }

@@ -67,7 +67,7 @@ FAULTS = [
     ("prose", "schema/methods/a.json", '{"description": "For anybody."}\n', "schema: 1 of anybody"),
     ("prose", PACKAGE_PLACE + "a.py", HASH_HEAD + '"""For nobody."""\n', "clients/python/src: 1 of anybody"),
     ("links", "docs/a.md", "[a](b.md)\n", "docs/a.md:1: b.md leads nowhere"),
-    ("links", "docs/a.md", "[a](methods.md#nowhere)\n", "no such heading"),
+    ("links", "docs/a.md", "[a](reference/methods.md#nowhere)\n", "no such heading"),
     ("schema", "schema/assemble.py", HASH_HEAD + "print('openrpc.json')\nraise SystemExit(1)\n", "openrpc.json"),
     ("docs", "schema/methods/no.such.json", "{}\n", "no.such is not described"),
     ("rows", "Tests/test_one.py", HASH_HEAD + "def test_it() -> None:\n    pass\n", "A1 has no test: It is one."),

@@ -103,6 +103,6 @@ def words(text):
 def test_the_docs_list_what_the_code_masks():
     source = (contract.ROOT / "Sources/OutriderHTTP/Values/SecretFields.swift").read_text()
     lists = {name: words(items) for name, items in re.findall(r"package static let (\w+) = \[(.*?)\]", source, re.S)}
-    table = (contract.ROOT / "docs/describing.md").read_text().split("| names |")[1]
+    table = (contract.ROOT / "docs/guide/describing.md").read_text().split("| names |")[1]
     rows = [words(row.split("|")[1]) for row in table.splitlines()[2:] if row.startswith("|")]
     assert rows == [lists["fields"], lists["parts"], lists["endings"], lists["parameters"]]

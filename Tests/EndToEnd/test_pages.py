@@ -11,7 +11,7 @@ import transcript
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
-PAGES = ["docs/requests.md"]
+PAGES = ["docs/guide/requests.md"]
 FENCE = re.compile(r"^```json\n(.*?)^```$", re.M | re.S)
 
 

@@ -31,8 +31,8 @@ def test_a_body_over_its_limit_ends_the_request(wire, server, origin):
 
 
 def examples():
-    """The commands of docs/responses.md, with what they are said to print."""
-    text = (contract.ROOT / "docs/responses.md").read_text("utf-8")
+    """The commands of docs/guide/responses.md, with what they are said to print."""
+    text = (contract.ROOT / "docs/guide/responses.md").read_text("utf-8")
     for piece in text.split("```sh\n")[1:]:
         command, _, rest = piece.partition("```\n```json\n")
         yield command.strip(), json.loads(rest.split("```")[0])

@@ -237,7 +237,7 @@ def test_the_shell_calls_an_endpoint_of_a_document(tmp_path, origin, service):
 
 
 def test_the_examples_of_the_guide_work(tmp_path, origin):
-    guide = (contract.ROOT / "docs/router.md").read_text("utf-8").replace("http://127.0.0.1:8080", origin)
+    guide = (contract.ROOT / "docs/guide/router.md").read_text("utf-8").replace("http://127.0.0.1:8080", origin)
     blocks = [block.split("\n", 1) for block in guide.split("```")[1::2]]
     path = tmp_path / "demo.yaml"
     path.write_text(next(text for kind, text in blocks if kind == "yaml"))

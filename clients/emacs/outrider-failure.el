@@ -22,7 +22,7 @@
 
 (cl-defstruct (outrider-failure (:constructor outrider-failure--make) (:copier nil))
   "Why a request failed.
-KIND, CODE, REASON, RETRYABLE and POINTER are those of docs/errors.md;
+KIND, CODE, REASON, RETRYABLE and POINTER are those of docs/reference/errors.md;
 MESSAGE is a sentence for people.  CONDITION is the error symbol.
 CELL is a symbol whose value is the response: a symbol is printed as
 its name, so that error messages do not show whole bodies."

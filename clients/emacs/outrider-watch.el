@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; Subscriptions, as docs/events.md describes them.
+;; Subscriptions, as docs/guide/events.md describes them.
 
 ;;; Code:
 

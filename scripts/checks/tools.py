@@ -56,7 +56,7 @@ def _types(tree: Tree) -> "list[str]":
 
 
 def _loading(name: str, dynamic: "list[str]") -> "list[str]":
-    """Faults of how the release is loaded: docs/security.md, "The process"."""
+    """Faults of how the release is loaded: docs/internals/security.md, "The process"."""
     found = [f"{name} looks for libraries beside itself: {line.strip()}" for line in dynamic if "$ORIGIN" in line]
     if not any("BIND_NOW" in line or "Flags: NOW" in line for line in dynamic):
         found.append(f"{name} is linked without -z now: its table of functions stays writable")

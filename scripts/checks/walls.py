@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The walls between targets: what each may import. docs/architecture.md draws them."""
+"""The walls between targets: what each may import. docs/internals/architecture.md draws them."""
 
 import re
 
@@ -102,12 +102,12 @@ def _manifest(tree: Tree) -> "list[str]":
 IMPORTS = Check(
     name="imports",
     summary="no file imports what its target must not know",
-    mend="move the code to the target that may know both (docs/architecture.md), or the wall: scripts/checks/walls.py",
+    mend="move the code to the target that may know both (docs/internals/architecture.md), or the wall: walls.py",
     run=_imports,
 )
 MANIFEST = Check(
     name="manifest",
     summary="no target lists a dependency that its row in the table of walls does not have",
-    mend="take it out of Package.swift, or move the wall in scripts/checks/walls.py and docs/architecture.md",
+    mend="take it out of Package.swift, or move the wall in walls.py and docs/internals/architecture.md",
     run=_manifest,
 )

@@ -5,7 +5,7 @@ internal import OutriderJSON
 
 /// The names whose values are masked: of header fields, of parameters in a query, a fragment or a form, of members in JSON.
 ///
-/// `docs/describing.md` has the same list for readers; a test compares the two.
+/// `docs/guide/describing.md` has the same list for readers; a test compares the two.
 package enum SecretFields {
     package static let mask = Secret.mask
 

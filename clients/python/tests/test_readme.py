@@ -20,7 +20,7 @@ CALL = ROOT / "clients/shell/outrider-call"
 
 def _pieces() -> list[tuple[str, str, str]]:
     found = []
-    for name in ("clients/README.md", "clients/python/README.md", "docs/events.md", "docs/drop-ins.md"):
+    for name in ("clients/README.md", "clients/python/README.md", "docs/guide/events.md", "docs/guide/drop-ins.md"):
         for number, (language, code) in enumerate(re.findall(r"```(\w+)\n(.*?)```", (ROOT / name).read_text(), re.S)):
             found.append((f"{name}-{number}-{language}", language, code))
     return found

@@ -13,7 +13,7 @@ import pytest
 
 import outrider
 
-PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/sessions.md"
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/guide/sessions.md"
 
 
 def sent(response):

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SPDX-FileCopyrightText: The Outrider authors
 --
--- Subscriptions: every step of the requests of this Neovim, as docs/events.md describes them.
+-- Subscriptions: every step of the requests of this Neovim, as docs/guide/events.md describes them.
 local exchange = require("outrider.exchange")
 local later = require("outrider.later")
 
