@@ -16,7 +16,7 @@ help:
 	@echo 'make build    the release binary: .build/release/outrider'
 	@echo 'make check    formatting, walls, words, links; says which command mends what it finds'
 	@echo 'make format   rewrite the Swift files in the one format'
-	@echo 'make schema   assemble schema/ into openrpc.json, the Swift and Python tables and docs/reference/methods.md'
+	@echo 'make schema   assemble schema/ into openrpc.json, the Swift and Python tables and docs/reference'
 	@echo 'make docs     the same, and docs/alamofire.md, which says which test shows what'
 	@echo 'make bench    side by side with other HTTP clients'
 	@echo 'make install  the binary to $$PREFIX/bin, user units for systemd to $$PREFIX/share/systemd/user'

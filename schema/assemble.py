@@ -31,8 +31,6 @@ OUTPUTS = {
     "Sources/OutriderMethods/OwnerMembers.swift": lambda sources, document: marks.swift_owner(sources),
     "Sources/OutriderMethods/Events/MonitorTopics.swift": lambda sources, document: writers.swift_topics(sources),
     "clients/python/src/outrider/_schema.py": lambda sources, document: writers.python(sources),
-    "docs/reference/methods.md": lambda sources, document: reference.reference(sources),
-    "docs/reference/errors.md": lambda sources, document: reference.errors(sources),
 }
 NODE_KEYS = {
     "type", "properties", "required", "items", "enum", "$ref", "minimum", "maximum", "default", "format", "description",
@@ -354,7 +352,7 @@ def transcript_problems(steps, contract):
 
 def problems(sources):
     """Every broken rule, the ones that make the rest meaningless first."""
-    for checks in (check_types, check_entries, check_codes, check_topics):
+    for checks in (check_types, check_entries, check_codes, reference.unlisted, check_topics):
         found = list(checks(sources))
         yield from found
         if found:
@@ -377,19 +375,24 @@ def main(arguments):
         print("\n".join("schema: " + line for line in found), file=sys.stderr)
         return 1
     document = writers.openrpc(sources)
+    texts = dict({name: make(sources, document) for name, make in OUTPUTS.items()}, **reference.pages(sources))
     stale = []
-    for name, make in OUTPUTS.items():
-        path, text = SCHEMA.parent / name, make(sources, document)
+    for name, text in texts.items():
+        path = SCHEMA.parent / name
         if not path.exists() or path.read_bytes() != text.encode("utf-8"):
             stale.append(name)
             if not arguments:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(text.encode("utf-8"))
+    for name in reference.forgotten(SCHEMA.parent, texts):
+        stale.append(name)
+        if not arguments:
+            (SCHEMA.parent / name).unlink()
     if arguments and stale:
         print("schema: stale: %s; run: make schema" % ", ".join(stale), file=sys.stderr)
         return 1
     for name in stale:
-        print("wrote " + name)
+        print(("wrote " if name in texts else "deleted ") + name)
     return 0
 
 

@@ -49,10 +49,21 @@ def test_check_writes_nothing_and_names_what_is_stale(copy):
 
 def test_the_same_sources_give_the_same_bytes(copy):
     assert assemble(copy) == (0, "")
-    pages = ["../docs/reference/methods.md", "../docs/reference/errors.md"]
+    pages = ["../docs/reference/%s.md" % name for name in ("README", "data", "types", "errors", "settings")]
     names = ["openrpc.json", *pages, "../clients/python/src/outrider/_schema.py"]
     for name in [*names, "../Sources/OutriderMethods/OpenRPC.swift"]:
         assert (copy / name).read_bytes() == (SCHEMA / name).read_bytes()
+
+
+def test_a_page_of_a_former_namespace_is_deleted(copy):
+    assert assemble(copy) == (0, "")
+    pages = copy.parent / "docs/reference"
+    (pages / "servers.md").write_text((pages / "server.md").read_text("utf-8"), "utf-8")
+    (pages / "protocol.md").write_text("# By hand\n", "utf-8")
+    status, said = assemble(copy, "--check")
+    assert status == 1 and "docs/reference/servers.md" in said and "protocol.md" not in said
+    assert assemble(copy) == (0, "")
+    assert not (pages / "servers.md").exists() and (pages / "protocol.md").exists()
 
 
 def test_the_python_tables_can_be_read(copy):
@@ -108,6 +119,8 @@ SPOILT = {
         "types/Empty.json",
         lambda s: (s.clear(), s.update(name="Empty", description="-", type="string")),
     ),
+    "namespaces: server is not described": ("info.json", lambda s: s["namespaces"].pop("server")),
+    "namespaces: servers has no method": ("info.json", lambda s: s["namespaces"].update(servers="-")),
     "`direction` is": ("events/event.end.json", lambda s: s.update(direction="both")),
 }
 

@@ -86,7 +86,7 @@
 (defun outrider-login (credential &rest args)
   "Log a person in to CREDENTIAL with OAuth 2, unless there is a token.
 CREDENTIAL is a name, or a plist that makes the credential:
-`oauth.create' in docs/reference/methods.md, with `:name'.  ARGS are keywords.
+`oauth.create' in docs/reference/oauth.md, with `:name'.  ARGS are keywords.
 
 `:then' is called with how the credential stands, a plist; or `sync'
 \(the default) waits and returns that.  `:else' and `:finally' are as in

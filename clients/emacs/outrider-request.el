@@ -27,7 +27,7 @@
   "A response.
 HEADERS is an alist of symbols and strings.  BODY is a string, bytes
 or a value, as `:as' says.  PATH is the file of a download.  RAW is
-the plist of the service: Response in docs/reference/methods.md."
+the plist of the service: Response in docs/reference/types.md."
   version status headers body url method path raw)
 
 (defun outrider-response-header (response name)

@@ -59,7 +59,7 @@ function, which is called in a buffer with the text.
 
 `:headers', `:query' (or `:params') and `:form' are alists.  `:body'
 is a string (text, or bytes if it is unibyte), (file NAME), or a Body
-of docs/reference/methods.md.  `:json' is a value for `json-serialize'.
+of docs/reference/types.md.  `:json' is a value for `json-serialize'.
 `:files' is an alist of names and files for a form; a file is its
 name or a plist of `:path' or `:data', `:filename' and `:type'.
 
@@ -71,7 +71,7 @@ name of a credential, `:bearer' a token, `:auth' (USER PASSWORD).
 A status other than 200 to 299 is an `outrider-http-error'; with
 `:validate' nil every status is a response.
 
-All other keywords are members of RequestSpec in docs/reference/methods.md, such
+All other keywords are members of RequestSpec in docs/reference/types.md, such
 as `:session', `:proxy' or `:interceptors'; `:max-body' is maxBody.
 A function under `:callback' is called by the service.
 
@@ -95,7 +95,7 @@ Returns the value, or a request for `outrider-cancel'."
 
 ;;;###autoload
 (cl-defun outrider-call (method params &key (then 'sync) else finally)
-  "Call METHOD of the service with PARAMS, a plist: see docs/reference/methods.md.
+  "Call METHOD of the service with PARAMS, a plist: see docs/reference.
 THEN, ELSE and FINALLY are as in `outrider'; the value is the result,
 a plist."
   (outrider--run

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Texts: links lead somewhere, generated ones are up to date."""
+"""Texts: links lead to a place, pages are listed, generated ones are up to date."""
 
 import functools
 import posixpath
@@ -60,13 +60,26 @@ def _schema(tree: Tree) -> "list[str]":
     return (said or ["it failed and said nothing"]) if status != 0 else []
 
 
+def _targets(tree: Tree, name: str) -> "set[str]":
+    """The files that a page links to."""
+    text, folder = _FENCE.sub(_blank, tree.text(name)), posixpath.dirname(name)
+    found = (match.group(1).partition("#")[0] for match in _LINK.finditer(text))
+    return {posixpath.normpath(posixpath.join(folder, target)) for target in found if target}
+
+
 def _docs(tree: Tree) -> "list[str]":
-    methods = [name[len("schema/methods/") : -len(".json")] for name in tree.matching("schema/methods/*.json")]
-    if "docs/reference/methods.md" not in tree.files:
-        return ["docs/reference/methods.md is not here"]
-    anchors = _anchors(tree.text("docs/reference/methods.md"))
-    missing = [method for method in methods if method.replace(".", "").lower() not in anchors]
-    return [f"docs/reference/methods.md: {method} is not described" for method in missing]
+    found = []
+    for place in tree.matching("schema/methods/*.json"):
+        method = place[len("schema/methods/") : -len(".json")]
+        page = f"docs/reference/{method.split('.')[0] if '.' in method else 'lsp'}.md"
+        if page not in tree.files or method.replace(".", "").lower() not in _anchors(tree.text(page)):
+            found.append(f"{page}: {method} is not described")
+    for page in tree.matching("docs/*.md"):
+        folder = posixpath.dirname(page) + "/README.md"
+        lists = [name for name in dict.fromkeys((folder, "docs/README.md")) if name in tree.files and name != page]
+        if page != "docs/README.md" and not any(page in _targets(tree, name) for name in lists):
+            found.append(f"{page}: no list of pages names it: {' or '.join(lists) or folder}")
+    return found
 
 
 LINKS = Check(
@@ -83,7 +96,7 @@ SCHEMA = Check(
 )
 DOCS = Check(
     name="docs",
-    summary="docs/reference/methods.md describes every method of the schema",
-    mend="make docs",
+    summary="docs/reference describes every method of the schema, and the lists of pages name every page",
+    mend="make docs; name the page in docs/README.md",
     run=_docs,
 )

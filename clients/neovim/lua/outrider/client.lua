@@ -79,7 +79,7 @@ end
 --- Where the service is: the path of a socket, `stdio`, or nil without a connection.
 function M.place() return state.place end
 
---- Calls any method of docs/reference/methods.md: `callback(problem, result)` runs later, exactly once. Returns `{ close }`.
+--- Calls any method of docs/reference: `callback(problem, result)` runs later, exactly once. Returns `{ close }`.
 function M.call(method, params, callback)
   local done = later.once(callback or function() end)
   local forget, ended

@@ -11,7 +11,7 @@ Failure.__concat = function(left, right) return tostring(left) .. tostring(right
 
 local function new(members) return setmetatable(members, Failure) end
 
---- An exchange that failed: members of Failure in docs/reference/methods.md, and the response with what arrived.
+--- An exchange that failed: members of Failure in docs/reference/types.md, and the response with what arrived.
 function M.of_response(failure, response)
   local members = { response = response }
   for name, value in pairs(failure) do members[name] = value end

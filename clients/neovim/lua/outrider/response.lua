@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SPDX-FileCopyrightText: The Outrider authors
 --
--- What a callback gets: the members of Response in docs/reference/methods.md, with the body as one value, and fields by name.
+-- What a callback gets: the members of Response in docs/reference/types.md, with the body as one value, and fields by name.
 local base64 = require("outrider.base64")
 local failure = require("outrider.failure")
 local json = require("outrider.json")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SPDX-FileCopyrightText: The Outrider authors
 --
--- Options of a request as Neovim's users write them, brought into the words of docs/reference/methods.md.
+-- Options of a request as Neovim's users write them, brought into the words of docs/reference/types.md.
 local uv = vim.uv or vim.loop
 local base64 = require("outrider.base64")
 local client = require("outrider.client")
