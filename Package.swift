@@ -41,6 +41,9 @@ let package = Package(
             pkgConfig: "libbrotlienc",
             providers: [.apt(["libbrotli-dev"])]
         ),
+        .target(
+            name: "CContract"
+        ),
         .systemLibrary(
             name: "CJansson",
             pkgConfig: "jansson",
@@ -162,6 +165,7 @@ let package = Package(
         .target(
             name: "OutriderMethods",
             dependencies: [
+                "CContract",
                 "OutriderEngine",
                 "OutriderHTTP",
                 "OutriderJSON",

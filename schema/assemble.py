@@ -25,8 +25,7 @@ import validator  # noqa: E402
 import writers  # noqa: E402
 
 OUTPUTS = {
-    "schema/openrpc.json": lambda sources, document: writers.compact(document) + "\n",
-    "Sources/OutriderMethods/OpenRPC.swift": lambda sources, document: writers.swift(document),
+    "schema/openrpc.json": lambda sources, document: writers.readable(document),
     "Sources/OutriderMethods/LockedMembers.swift": lambda sources, document: marks.swift_locked(sources),
     "Sources/OutriderMethods/OwnerMembers.swift": lambda sources, document: marks.swift_owner(sources),
     "Sources/OutriderMethods/Events/MonitorTopics.swift": lambda sources, document: writers.swift_topics(sources),

@@ -51,7 +51,7 @@ def test_the_same_sources_give_the_same_bytes(copy):
     assert assemble(copy) == (0, "")
     pages = ["../docs/reference/%s.md" % name for name in ("README", "data", "types", "errors", "settings")]
     names = ["openrpc.json", *pages, "../clients/python/src/outrider/_schema.py"]
-    for name in [*names, "../Sources/OutriderMethods/OpenRPC.swift"]:
+    for name in [*names, "../Sources/OutriderMethods/LockedMembers.swift"]:
         assert (copy / name).read_bytes() == (SCHEMA / name).read_bytes()
 
 

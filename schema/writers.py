@@ -225,18 +225,13 @@ def topics(sources):
 
 
 def compact(document):
-    """One line of ASCII: what `rpc.discover` answers and `openrpc.json` holds."""
+    """One line of ASCII."""
     return json.dumps(document, ensure_ascii=True, separators=(",", ":"))
 
 
-def swift(document):
-    """The document as a literal in Swift."""
-    return swift_literal(
-        compact(document),
-        "/// The contract, as `rpc.discover` answers it: one line of ASCII, byte for byte `schema/openrpc.json`.\n"
-        "package enum OpenRPC {\n"
-        "    /// The assembled OpenRPC document, without a line feed at its end.\n",
-    )
+def readable(document):
+    """ASCII with one member on each line, so that a change can be read."""
+    return json.dumps(document, ensure_ascii=True, separators=(",", ":"), indent=1) + "\n"
 
 
 def swift_topics(sources):

@@ -25,8 +25,7 @@ struct DescribeCommand: ParsableCommand {
 
     func run() throws {
         if json {
-            let text = UnsafeBufferPointer(start: OpenRPC.document.utf8Start, count: OpenRPC.document.utf8CodeUnitCount)
-            return try StandardOutput.line(text)
+            return try StandardOutput.write(Array(OpenRPC.document))
         }
         let contract = try Contract()
         guard let name else { return try StandardOutput.write(Array(try list(contract).utf8)) }

@@ -24,6 +24,8 @@ sys.path.insert(0, str(ROOT / "schema"))
 import validator  # noqa: E402
 
 TEXT = (ROOT / "schema/openrpc.json").read_text("ascii")
+# The same value on one line, as `rpc.discover` answers it.
+LINE = json.dumps(json.loads(TEXT), separators=(",", ":"))
 CONTRACT = validator.Contract(json.loads(TEXT))
 CODES = {error["code"] for error in CONTRACT.document["x-outrider-errors"]}
 FAILURES = {failure["code"]: failure for failure in CONTRACT.document["x-outrider-failures"]}

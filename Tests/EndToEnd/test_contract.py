@@ -65,7 +65,7 @@ def at_origin(value, origin):
 def test_discover_answers_the_assembled_document_byte_for_byte(wire):
     wire.start("rpc.discover")
     line = wire.receive_line()
-    assert line == b'{"jsonrpc":"2.0","id":1,"result":%s}' % contract.TEXT.strip().encode()
+    assert line == b'{"jsonrpc":"2.0","id":1,"result":%s}' % contract.LINE.encode()
 
 
 @pytest.mark.parametrize("method", METHODS)

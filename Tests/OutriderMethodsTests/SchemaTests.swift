@@ -12,9 +12,7 @@ import Testing
 /// `Tests/EndToEnd/test_contract.py`.
 struct SchemaTests {
     private static func document() throws -> JSONObject {
-        let text = OpenRPC.document
-        let bytes = Array(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-        return try #require(try JSONParser.parse(bytes).object)
+        try #require(try JSONParser.parse(OpenRPC.line()).object)
     }
 
     private static func list(_ name: String) throws -> [JSONObject] {

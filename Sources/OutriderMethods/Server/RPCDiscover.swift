@@ -4,13 +4,11 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Returns the contract as an OpenRPC document: the same bytes as `schema/openrpc.json`.
+/// Returns the contract as an OpenRPC document: `schema/openrpc.json` on one line.
 struct RPCDiscover: Method {
     static let name = "rpc.discover"
 
-    private static let document = JSONText(
-        written: Array(
-            UnsafeBufferPointer(start: OpenRPC.document.utf8Start, count: OpenRPC.document.utf8CodeUnitCount)))
+    private static let document = JSONText(written: OpenRPC.line())
 
     static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> JSONText { document }
 }

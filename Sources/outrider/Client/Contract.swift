@@ -11,8 +11,7 @@ struct Contract {
     private let document: JSONObject
 
     init() throws(CommandFailure) {
-        let text = UnsafeBufferPointer(start: OpenRPC.document.utf8Start, count: OpenRPC.document.utf8CodeUnitCount)
-        let parsed = try? JSONParser.parse(text, limits: .generous)
+        let parsed = try? JSONParser.parse(OpenRPC.document, limits: .generous)
         guard let document = parsed?.object, let methods = document["methods"]?.array else {
             throw CommandFailure(.error, "the contract that is built in cannot be read")
         }

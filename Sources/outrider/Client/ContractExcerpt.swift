@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import Glibc
 import OutriderJSON
 import OutriderMethods
 
@@ -10,22 +9,12 @@ import OutriderMethods
 enum ContractExcerpt {
     /// Nil if the method is not found this way, which does not mean that there is none.
     static func method(_ name: String) -> JSONObject? {
-        let document = UnsafeBufferPointer(
-            start: OpenRPC.document.utf8Start, count: OpenRPC.document.utf8CodeUnitCount)
+        let document = OpenRPC.document
         // The assembler writes the methods first, and each begins with its name and its summary.
-        guard let end = place(of: "],\"components\":{"), let start = place(of: "{\"name\":\"\(name)\",\"summary\":"),
-            start < end
+        guard let end = OpenRPC.place(of: "\n \"components\":{"),
+            let start = OpenRPC.place(of: "{\n   \"name\":\"\(name)\",\n   \"summary\":"), start < end
         else { return nil }
         return try? JSONParser.parse(Array(document[start..<objectEnd(document, from: start)])).object
-    }
-
-    /// Static strings end with a NUL, as `strstr` needs it.
-    private static func place(of wanted: String) -> Int? {
-        OpenRPC.document.utf8Start.withMemoryRebound(
-            to: CChar.self, capacity: OpenRPC.document.utf8CodeUnitCount
-        ) { document in
-            strstr(document, wanted).map { UnsafePointer($0) - document }
-        }
     }
 
     /// Behind the brace that closes the object.
