@@ -277,3 +277,14 @@ def test_a_priority_is_told_to_the_server(trusting, certificates, tmp_path):
     with secure_nginx(tmp_path, certificates, more) as (url, _):
         said = [send(trusting, f"{url}/priority", priority=word)["body"] for word in ("high", "normal", "low")]
     assert [body.get("text", "") for body in said] == ["u=1", "", "u=6"]
+
+
+@needs_nginx
+def test_a_compressed_body_that_begins_with_nothing_comes_to_its_end(trusting, certificates, tmp_path):
+    # RFC 8878: skippable frames of 64 KiB, then one frame of a raw block
+    skipped = bytes.fromhex("502a4d18") + (1 << 16).to_bytes(4, "little") + bytes(1 << 16)
+    (tmp_path / "text").write_bytes(skipped * 32 + bytes.fromhex("28b52ffd2005290000") + b"hello")
+    more = "location /text { add_header Content-Encoding zstd; }"
+    with secure_nginx(tmp_path, certificates, more) as (url, _):
+        answer = send(trusting, f"{url}/text", seconds=20)
+    assert answer["httpVersion"] == "2" and answer["body"]["text"] == "hello"

@@ -52,14 +52,12 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
     }
 
-    private var host: String { attempt.url.host }
-
     /// Who is waited for: the proxy, until it has opened the way.
     private var place: String {
-        guard let proxy = key.proxy?.server else { return host }
+        guard let proxy = key.proxy?.server else { return attempt.url.host }
         switch clock.phase {
         case .resolve, .connect, .proxy: return "the proxy \(proxy.name)"
-        default: return host
+        default: return attempt.url.host
         }
     }
 
@@ -365,8 +363,10 @@ extension AttemptRunner: ConnectionUser {
     private func deliver() {
         guard let hand = body.takeWaiting() else { return }
         guard let ready = tryNext() else {
+            body.wait(hand)
             moved()
-            return body.wait(hand)
+            // the decoder may have taken it all and given nothing
+            return readMore()
         }
         clock.pause()
         hand(ready)
