@@ -13,9 +13,14 @@ struct AttemptReplays {
         case overHTTP11
     }
 
+    /// Something of the body was asked for that may not be had twice, or be another the second time. It stays so when all of
+    /// the body is sent.
+    private(set) var bodyBegan = false
     private var hasReplayed = false
     private var unprocessed = 0
     private var losses = 0
+
+    mutating func bodyBegins(_ writer: BodyWriter) { bodyBegan = bodyBegan || writer.isUnrepeatable }
 
     /// For a connection that ended before anything was written to it.
     mutating func mayAskAgain() -> Bool {
@@ -24,14 +29,14 @@ struct AttemptReplays {
     }
 
     mutating func decide(
-        _ end: ConnectionEnd, _ attempt: Attempt, _ key: PoolKey, responseBegan: Bool, writer: BodyWriter?
+        _ end: ConnectionEnd, _ attempt: Attempt, _ key: PoolKey, responseBegan: Bool
     ) -> Verdict {
         switch end {
         case .beforeResponse(replayable: true):
             guard
                 Replay.isAllowed(
                     method: attempt.method, wasReused: true, answerBegan: responseBegan,
-                    fileBodyBegan: writer?.hasBegun ?? false, replayedBefore: hasReplayed)
+                    fileBodyBegan: bodyBegan, replayedBefore: hasReplayed)
             else { return .no }
             hasReplayed = true
             return .again

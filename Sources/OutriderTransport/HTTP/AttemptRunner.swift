@@ -251,6 +251,7 @@ extension AttemptRunner: PoolWaiter {
             return requestSent()
         }
         self.writer = writer
+        replays.bodyBegins(writer)
         if isHeld { writer.hold() }
         writer.start { step in
             switch step {
@@ -322,7 +323,7 @@ extension AttemptRunner: ConnectionUser {
 
     func responded(_ head: ResponseHead, _ framing: BodyFraming, stopSending: Bool) {
         guard stage == .sending else { return }
-        if head.status == 417, expectation.isDeclared, writer?.hasBegun != true {
+        if head.status == 417, expectation.isDeclared, !replays.bodyBegan {
             expectation.refuse()
             return sendAgain()
         }
@@ -378,7 +379,7 @@ extension AttemptRunner: ConnectionUser {
         stream = nil
         connection = nil
         if end == .unprocessed { sent = .notSent }
-        switch replays.decide(end, attempt, key, responseBegan: stage != .sending, writer: writer) {
+        switch replays.decide(end, attempt, key, responseBegan: stage != .sending) {
         case .no: self.end(certificateFault(error) ?? breakage(end, error))
         case .again: sendAgain()
         case .elsewhere: sendAgain(avoiding: last)

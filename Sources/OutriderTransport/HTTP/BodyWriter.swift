@@ -94,12 +94,11 @@ final class BodyWriter: @unchecked Sendable {
         return body.coding.map { CodedSource(all, $0, client: client, loop: loop) } ?? all
     }
 
-    /// Whether something has been asked for that may not be had twice, or be another the second time.
-    private(set) var hasBegun = false
+    /// Whether the body may not be had twice, or be another the second time.
+    var isUnrepeatable: Bool { !isMemory && size != 0 }
 
     func start(_ tell: @escaping (Step) -> Void) {
         self.tell = tell
-        hasBegun = !isMemory && size != 0
         isAtEnd = size == 0
         fill()
         // an empty body

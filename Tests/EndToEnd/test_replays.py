@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Requests on kept connections that die before they are answered."""
+
+import contextlib
+import re
+import socket
+import threading
+
+import contract
+import pytest
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+class Fickle:
+    """Answers the first request of each connection, reads the second to its end, and closes."""
+
+    def __init__(self):
+        self.methods = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self.serve, args=self.listener.accept()[:1], daemon=True).start()
+
+    def serve(self, connection):
+        with connection, connection.makefile("rb") as reader:
+            for _ in range(2):
+                head = b"".join(iter(reader.readline, b"\r\n"))
+                self.methods.append(head.split(b" ", 1)[0].decode())
+                length = re.search(rb"(?i)content-length: *(\d+)", head)
+                reader.read(int(length[1]) if length else 0)
+                if len(self.methods) % 2:
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+
+@pytest.fixture
+def fickle():
+    server = Fickle()
+    yield server
+    server.listener.close()
+
+
+@pytest.mark.parametrize("size", [1000, 1 << 20])
+def test_a_file_that_was_sent_whole_is_not_sent_again(wire, fickle, tmp_path, size):
+    body = tmp_path / "body"
+    body.write_bytes(b"x" * size)
+    assert wire.call("data.send", {"url": fickle.url}, 20)["result"]["ok"]
+    params = {"url": fickle.url, "method": "PUT", "body": {"file": str(body)}}
+    put = wire.call("data.send", params, 20)["result"]
+    assert put["error"]["code"] == 1404 and fickle.methods == ["GET", "PUT"]
+
+
+def test_bytes_that_were_sent_whole_are_sent_again(wire, fickle):
+    assert wire.call("data.send", {"url": fickle.url}, 20)["result"]["ok"]
+    put = wire.call("data.send", {"url": fickle.url, "method": "PUT", "body": {"text": "x" * 100_000}}, 20)["result"]
+    assert put["ok"] and fickle.methods == ["GET", "PUT", "PUT"]
