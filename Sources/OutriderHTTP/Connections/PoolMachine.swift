@@ -142,6 +142,16 @@ package struct PoolMachine: ~Copyable {
         }
     }
 
+    /// A connection that is being opened waits for its client, so nothing waits any more for what it turns out to be. It
+    /// keeps its place.
+    package mutating func openingWaits(of key: PoolKey) -> [Next] {
+        guard key.mayBeShared, places[key] != nil else { return [] }
+        return change(key) {
+            $0.openingWaits()
+            return $0.next(isPlain: false)
+        }
+    }
+
     package enum TakeBack: Equatable {
         case lend(WaiterID)
         case keep

@@ -32,7 +32,7 @@ struct PoolPlace {
     let mayBeShared: Bool
     /// Connections that carry one attempt each, and all that are being opened.
     var busy = 0
-    /// Those that are being opened; counted only where a connection may be shared.
+    /// Those that are being opened and do not wait for their client; counted only where a connection may be shared.
     private var opening = 0
     /// The last attempt to open one failed, so waiters are not made to wait for a single one.
     private var hasFailed = false
@@ -116,6 +116,9 @@ struct PoolPlace {
         busy -= 1
         shared.append(Shared(connection: connection, capacity: capacity, used: 1, since: now))
     }
+
+    /// The opening says nothing soon of what the origin speaks.
+    mutating func openingWaits() { opening = max(0, opening - 1) }
 
     mutating func openingEnded(failed: Bool) {
         opening = max(0, opening - 1)

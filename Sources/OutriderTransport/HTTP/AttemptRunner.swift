@@ -155,8 +155,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     private func letGo() {
         stopSending()
         let (stream, connection) = (stream, connection)
-        self.stream = nil
-        self.connection = nil
+        (self.stream, self.connection) = (nil, nil)
         isBeginHeld = false
         if let stream { stream.cancel() } else { connection?.decline() }
     }
@@ -191,6 +190,7 @@ extension AttemptRunner: PoolWaiter {
             case .waits:
                 self.clock.awaitConnection()
                 self.pool.deadlines.movedUp(self)
+                self.pool.openingWaits(of: self.key)
             case .began(let phase):
                 self.clock.enter(phase)
                 self.observer.connecting(phase)

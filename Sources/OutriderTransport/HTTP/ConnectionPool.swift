@@ -130,7 +130,7 @@ final class ConnectionPool: @unchecked Sendable {
         _ = shares.cancel(id, of: client)
     }
 
-    fileprivate func giveBack(_ client: ClientKey) {
+    func giveBack(_ client: ClientKey) {
         loop.assertInEventLoop()
         for (id, client) in shares.leave(client) {
             guard let hand = unplaced.removeValue(forKey: id) else { continue }
@@ -251,6 +251,12 @@ final class ConnectionPool: @unchecked Sendable {
     func openingEnded(of key: PoolKey, failed: Bool) {
         loop.assertInEventLoop()
         serve(machine.openingEnded(of: key, failed: failed))
+    }
+
+    /// An attempt to open a connection waits for its place in the share of its client.
+    func openingWaits(of key: PoolKey) {
+        loop.assertInEventLoop()
+        serve(machine.openingWaits(of: key))
     }
 
     private func serve(_ next: [PoolMachine.Next]) {
@@ -378,23 +384,4 @@ final class ConnectionPool: @unchecked Sendable {
 extension PoolKey {
     /// Whether certificates were judged for the connection: the origin's, or those of a proxy.
     fileprivate var usesTLS: Bool { isSecure || proxy?.server.kind == .https }
-}
-
-/// A place for one connection in the share of a client, taken until it is given back.
-// proof: confined to the loop of its pool; other threads only carry the reference.
-final class ConnectionPlace: @unchecked Sendable {
-    let client: ClientKey
-    private var pool: ConnectionPool?
-
-    init(_ client: ClientKey, _ pool: ConnectionPool) {
-        self.client = client
-        self.pool = pool
-    }
-
-    /// Harmless when repeated.
-    func giveBack() {
-        guard let pool else { return }
-        self.pool = nil
-        pool.giveBack(client)
-    }
 }

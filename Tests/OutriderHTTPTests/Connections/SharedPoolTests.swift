@@ -8,6 +8,8 @@ struct SharedPoolTests {
     private let key = PoolKey(
         HTTPURL(scheme: .https, host: "a.test", port: 443, target: "/"), version: .auto)
 
+    private let other = PoolKey(HTTPURL(scheme: .https, host: "b.test", port: 443, target: "/"), version: .auto)
+
     @Test func `one connection is opened while the protocol is unknown`() {
         var pool = PoolMachine()
         #expect(pool.ask(1, for: key, limit: 6) == .open)
@@ -45,6 +47,22 @@ struct SharedPoolTests {
         #expect(pool.ask(1, for: key, limit: 3) == .open)
         for waiter in 2...3 { #expect(pool.ask(UInt64(waiter), for: key, limit: 3) == .wait) }
         #expect(pool.openingEnded(of: key, failed: false) == [.open(2)])
+    }
+
+    @Test func `an opening that waits for its client holds back no other`() {
+        var pool = PoolMachine()
+        #expect(pool.ask(1, for: key, limit: 3) == .open)
+        #expect(pool.ask(2, for: key, limit: 3) == .wait)
+        #expect(pool.ask(3, for: key, limit: 3) == .wait)
+        #expect(pool.openingWaits(of: key) == [.open(2)])
+        // the second one is on its way, so the third waits for it
+        #expect(pool.opened(100, of: key, capacity: 1, now: 0) == [.open(3)])
+        #expect(pool.openingWaits(of: key) == [])
+        #expect(pool.counts == counts(busy: 3, http2: 1, streams: 1))
+        // its place counts all the same
+        #expect(pool.ask(4, for: key, limit: 3) == .wait)
+        #expect(pool.openingEnded(of: key, failed: false) == [.open(4)])
+        #expect(pool.openingWaits(of: other) == [])
     }
 
     @Test func `slots of the fullest connection are lent first`() {
