@@ -111,6 +111,9 @@ package struct HTTP2Machine: ~Copyable {
     /// Bytes that `takeOutput` will show.
     package var outputBytes: Int { writer.count }
 
+    /// Acknowledgements among the bytes that `takeOutput` will show.
+    package var unsentAcks: Int { acksInOutput }
+
     /// Shows the bytes to write, and forgets them. `written` is to be called when the kernel has them.
     package mutating func takeOutput<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         acksInFlight += acksInOutput
@@ -118,8 +121,8 @@ package struct HTTP2Machine: ~Copyable {
         return try writer.take(body)
     }
 
-    /// All bytes that were taken are with the kernel.
-    package mutating func written() { acksInFlight = 0 }
+    /// The kernel has bytes that were taken, with so many acknowledgements among them.
+    package mutating func written(_ acks: Int) { acksInFlight = max(0, acksInFlight - acks) }
 
     // MARK: streams
 

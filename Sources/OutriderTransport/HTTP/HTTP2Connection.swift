@@ -39,7 +39,6 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
     private var isFlushAwaited = false
     /// Bytes that were written and that the kernel has not taken.
     private var ahead = 0
-    private var writes = 0
     private var tick: Scheduled<Void>?
     private var room = ReadRoom()
     /// Slots that the pool has lent, and those of them on which nothing has begun.
@@ -328,8 +327,10 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
         guard let context else { return false }
         var output = ByteBuffer()
         var done: [(promise: EventLoopPromise<Int>, bytes: Int)] = []
+        var acks = machine.unsentAcks
         machine.takeOutput { _ = output.writeBytes($0) }
         while ahead + output.readableBytes < Self.mostAhead, let turn = machine.nextData() {
+            acks += machine.unsentAcks
             machine.takeOutput { _ = output.writeBytes($0) }
             guard streams.indices.contains(turn.stream.slot), let stream = streams[turn.stream.slot],
                 stream.id == turn.stream, stream.write(turn.bytes, isLast: turn.isLast, to: &output, &done)
@@ -340,21 +341,20 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
             }
         }
         guard output.readableBytes > 0 else { return false }
-        write(output, done, context)
+        write(output, acks, done, context)
         return true
     }
 
     private func write(
-        _ output: ByteBuffer, _ done: [(promise: EventLoopPromise<Int>, bytes: Int)], _ context: ChannelHandlerContext
+        _ output: ByteBuffer, _ acks: Int, _ done: [(promise: EventLoopPromise<Int>, bytes: Int)],
+        _ context: ChannelHandlerContext
     ) {
         let count = output.readableBytes
         ahead += count
-        writes += 1
         let promise = channel.eventLoop.makePromise(of: Void.self)
         promise.futureResult.assumeIsolated().whenComplete { result in
             self.ahead -= count
-            self.writes -= 1
-            if self.writes == 0 { self.machine.written() }
+            self.machine.written(acks)
             for piece in done {
                 switch result {
                 case .success: piece.promise.succeed(piece.bytes)

@@ -90,8 +90,9 @@ final class HTTP2Bench {
 
     /// The frames that the machine has written, without the preface.
     func sent() -> [(head: HTTP2FrameHead, payload: [UInt8])] {
+        let acks = machine.unsentAcks
         var bytes = machine.takeOutput { Array($0) }
-        machine.written()
+        machine.written(acks)
         if bytes.starts(with: Array("PRI".utf8)) { bytes.removeFirst(24) }
         var frames: [(head: HTTP2FrameHead, payload: [UInt8])] = []
         while bytes.count >= 9 {

@@ -185,6 +185,26 @@ struct HTTP2ConnectionTests {
         #expect(bench.took().closed?.code == .enhanceYourCalm)
     }
 
+    @Test func `acknowledgements are read although another write is always under way`() {
+        let bench = HTTP2Bench()
+        guard let id = bench.begin() else { return }
+        bench.head(1, [Self.ok])
+        var underWay = 0
+        for _ in 0..<500 {
+            bench.data(1, [UInt8](repeating: 0, count: 16_384))
+            bench.raw(.ping, 0, 0, [0, 1, 2, 3, 4, 5, 6, 7])
+            bench.flow()
+            bench.machine.consumed(id, 16_384)
+            let acks = bench.machine.unsentAcks
+            #expect(acks == 1)
+            bench.machine.takeOutput { _ in }
+            bench.machine.written(underWay)
+            underWay = acks
+            _ = bench.took()
+        }
+        #expect(!bench.isClosed)
+    }
+
     @Test func `honest bandwidth probing costs nothing in the end`() {
         let bench = HTTP2Bench()
         guard let id = bench.begin() else { return }
