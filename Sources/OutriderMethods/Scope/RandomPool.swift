@@ -21,9 +21,11 @@ enum RandomPool {
     private static func fresh() -> [UInt64] {
         var numbers = [UInt64](repeating: 0, count: most)
         let source = open("/dev/urandom", O_RDONLY | O_CLOEXEC)
-        let filled = numbers.withUnsafeMutableBytes { read(source, $0.baseAddress, $0.count) == $0.count }
-        close(source)
-        if filled { return numbers }
+        if source >= 0 {
+            let filled = numbers.withUnsafeMutableBytes { read(source, $0.baseAddress, $0.count) == $0.count }
+            close(source)
+            if filled { return numbers }
+        }
         var system = SystemRandomNumberGenerator()
         return (0..<most).map { _ in system.next() }
     }

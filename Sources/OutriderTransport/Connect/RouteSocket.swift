@@ -56,7 +56,7 @@ package final class RouteSocket: Sendable {
         close(stopper.stopping)
     }
 
-    /// Blocks until something has changed; false after `stop`.
+    /// Blocks until something has changed; false after `stop`, or if that cannot be heard any more.
     package func wait() -> Bool {
         let wanted = Int16(clamping: POLLIN)
         while true {
@@ -68,6 +68,8 @@ package final class RouteSocket: Sendable {
             if count < 0 && errno != EINTR { return false }
             if waited[1].revents != 0 { return false }
             if hasRung() { return true }
+            // a socket that is broken would be ready for ever
+            if waited[0].revents & ~wanted != 0 { return false }
         }
     }
 

@@ -341,7 +341,7 @@ final class ConnectionPool: @unchecked Sendable {
         closeIdle()
     }
 
-    /// Closes what is idle, now and from now on; refuses what comes.
+    /// Closes what is idle, now and from now on, lets shared connections end with their last request, and refuses what comes.
     func close() {
         loop.assertInEventLoop()
         isClosed = true
@@ -355,6 +355,7 @@ final class ConnectionPool: @unchecked Sendable {
         for connection in idle.values {
             dropIdle(connection)
         }
+        if isClosed { shared.values.forEach { $0.drain() } }
     }
 
     private func lend(_ id: PoolMachine.ConnectionID, to waiter: any PoolWaiter) {

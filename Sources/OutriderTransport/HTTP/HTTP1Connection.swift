@@ -119,7 +119,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     func decline() {
         guard isLent, user == nil else { return }
         isLent = false
-        if isClosed { pool.ended(of: key) } else { pool.takeBack(self) }
+        pool.takeBack(self)
     }
 
     /// Ends the connection: what it was to bring cannot be told from what follows.

@@ -336,6 +336,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
                 stream.id == turn.stream, stream.write(turn.bytes, isLast: turn.isLast, to: &output, &done)
             else {
                 // the bodies here and the count of the machine differ: the connection must not go on
+                for piece in done { piece.promise.fail(ChannelError.ioOnClosedChannel) }
                 channel.close(promise: nil)
                 return false
             }
