@@ -32,6 +32,15 @@ package struct PoolKey: Sendable, Hashable {
         self.version = version == .auto && !url.isSecure ? .http11 : version
     }
 
+    /// Most keys differ in their place: the rest is left to the comparison.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(host)
+        hasher.combine(port)
+        if let socketPath { hasher.combine(socketPath) }
+        if let proxy { hasher.combine(proxy) }
+        if let connectTo { hasher.combine(connectTo) }
+    }
+
     /// Whether a connection of this key may turn out to carry several attempts at once.
     package var mayBeShared: Bool { version != .http11 }
 }

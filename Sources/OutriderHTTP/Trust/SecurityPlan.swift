@@ -43,6 +43,8 @@ package final class SecurityPlan: Sendable {
     private let own: Own?
     private let origin: Origin?
     private let ownSecurity: ConnectionSecurity?
+    /// Whether everything is as the service has it.
+    package let isPlain: Bool
 
     private struct Origin: Sendable, Equatable {
         var isSecure: Bool
@@ -63,6 +65,7 @@ package final class SecurityPlan: Sendable {
         var table = Table()
         table.settings.roots = roots
         self.table = table
+        isPlain = table.isPlain
         common = roots == nil ? .standard : ConnectionSecurity(.default, table.settings)
         byHost = HostTable()
         own = nil
@@ -77,6 +80,7 @@ package final class SecurityPlan: Sendable {
         var table = given
         table.settings = given.settings.merged(over: service.table.settings)
         self.table = table
+        isPlain = table.isPlain
         let settings = table.settings
         byHost = table.hosts.map { ConnectionSecurity($0, settings) }
         let fallback = table.policy ?? (table.hosts.isEmpty || !table.allHostsMustBeEvaluated ? .default : nil)
@@ -90,6 +94,7 @@ package final class SecurityPlan: Sendable {
     /// A request's, over its session's, or over the service's.
     package init(_ own: Own, for url: HTTPURL, over plan: SecurityPlan) {
         table = plan.table
+        isPlain = false
         common = plan.common
         byHost = plan.byHost
         self.own = own
@@ -101,9 +106,6 @@ package final class SecurityPlan: Sendable {
         }
         ownSecurity = policy.map { ConnectionSecurity($0, settings) }
     }
-
-    /// Whether everything is as the service has it.
-    package var isPlain: Bool { own == nil && table.isPlain }
 
     /// Throws `noRequiredEvaluator` if the host needs a policy and has none.
     package func security(for url: HTTPURL, proxy: ProxyServer? = nil) throws(HTTPFailure) -> ConnectionSecurity {

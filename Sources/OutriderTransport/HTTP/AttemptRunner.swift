@@ -72,7 +72,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         stage = .queued
         pool.deadlines.watch(self)
         if key.version == .auto, pool.isKnownToNeedHTTP11(key) { key.version = .http11 }
-        pool.closeOutdated(key, wiring.tls)
+        if key.usesTLS { pool.closeOutdated(key, wiring.tls) }
         ask()
         if ticket != nil { observer.queued() }
     }

@@ -206,18 +206,19 @@ final class ConnectionPool: @unchecked Sendable {
     }
 
     /// Whether the roots under which the connection was made have changed since.
-    private func isOutdated(_ connection: any AttemptConnection) -> Bool {
-        connection.key.usesTLS && connection.generation != generation(of: connection.key.security)
+    private func isOutdated(_ connection: any AttemptConnection, _ key: PoolKey) -> Bool {
+        key.usesTLS && connection.generation != generation(of: key.security)
     }
 
     /// The connection has done its work.
     func takeBack(_ connection: any AttemptConnection) {
         loop.assertInEventLoop()
-        if isOutdated(connection) {
+        let key = connection.key
+        if isOutdated(connection, key) {
             connection.close()
-            return ended(of: connection.key)
+            return ended(of: key)
         }
-        switch machine.takeBack(connection.id, of: connection.key, now: now) {
+        switch machine.takeBack(connection.id, of: key, now: now) {
         case .lend(let waiter):
             guard let waiter = waiters.removeValue(forKey: waiter) else { return }
             connection.reserve()
@@ -292,7 +293,7 @@ final class ConnectionPool: @unchecked Sendable {
     /// An attempt on a shared connection has ended, or has not begun.
     func release(_ connection: any AttemptConnection) {
         loop.assertInEventLoop()
-        if isOutdated(connection) { connection.drain() }
+        if isOutdated(connection, connection.key) { connection.drain() }
         guard shared[connection.id] != nil else { return }
         switch machine.release(connection.id, of: connection.key, now: now) {
         case .next(let next): serve(next)
@@ -384,5 +385,5 @@ final class ConnectionPool: @unchecked Sendable {
 
 extension PoolKey {
     /// Whether certificates were judged for the connection: the origin's, or those of a proxy.
-    fileprivate var usesTLS: Bool { isSecure || proxy?.server.kind == .https }
+    var usesTLS: Bool { isSecure || proxy?.server.kind == .https }
 }
