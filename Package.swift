@@ -193,7 +193,9 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            swiftSettings: settings
+            swiftSettings: settings,
+            // the shared libdispatch of debug builds finds `openForLibraries`
+            linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic-symbol=open"])]
         ),
 
         // tests, in the same order

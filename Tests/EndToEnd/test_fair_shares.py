@@ -17,19 +17,25 @@ import pytest
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
-SOURCE = pathlib.Path(__file__).with_name("hanging.c")
+HERE = pathlib.Path(__file__).parent
 # a small call, or a request to this machine, takes milliseconds
 SOON = 1.5
+
+
+def build(name, folder):
+    """A library to be preloaded."""
+    compiler = shutil.which("clang") or shutil.which("cc")
+    assert compiler, "no C compiler"
+    library = folder / f"{name}.so"
+    source = HERE / f"{name}.c"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"], check=True)
+    return library
 
 
 @pytest.fixture(scope="module")
 def hanging(tmp_path_factory):
     """The library that makes calls of the system hang."""
-    compiler = shutil.which("clang") or shutil.which("cc")
-    assert compiler, "no C compiler"
-    library = tmp_path_factory.mktemp("hanging") / "hanging.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(SOURCE), "-ldl"], check=True)
-    return library
+    return build("hanging", tmp_path_factory.mktemp("hanging"))
 
 
 @contextlib.contextmanager
@@ -215,3 +221,18 @@ def test_a_want_of_descriptors_is_a_failure_of_its_own(tmp_path, origin):
         finally:
             resource.prlimit(process.pid, resource.RLIMIT_NOFILE, limits)
         assert one.call("data.send", calls["file"])["result"]["ok"]
+
+
+def test_a_want_of_descriptors_does_not_stop_a_service_with_much_work(tmp_path, origin):
+    """libdispatch looks at its threads in /proc while work waits for them."""
+    mark = tmp_path / "mark"
+    variables = {"LD_PRELOAD": str(build("crowding", tmp_path)), "OUTRIDER_TEST_CROWD": str(mark)}
+    with serving(tmp_path, **variables) as (path, process), contract.Wire(path) as one:
+        mark.touch()
+        end = time.monotonic() + 8
+        while mark.exists() and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+        assert process.poll() is None, f"the service ended with {process.returncode}"
+        if mark.exists():
+            pytest.skip("the binary holds libdispatch, so a library cannot give it work")
+        assert one.call("data.send", {"url": f"{origin}/json"})["result"]["ok"]
