@@ -9,7 +9,6 @@
 Standard library only, Python 3.9 and later; the same sources always give the same bytes.
 """
 
-import json
 import pathlib
 import re
 import sys
@@ -18,11 +17,13 @@ SCHEMA = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(SCHEMA))
 sys.dont_write_bytecode = True
 
+import lists  # noqa: E402
 import marks  # noqa: E402
 import reference  # noqa: E402
 import transcript  # noqa: E402
 import validator  # noqa: E402
 import writers  # noqa: E402
+from sources import Refused, read  # noqa: E402
 
 OUTPUTS = {
     "schema/openrpc.json": lambda sources, document: writers.readable(document),
@@ -43,90 +44,6 @@ FORMATS = {"base64", "cache", "charset", "date-time", "document", "handle", "hos
            "path", "proxy", "token", "url"}
 LOWER_CAMEL = re.compile(r"[a-z][A-Za-z0-9]*")
 DOTTED = re.compile(r"[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)?")
-
-
-class Refused(Exception):
-    """The sources break a rule of the contract."""
-
-
-def strict(pairs):
-    names = [name for name, _ in pairs]
-    if len(set(names)) != len(names):
-        raise Refused("a name occurs twice in one object: %s" % ", ".join(sorted(names)))
-    return dict(pairs)
-
-
-def load(path):
-    try:
-        return json.loads(path.read_text("utf-8"), object_pairs_hook=strict)
-    except (ValueError, Refused) as error:
-        raise Refused("%s: %s" % (path.relative_to(SCHEMA.parent), error)) from None
-
-
-def folder(name):
-    """All files of a folder by name, each checked to be called what it says."""
-    found = {}
-    for path in sorted((SCHEMA / name).glob("*.json")):
-        source = load(path)
-        if source.get("name") != path.stem:
-            raise Refused("%s/%s: its name must be %s" % (name, path.name, path.stem))
-        found[path.stem] = source
-    return found
-
-
-def likened(types):
-    """Types that say `like` get the members of another, but for those in `without`; its examples before their own."""
-    for node in types.values():
-        if "like" not in node:
-            continue
-        model, without = types[node.pop("like")], set(node.pop("without", []))
-        kept = {name: item for name, item in model["properties"].items() if name not in without}
-        node["properties"] = dict(kept, **node.get("properties", {}))
-        required = [name for name in model.get("required", []) if name not in without]
-        node["required"] = required + node.get("required", [])
-        own = node.get("example", {})
-
-        def example(one, without=without, own=own):
-            return dict({name: value for name, value in one.items() if name not in without}, **own)
-
-        node["example"] = example(model["example"])
-        examples = [example(one) for one in model.get("examples", [])] + node.get("examples", [])
-        if examples:
-            node["examples"] = examples
-    return types
-
-
-def transcripts():
-    """All transcripts by method, cases in alphabetical order."""
-    found = {}
-    for path in sorted((SCHEMA / "transcripts").glob("*/*.io")):
-        text = path.read_text("utf-8")
-        try:
-            steps = transcript.parse(text)
-        except ValueError as error:
-            raise Refused("transcripts/%s/%s: %s" % (path.parent.name, path.name, error)) from None
-        found.setdefault(path.parent.name, []).append({"case": path.stem, "text": text, "steps": steps})
-    return found
-
-
-def read():
-    """Everything that people wrote."""
-    methods, events = folder("methods"), folder("events")
-    by_direction = {way: [e for e in events.values() if e.get("direction") == way] for way in ("event", "callback")}
-    sources = {
-        "methods": list(methods.values()),
-        "events": by_direction["event"],
-        "callbacks": by_direction["callback"],
-        "types": likened(folder("types")),
-        "info": load(SCHEMA / "info.json"),
-        "errors": load(SCHEMA / "errors.json"),
-        "settings": load(SCHEMA / "settings.json"),
-        "topics": load(SCHEMA / "topics.json")["topics"],
-        "transcripts": transcripts(),
-    }
-    if sum(map(len, by_direction.values())) != len(events):
-        raise Refused("events/: `direction` is `event` or `callback`")
-    return dict(sources, errorExamples=list(transcript.error_examples(sources["transcripts"])))
 
 
 # What the sources must be
@@ -375,6 +292,11 @@ def main(arguments):
         return 1
     document = writers.openrpc(sources)
     texts = dict({name: make(sources, document) for name, make in OUTPUTS.items()}, **reference.pages(sources))
+    try:
+        texts.update(lists.pages(SCHEMA.parent, sources))
+    except ValueError as error:
+        print("schema: %s" % error, file=sys.stderr)
+        return 1
     stale = []
     for name, text in texts.items():
         path = SCHEMA.parent / name

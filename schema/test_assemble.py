@@ -160,3 +160,15 @@ def test_a_broken_transcript_is_named(copy, text, complaint):
         (folder / "case.io").write_text(text, "utf-8")
     status, said = assemble(copy)
     assert status == 1 and complaint in said
+
+
+def test_a_list_in_a_page_is_filled_from_the_contract(copy):
+    page = copy.parent / "docs/guide/bodies.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("One of <!-- list: event kinds -->four<!-- end of list -->.\n", "utf-8")
+    assert "docs/guide/bodies.md" in assemble(copy, "--check")[1]
+    assert assemble(copy) == (0, "")
+    assert "`progress`, `finish` and `decision`<!-- end of list -->." in page.read_text("utf-8")
+    page.write_text("One of <!-- list: colours --><!-- end of list -->.\n", "utf-8")
+    status, said = assemble(copy)
+    assert status == 1 and "no list is called colours" in said
