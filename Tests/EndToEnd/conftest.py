@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""What the tests of the commands share: an origin, a service, and ways to call it."""
+"""What all rooms share: the folders of support on the path, an origin, a service, and ways to call it."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
+
+sys.path.extend(map(str, sorted(pathlib.Path(__file__).resolve().parent.glob("support/*"))))
 
 import clocks as setting
 import contract
 import httpbin_server
 import providers
 import pytest
-import securing
-from hostile import Hostile
-from keeping import Service, Store
-from leading import Server
+import tls_server
+from credential_helper import Service, Store
+from hostile_server import Hostile
+from redirect_server import Server
 from shell import outrider
 
 
@@ -194,14 +197,14 @@ def env(tmp_path):
 def certificates(tmp_path_factory):
     """A folder with an authority `ca.pem`, and what it signed: `good`, for another name, and out of date."""
     folder = tmp_path_factory.mktemp("tls")
-    securing.vouch(folder)
+    tls_server.vouch(folder)
     return folder
 
 
 @pytest.fixture
 def listen(certificates):
     """Starts a server with a certificate, and gives its port."""
-    with securing.serving(certificates) as start:
+    with tls_server.serving(certificates) as start:
         yield start
 
 

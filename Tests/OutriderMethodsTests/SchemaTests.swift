@@ -9,7 +9,7 @@ import Testing
 @testable import OutriderMethods
 
 /// The code and the contract name the same things. What they mean is held to the contract over the wire, by
-/// `Tests/EndToEnd/test_contract.py`.
+/// `Tests/EndToEnd/service/test_contract.py`.
 struct SchemaTests {
     private static func document() throws -> JSONObject {
         try #require(try JSONParser.parse(OpenRPC.line()).object)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OutriderHTTP
 
-/// What the commands do when they are run is shown by `Tests/EndToEnd/test_curl.py`.
+/// What the commands do when they are run is shown by `Tests/EndToEnd/cli/test_curl.py`.
 @Suite struct CurlCommandTests {
     private static let usual: HTTPFields = [
         .init("User-Agent", "u"), .init("Accept", "a"), .init("Content-Type", "t/s"),

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "src"), str(HERE), str(HERE.parents[2] / "schema")]
 
-from peers import ROOT, Peer, Scripted, serve, stop  # noqa: E402
-
 from outrider import Client  # noqa: E402
+from peers import ROOT, Peer, Scripted, serve, stop  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pytest
-from peers import PATTERN, Peer, serve, stop
-
 import outrider
+import pytest
 from outrider import AsyncClient, AsyncResponse
+from peers import PATTERN, Peer, serve, stop
 
 Work = Callable[[AsyncClient], Coroutine[Any, Any, None]]
 

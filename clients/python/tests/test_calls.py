@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from outrider import InvalidCall
 from outrider._protocol.parameters import GRACE, UNTIMED_GUARD, Defaults, build, build_item
 from outrider._resources.streams import build_stream

@@ -13,11 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-from peers import PATTERN, Peer
-
 import outrider
+import pytest
 from outrider import Client, Response
+from peers import PATTERN, Peer
 
 MakePeer = Callable[..., Peer]
 

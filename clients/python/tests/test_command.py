@@ -8,9 +8,8 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 import outrider
+import pytest
 
 
 @pytest.mark.parametrize(

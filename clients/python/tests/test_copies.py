@@ -12,12 +12,11 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-import pytest
-from peers import Peer
-
 import outrider
+import pytest
 from outrider import AsyncClient, Client
 from outrider._resources.oauth import AccessToken
+from peers import Peer
 
 MakePeer = Callable[..., Peer]
 WAYS: list[Callable[[Any], Any]] = [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]

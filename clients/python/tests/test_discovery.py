@@ -9,11 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from peers import serve, stop
-
 import outrider
+import pytest
 from outrider import Client
+from peers import serve, stop
 
 
 def test_a_service_that_was_restarted_is_found_again(binary: str, directory: str) -> None:

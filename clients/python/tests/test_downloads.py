@@ -11,9 +11,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import outrider
+import pytest
 from outrider import AsyncClient, Client, _schema
 from outrider._protocol.parameters import Defaults
 from outrider._resources import downloads as _downloads

@@ -12,11 +12,10 @@ import threading
 import warnings
 from typing import Any
 
-import pytest
-from peers import until
-
 import outrider
+import pytest
 from outrider import Client
+from peers import until
 
 
 def test_events_are_iterated_over(client: Client, origin: str) -> None:

@@ -12,11 +12,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-from peers import Peer, serve, stop, until
-
 import outrider
+import pytest
 from outrider import Client
+from peers import Peer, serve, stop, until
 
 MakePeer = Callable[..., Peer]
 

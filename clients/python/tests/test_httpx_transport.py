@@ -15,10 +15,9 @@ import pytest
 
 pytest.importorskip("httpx")
 import httpx
-from peers import CHUNKED, Peer, Scripted, chunk, request_head, until
-
 import outrider
 from outrider.httpx import AsyncTransport, Transport
+from peers import CHUNKED, Peer, Scripted, chunk, request_head, until
 
 Do = Callable[[httpx.AsyncClient], Any]
 

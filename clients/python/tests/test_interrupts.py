@@ -12,11 +12,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-from peers import Peer, serve, stop, until
-
 import outrider
+import pytest
 from outrider import Client
+from peers import Peer, serve, stop, until
 
 
 class Interruption(BaseException):

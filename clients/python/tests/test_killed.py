@@ -7,11 +7,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import pytest
-from peers import Peer, serve, stop
-
 import outrider
+import pytest
 from outrider import AsyncClient, Client
+from peers import Peer, serve, stop
 
 MakePeer = Callable[..., Peer]
 

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peers import Peer, until
-
 from outrider import AsyncClient, Client
+from peers import Peer, until
 
 MakePeer = Callable[..., Peer]
 

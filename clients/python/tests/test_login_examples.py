@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from peers import ROOT
 
-sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
-from authorizing import Authorizing
-from editing import BOTH, EXAMPLES, Kind, editing
+sys.path.extend(map(str, sorted((ROOT / "Tests/EndToEnd/support").iterdir())))
+from authorization_server import Authorizing
+from editor_logins import BOTH, EXAMPLES, Kind, editing
 
 # somebody who says yes at once
 CURL = "exec curl --noproxy '*' --silent --location --output /dev/null \"$1\""

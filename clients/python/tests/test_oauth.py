@@ -7,13 +7,12 @@ import datetime
 import pathlib
 import sys
 
-import pytest
-
 import outrider
+import pytest
 from outrider._resources.oauth import creation, tokens
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "Tests/EndToEnd"))
-from tokens import Refusing
+sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "Tests/EndToEnd/support/servers"))
+from token_server import Refusing
 
 
 @pytest.fixture

@@ -7,9 +7,8 @@ from __future__ import annotations
 import base64
 import pickle
 
-import pytest
-
 import outrider
+import pytest
 
 # made by the client before its modules became packages: two responses, an exception, a token, header fields
 OLD = """

@@ -15,9 +15,8 @@ import termios
 from io import StringIO
 from pathlib import Path
 
-import pytest
-
 import outrider
+import pytest
 from outrider import AsyncClient, Client, Progress
 from outrider._resources.bars import bar, clock, line, size
 

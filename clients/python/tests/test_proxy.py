@@ -6,9 +6,8 @@ import asyncio
 import http.server
 import threading
 
-import pytest
-
 import outrider
+import pytest
 from outrider._protocol.proxies import environment
 
 

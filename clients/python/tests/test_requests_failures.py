@@ -16,12 +16,10 @@ from typing import Any
 import pytest
 
 pytest.importorskip("requests")
-import requests
-from peers import CHUNKED, Peer, Scripted, request_head, serve, stop, until
-
 import outrider
 import outrider.requests
-
+import requests
+from peers import CHUNKED, Peer, Scripted, request_head, serve, stop, until
 
 # Time
 

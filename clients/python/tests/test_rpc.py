@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from outrider import InvalidCall, ProtocolError, Response
 from outrider._protocol import frames as _rpc
 

@@ -9,9 +9,8 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 import outrider
+import pytest
 from outrider import _schema
 from outrider._protocol import exceptions as _exceptions
 from outrider._protocol import frames as _rpc

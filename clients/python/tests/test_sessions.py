@@ -9,9 +9,8 @@ import re
 import threading
 import warnings
 
-import pytest
-
 import outrider
+import pytest
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/guide/sessions.md"
 

@@ -14,16 +14,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-from peers import ROOT, serve, stop
-
 import outrider
+import pytest
 from outrider import AsyncClient, Client, ServerSentEvent
 from outrider._protocol.parameters import Defaults
 from outrider._resources.event_source import build_sse, events_of
+from peers import ROOT, serve, stop
 
-sys.path.append(str(ROOT / "Tests/EndToEnd"))
-from eventserver import GONE, OPEN, STREAM, EventServer, status  # type: ignore[import-not-found]
+sys.path.append(str(ROOT / "Tests/EndToEnd/support/servers"))
+from event_server import GONE, OPEN, STREAM, EventServer, status  # type: ignore[import-not-found]
 
 MANY = [str(number) for number in range(10_000)]
 

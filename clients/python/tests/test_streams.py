@@ -12,11 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-from peers import PATTERN, Peer, stop
-
 import outrider
+import pytest
 from outrider import AsyncClient, Client
+from peers import PATTERN, Peer, stop
 
 MakePeer = Callable[..., Peer]
 

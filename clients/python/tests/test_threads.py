@@ -9,11 +9,10 @@ import signal
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-from peers import PATTERN, until
-
 import outrider
+import pytest
 from outrider import Client, Response
+from peers import PATTERN, until
 
 
 def test_threads_share_a_client(client: Client, origin: str) -> None:

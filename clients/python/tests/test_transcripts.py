@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peers import ROOT, serve, stop
-
 from outrider._connection.peers import connect
 from outrider._connection.wire import Wire
 from outrider._protocol import frames as _rpc
+from peers import ROOT, serve, stop
 
 TRANSCRIPTS = sorted((ROOT / "schema/transcripts").glob("*/*.io"))
 

@@ -8,11 +8,10 @@ import asyncio
 import threading
 import warnings
 
-import pytest
-from peers import serve, stop, until
-
 import outrider
+import pytest
 from outrider import AsyncClient, Client, Event
+from peers import serve, stop, until
 
 
 def test_topics_are_iterated_over(client: Client, origin: str) -> None:

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The cache: which responses come from it, for whom, and what is never stored."""
+
+import contextlib
+import json
+import time
+
+import contract
+import pytest
+from cache_server import CacheServer, Reply
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+ETAG = (("Cache-Control", "max-age=0"), ("ETag", '"v1"'))
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = CacheServer()
+    yield server
+    server.close()
+
+
+def fetch(wire, url, cache=True, **more):
+    return contract_result(wire.call("data.send", {"url": url, "cache": cache, "serialize": {"as": "text"}, **more}))
+
+
+def contract_result(reply):
+    assert "result" in reply, reply
+    return reply["result"]
+
+
+def at_once(wires, params):
+    """The responses to one request of each client."""
+    numbers = [wire.start("data.send", params) for wire in wires]
+    return [contract_result(wire.reply(number, 20)) for wire, number in zip(wires, numbers)]
+
+
+def text(response):
+    return response["body"].get("text")
+
+
+def test_a_fresh_response_is_not_asked_for_again(wire, server):
+    url, seen = server.script(lambda number, _: Reply(f"body {number}".encode()))
+    first, second = fetch(wire, url), fetch(wire, url)
+    assert text(first) == text(second) == "body 1" and len(seen) == 1
+    assert first["cache"]["status"] == "miss" and first["cache"]["forward"] == "uri-miss" and first["cache"]["stored"]
+    assert second["cache"]["status"] == "hit" and 590 <= second["cache"]["ttl"] <= 600 and second["cache"]["age"] <= 5
+    assert any(field["name"] == "Age" for field in second["headers"])
+
+
+def test_requests_without_a_cache_have_none(wire, server):
+    url, seen = server.script(Reply())
+    for _ in range(2):
+        assert contract_result(wire.call("data.send", {"url": url}))["cache"] == {"status": "bypass"}
+    assert len(seen) == 2
+
+
+def test_a_stale_response_is_confirmed_by_the_server(wire, server):
+    """[U6]"""
+    def reply(number, fields):
+        return Reply(status=304, fields=ETAG) if fields.get("If-None-Match") == '"v1"' else Reply(b"first", fields=ETAG)
+
+    url, seen = server.script(reply)
+    assert text(fetch(wire, url)) == "first"
+    again = fetch(wire, url)
+    assert again["status"] == 200 and text(again) == "first" and again["cache"]["status"] == "revalidated"
+    own = fetch(wire, url, headers={"If-None-Match": '"v1"'})
+    assert own["status"] == 304 and own["cache"]["status"] == "bypass"
+    assert len(seen) == 3
+
+
+MODES = [
+    ("default", "hit", 1), ("reload", "miss", 2), ("noCache", "miss", 2), ("forceCache", "hit", 1),
+    ("onlyIfCached", "hit", 1), ("noStore", "bypass", 2),
+]
+
+
+@pytest.mark.parametrize(("mode", "status", "requests"), MODES)
+def test_modes(wire, server, mode, status, requests):
+    """[U2]"""
+    url, seen = server.script(Reply())
+    fetch(wire, url)
+    assert fetch(wire, url, {"mode": mode})["cache"]["status"] == status and len(seen) == requests
+
+
+SIX = ["public", "private", "max-age=3600", "max-age=0", "no-cache", "no-store"]
+
+
+def six(wire, server, mode):
+    """The lines of Cache-Control whose responses came from the cache, at the second request, in that mode."""
+    found = set()
+    for line in SIX:
+        url, _ = server.script(Reply(fields=(("Cache-Control", line),)))
+        fetch(wire, url)
+        if fetch(wire, url, {"mode": mode})["cache"]["status"] in ("hit", "stale"):
+            found.add(line)
+    return found
+
+
+def test_the_protocol_uses_what_is_fresh(wire, server):
+    """[U3, 3.Q.9]"""
+    assert six(wire, server, "default") == {"max-age=3600"}
+
+
+def test_reload_uses_nothing(wire, server):
+    """[U3, 3.Q.10]"""
+    assert six(wire, server, "reload") == set()
+
+
+def test_stored_responses_only(wire, server):
+    """[U3, 3.Q.12, 3.Q.13]"""
+    assert six(wire, server, "onlyIfCached") == set(SIX) - {"no-store"}
+    assert six(wire, server, "forceCache") == set(SIX) - {"no-store"}
+
+
+def test_a_request_may_keep_its_response_out(wire, server):
+    """[3.Q.17]"""
+    url, seen = server.script(Reply())
+    session = contract_result(wire.call("session.create", {"cache": True}))["session"]
+    for _ in range(2):
+        fetch(wire, url, {"cacher": "doNotCache"}, session=session)
+    assert len(seen) == 2
+
+
+def test_only_if_cached_sends_nothing(wire, server):
+    url, seen = server.script(Reply())
+    failed = fetch(wire, url, {"mode": "onlyIfCached"})
+    assert not failed["ok"] and failed["error"]["code"] == 1421 and failed["attempts"] == 1
+    strict = fetch(wire, url, headers={"Cache-Control": "only-if-cached"})
+    assert strict["error"]["code"] == 1421 and strict["error"]["data"]["status"] == 504
+    assert seen == []
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Cookie", "X-Api-Key"])
+def test_credentials_do_not_share_responses(wire, server, name):
+    url, seen = server.script(lambda _, fields: Reply(fields.get(name, "none").encode()))
+    for value in ("one", "two", None, "one"):
+        assert text(fetch(wire, url, headers={name: value} if value else {})) == (value or "none")
+    assert len(seen) == 3
+    shared = {"principal": "shared"}
+    assert text(fetch(wire, url, shared, headers={name: "three"})) == "three"
+    assert text(fetch(wire, url, shared, headers={name: "four"})) == "three"
+
+
+def test_vary_tells_requests_apart(wire, server):
+    fields = (("Cache-Control", "max-age=600"), ("Vary", "X-Tenant"))
+    url, seen = server.script(lambda _, sent: Reply(sent.get("X-Tenant", "-").encode(), fields=fields))
+    for tenant in ("a", "b", "a", "b"):
+        assert text(fetch(wire, url, headers={"X-Tenant": tenant})) == tenant
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("size", [100, 300_000])
+def test_a_body_that_is_cut_is_not_stored(wire, server, size):
+    body = b"x" * size
+    url, seen = server.script(lambda number, _: Reply(body, cut=size // 2 if number == 1 else None))
+    assert not fetch(wire, url)["ok"]
+    whole = fetch(wire, url)
+    assert whole["ok"] and whole["body"]["size"] == size and whole["cache"]["status"] == "miss"
+    assert fetch(wire, url)["cache"]["status"] == "hit" and len(seen) == 2
+
+
+def test_a_put_invalidates(wire, server):
+    url, seen = server.script(lambda number, _: Reply(str(number).encode()))
+    fetch(wire, url)
+    fetch(wire, url, method="PUT", body={"text": "new"})
+    assert text(fetch(wire, url)) == "3"
+
+
+def test_a_stale_response_stands_in_for_a_failure(wire, server):
+    fields = (("Cache-Control", "max-age=0, stale-if-error=60"),)
+    replies = [Reply(b"old", fields=fields), Reply(cut=0), Reply(status=503), Reply(status=404)]
+    url, _ = server.script(lambda number, _: replies[number - 1])
+    assert [fetch(wire, url)["cache"]["status"] for _ in range(3)] == ["miss", "stale", "stale"]
+    assert fetch(wire, url)["status"] == 404
+
+
+def test_stale_while_revalidate_does_not_wait(wire, server):
+    fields = (("Cache-Control", "max-age=1, stale-while-revalidate=60"),)
+    pauses = {2: 0.5}
+    url, seen = server.script(
+        lambda number, _: Reply(str(number).encode(), fields=fields, pause=pauses.get(number, 0)))
+    fetch(wire, url)
+    time.sleep(1.2)
+    began = time.monotonic()
+    updating = fetch(wire, url)
+    assert text(updating) == "1" and updating["cache"]["status"] == "updating" and time.monotonic() - began < 0.4
+    for _ in range(50):
+        time.sleep(0.1)
+        if text(fetch(wire, url)) == "2":
+            break
+    else:
+        pytest.fail("the response was not revalidated")
+    assert len(seen) == 2
+
+
+def test_clients_share_one_request(listening, server):
+    url, seen = server.script(Reply(b"shared" * 1000, pause=0.5))
+    with contextlib.ExitStack() as stack:
+        wires = [stack.enter_context(contract.Wire(listening)) for _ in range(20)]
+        results = at_once(wires, {"url": url, "cache": "crowd"})
+    assert {result["body"]["size"] for result in results} == {6000} and len(seen) == 1
+    assert sum(result["cache"].get("collapsed", False) for result in results) == 19
+
+
+def test_what_may_not_be_stored_is_not_shared(listening, server):
+    fields = (("Cache-Control", "no-store"),)
+    url, seen = server.script(lambda number, _: Reply(str(number).encode(), fields=fields, pause=0.3))
+    began = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        wires = [stack.enter_context(contract.Wire(listening)) for _ in range(6)]
+        results = at_once(wires, {"url": url, "cache": "alone", "serialize": {"as": "text"}})
+    assert len({text(result) for result in results}) == 6 and time.monotonic() - began < 3
+
+
+def test_a_reader_that_leaves_does_not_harm_the_others(listening, server):
+    url, seen = server.script(Reply(pause=0.8))
+    with contract.Wire(listening) as first, contract.Wire(listening) as other:
+        number = first.start("data.send", {"url": url, "cache": "leave"})
+        time.sleep(0.2)
+        waiting = other.start("data.send", {"url": url, "cache": "leave"})
+        first.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
+        assert contract_result(other.reply(waiting, 10))["ok"] and len(seen) == 1
+
+
+def test_redirects_are_cached_hop_by_hop(wire, server):
+    target, seen = server.script(Reply(b"there"))
+    url, hops = server.script(Reply(status=301, fields=(("Location", target), ("Cache-Control", "max-age=600"))))
+    for _ in range(2):
+        assert text(fetch(wire, url)) == "there"
+    assert len(seen) == len(hops) == 1
+
+
+def test_a_session_keeps_its_cache_to_itself(wire, server):
+    url, seen = server.script(Reply())
+    sessions = [contract_result(wire.call("session.create", {"cache": True}))["session"] for _ in range(2)]
+    for session in sessions * 2:
+        contract_result(wire.call("data.send", {"url": url, "session": session}))
+    assert len(seen) == 2
+    off = contract_result(wire.call("data.send", {"url": url, "session": sessions[0], "cache": False}))
+    assert off["cache"]["status"] == "bypass" and len(seen) == 3
+
+
+def test_a_range_is_taken_from_a_stored_body(wire, server):
+    url, seen = server.script(Reply(b"0123456789"))
+    fetch(wire, url)
+    part = fetch(wire, url, headers={"Range": "bytes=2-4"})
+    assert part["status"] == 206 and text(part) == "234" and part["cache"]["status"] == "hit"
+    fields = {field["name"].lower(): field["value"] for field in part["headers"]}
+    assert fields["content-range"] == "bytes 2-4/10" and fields["content-length"] == "3" and len(seen) == 1
+
+
+BAD = [
+    (7, "/cache"), ("", "/cache"), (".hidden", "/cache"), ("a/b", "/cache"), ({"name": "../up"}, "/cache/name"),
+    ({"mode": "sometimes"}, "/cache/mode"), ({"maxAge": -1}, "/cache/maxAge"), ({"tags": ["x"] * 17}, "/cache/tags"),
+    ({"collapse": 0}, "/cache/collapse"), ({"cacher": "perhaps"}, "/cache/cacher"), ({"size": 1}, "/cache/size"),
+    ({"maxBytes": 1}, "/cache/maxBytes"), ({"principal": ""}, "/cache/principal"),
+    ({"key": {"vary": "X"}}, "/cache/key/vary"),
+]
+
+
+@pytest.mark.parametrize(("cache", "pointer"), BAD)
+def test_bad_input_is_refused_at_its_place(wire, cache, pointer):
+    error = wire.call("data.send", {"url": "http://127.0.0.1:1/", "cache": cache})["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == pointer, error
+
+
+def test_secrets_are_not_told(wire, server):
+    url, _ = server.script(Reply())
+    for _ in range(2):
+        response = fetch(wire, url, headers={"Authorization": "Bearer canary-4711"})
+        assert "canary-4711" not in json.dumps(response["cache"])

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Which addresses are connected to: judged after the lookup, whatever a URL says; and what counts as this machine."""
+
+import os
+import shutil
+import subprocess
+
+import contract
+import pytest
+from digest_server import ADA, BASIC, Guard
+from proxy_server import Proxy
+from request_client import get, result
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+BIND = 'mount --bind "$0" /etc/hosts && exec "$@"'
+
+
+def may_bind():
+    return os.getuid() == 0 and shutil.which("unshare") and not subprocess.run(["unshare", "-m", "true"]).returncode
+
+
+@pytest.fixture
+def named(tmp_path):
+    """A service for which names lead where this says."""
+    if not may_bind():
+        pytest.skip("needs root and mount namespaces")
+    hosts = tmp_path / "hosts"
+    hosts.write_text(
+        "127.0.0.1 localhost home.example\n169.254.169.254 cloud.example\nfd00:ec2::254 cloud6.example\n"
+        "::ffff:169.254.169.254 mapped.example\n64:ff9b::a9fe:a9fe translated.example\n"
+        "2002:a9fe:a9fe:: tunnelled.example\n127.0.0.1 inner.localhost\n10.0.0.1 private.example\n"
+    )
+    with contract.Wire(under=["unshare", "-m", "sh", "-c", BIND, str(hosts)]) as wire:
+        yield wire
+
+
+@pytest.mark.parametrize("name", ["cloud", "cloud6", "mapped", "translated", "tunnelled"])
+def test_a_redirect_to_a_name_of_a_metadata_address_is_refused(named, home, name):
+    answer = get(named, home.url(f"/to/302?http://{name}.example/latest/"))
+    assert answer["error"]["code"] == 1414 and name in answer["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "169.254.169.254", "[fd00:ec2::254]", "[::ffff:a9fe:a9fe]", "[::169.254.169.254]", "[64:ff9b::169.254.169.254]",
+        "[2002:a9fe:a9fe::]", "[fe80::1]", "0xa9fea9fe", "2852039166", "169.254.169.254.", "100.100.100.200",
+    ],
+)
+def test_a_redirect_to_a_metadata_address_is_refused_in_every_form(wire, home, host):
+    answer = get(wire, home.url(f"/to/302?http://{host}/latest/"))
+    assert answer["error"]["code"] == 1414 and answer["status"] == 302
+
+
+@pytest.mark.parametrize("name", ["home.example", "private.example", "cloud.example", "localhost", "x.localhost."])
+def test_a_request_that_says_public_connects_only_there(named, home, name):
+    answer = get(named, home.url(host=name), addresses="public")
+    assert answer["error"]["code"] == 1420 and name.split(".")[0] in answer["error"]["message"] and not home.seen
+    assert not answer["error"]["retryable"]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "10.1.2.3", "192.168.0.1", "[::1]", "[fd12::1]", "0.0.0.0", "[::]"])
+def test_public_refuses_addresses_of_other_networks(wire, host):
+    assert get(wire, f"http://{host}:9/", addresses="public")["error"]["code"] == 1420
+
+
+def test_a_connection_of_one_policy_is_not_lent_under_another(wire, home):
+    assert get(wire, home.url())["ok"]
+    assert get(wire, home.url(), addresses="public")["error"]["code"] == 1420
+    assert get(wire, home.url(), addresses="any")["ok"]
+
+
+def test_a_session_says_public_for_its_requests(wire, home):
+    session = result(wire.call("session.create", {"addresses": "public"}))["session"]
+    assert get(wire, home.url(), session=session)["error"]["code"] == 1420
+    assert get(wire, home.url(), session=session, addresses="any")["ok"]
+    result(wire.call("session.update", {"session": session, "addresses": "any"}))
+    assert get(wire, home.url(), session=session)["ok"]
+
+
+def test_public_holds_for_literal_hosts_through_a_proxy(wire, home):
+    with Proxy() as proxy:
+        answer = get(wire, home.url(), proxy=proxy.address, addresses="public")
+        assert answer["error"]["code"] == 1420 and not proxy.asked
+
+
+@pytest.mark.parametrize("host", ["localhost.", "x.localhost.", "127.0.0.1."])
+def test_a_dot_at_the_end_leads_nowhere_else(wire, home, host):
+    assert get(wire, home.url(host=host))["ok"]
+
+
+def test_basic_does_not_go_through_a_proxy_in_the_open(wire):
+    """By itself it goes to this machine only, and that is a direct connection."""
+    with Guard(challenges=[BASIC]) as guard, Proxy() as proxy:
+        answer = get(wire, guard.url("/vault"), auth=ADA, proxy=proxy.address)
+        assert answer["status"] == 401 and all(one.field("authorization") is None for one in proxy.asked)
+        # it goes there where the client lists it
+        named = {**ADA, "schemes": ["basic"]}
+        assert get(wire, guard.url("/vault"), auth=named, proxy=proxy.address)["status"] == 200
+        assert get(wire, guard.url("/vault"), auth=ADA)["status"] == 200

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""What the machine knows of its ways, and how it hears that they change."""
+
+import os
+import shutil
+import subprocess
+import time
+
+import contract
+import pytest
+from network_namespace import island
+from proxy_server import free_port
+from request_client import result
+from shell import outrider
+from tcp_server import Host
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture
+def alone():
+    """A namespace with a service in it, where interfaces can be made."""
+    if shutil.which("ip") is None:
+        pytest.skip("ip is not installed")
+    with island() as place:
+        if not place.exists:
+            pytest.skip("no namespace can be made here: user namespaces are not permitted")
+        with contract.Wire(under=place.inside) as wire:
+            place.wire = wire
+            yield place
+
+
+def ip(place, *words):
+    ran = subprocess.run([*place.inside, "ip", *words], capture_output=True, text=True)
+    if ran.returncode and "type" in words:
+        pytest.skip(f"no such interface can be made here: {ran.stderr.strip()}")
+    assert ran.returncode == 0, ran.stderr
+
+
+def make_way(place):
+    """Two interfaces with a cable between them; the near one is down."""
+    ip(place, "link", "add", "way0", "type", "veth", "peer", "name", "way1")
+    ip(place, "link", "set", "way1", "up")
+
+
+def test_localhost_is_reachable(wire):
+    """[X1] [X2] [X3] [3.T.14]"""
+    for params in ({"host": "localhost"}, {"url": "http://127.0.0.1:1/x"}):
+        reply = result(wire.call("reachability.status", params))
+        assert reply["status"] == "reachable" and reply["interface"] == {"name": "lo", "kind": "loopback"}, reply
+        assert reply["ipv4"] is True, reply
+
+
+def test_a_probe_connects_once(wire):
+    """[X3]"""
+    came = []
+    with Host(lambda connection: came.append(connection.recv(1))) as host:
+        reply = result(
+            wire.call("reachability.status", {"url": f"http://127.0.0.1:{host.port}/", "probe": "connect"})
+        )
+        assert reply["status"] == "reachable" and reply["probe"]["ok"], reply
+        assert reply["probe"]["remote"] == f"127.0.0.1:{host.port}", reply
+    assert came == [b""]
+    url = f"http://127.0.0.1:{free_port()}/"
+    reply = result(wire.call("reachability.status", {"url": url, "probe": "connect"}))
+    assert reply["status"] == "unreachable" and reply["probe"]["error"]["code"] == 1402, reply
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "pointer", "words"),
+    [
+        ("status", {"url": "http://a/", "host": "a"}, "/host", "not both"),
+        ("status", {"url": "nonsense"}, "/url", "scheme"),
+        ("status", {"host": "http://a"}, "/host", "without a scheme"),
+        ("status", {"host": "a", "probe": "connect"}, "/url", "required by probe"),
+        ("watch", {"interval": 10}, "/probe", 'write "probe": "connect"'),
+        ("watch", {"url": "http://a/", "probe": "connect", "interval": 1}, "/interval", "5"),
+    ],
+)
+def test_bad_parameters_are_named(wire, method, params, pointer, words):
+    error = wire.call(f"reachability.{method}", params)["error"]
+    assert error["data"]["pointer"] == pointer and words in error["message"], error
+
+
+def test_each_watch_begins_with_the_present_state(wire):
+    """[X4] [3.T.15]"""
+    for _ in range(2):
+        watching = result(wire.call("reachability.watch", {"host": "localhost"}))
+        assert watching["status"] == "reachable", watching
+        ended = result(wire.call("events.unsubscribe", {"subscription": watching["subscription"]}))
+        assert ended == {"told": 0, "dropped": 0}
+    assert wire.call("events.unsubscribe", {"subscription": watching["subscription"]})["error"]["code"] == -32012
+
+
+def test_links_addresses_and_routes_that_come_and_go_are_told(alone):
+    """[X2] [X4] [X5] [3.T.17]"""
+    wire = alone.wire
+    watching = result(wire.call("reachability.watch"))
+    assert watching["status"] == "unreachable", watching
+    make_way(alone)
+    ip(alone, "link", "set", "way0", "up")
+    # an address of the link alone leads nowhere
+    assert result(wire.call("reachability.status"))["status"] == "unreachable"
+    began = time.monotonic()
+    ip(alone, "addr", "add", "198.51.100.7/24", "dev", "way0")
+    event = wire.receive(5)
+    took = time.monotonic() - began
+    assert event["method"] == "event.reachability", event
+    params = event["params"]
+    assert params["status"] == "reachable" and params["previous"] == "unreachable", params
+    assert params["interface"]["name"] == "way0" and params["ipv4"] is True, params
+    assert took < 2, took
+    print(f"told {took * 1000:.0f} ms after the address was asked for")
+    far = {"host": "198.51.100.9"}
+    assert result(wire.call("reachability.status", far))["interface"]["name"] == "way0"
+    assert result(wire.call("reachability.status", {"host": "203.0.113.9"}))["status"] == "unreachable"
+    ip(alone, "route", "add", "203.0.113.0/24", "dev", "way0")
+    assert result(wire.call("reachability.status", {"host": "203.0.113.9"}))["status"] == "reachable"
+    time.sleep(0.3)
+    ip(alone, "link", "set", "way0", "down")
+    assert wire.receive(5)["params"]["status"] == "unreachable"
+
+
+def test_events_can_be_fetched(alone):
+    """[X4]"""
+    wire = alone.wire
+    make_way(alone)
+    ip(alone, "addr", "add", "198.51.100.7/24", "dev", "way0")
+    watching = result(wire.call("reachability.watch", {"pull": True}))
+    number = wire.start("events.next", {"subscription": watching["subscription"], "wait": 10})
+    ip(alone, "link", "set", "way0", "up")
+    reply = wire.receive(12)
+    assert reply["id"] == number
+    [event] = reply["result"]["events"]
+    assert event["params"]["status"] == "reachable", event
+
+
+def test_a_way_that_flaps_is_not_told_each_time(alone):
+    wire = alone.wire
+    make_way(alone)
+    ip(alone, "addr", "add", "198.51.100.7/24", "dev", "way0")
+    watching = result(wire.call("reachability.watch"))
+    for _ in range(30):
+        ip(alone, "link", "set", "way0", "up")
+        ip(alone, "link", "set", "way0", "down")
+    ip(alone, "link", "set", "way0", "up")
+    time.sleep(1.5)
+    ended = wire.start("events.unsubscribe", {"subscription": watching["subscription"]})
+    told = []
+    while (message := wire.receive()).get("id") != ended:
+        told.append(message["params"]["status"])
+    assert told and told[-1] == "reachable" and len(told) <= 12, told
+
+
+def test_a_waiting_request_goes_on_at_once(alone):
+    """Within 150 ms of the link, and not at the next look a second later. [X8] [3.T.7]"""
+    wire = alone.wire
+    alone.switch(False)
+    params = {"url": alone.url + "/json", "interceptors": [{"offline": {"wait": 60}}]}
+    request = result(wire.call("data.start", params))["request"]
+    while result(wire.call("request.get", {"request": request}))["attempts"] == 0:
+        time.sleep(0.01)
+    time.sleep(1.2)
+    alone.switch(True)
+    began = time.monotonic()
+    assert result(wire.call("request.wait", {"request": request}))["ok"]
+    took = time.monotonic() - began
+    print(f"went on {took * 1000:.0f} ms after the link")
+    assert took < 0.9, took
+
+
+def test_nothing_wakes_up_while_nothing_watches(wire):
+    """The service listens to the kernel only while something waits. [3.T.13]"""
+    def listens():
+        folder = f"/proc/{wire.process.pid}"
+        with open(f"{folder}/net/netlink") as sockets:
+            inodes = {row.split()[-1] for row in sockets.readlines()[1:]}
+        held = {os.readlink(f"{folder}/fd/{one}") for one in os.listdir(f"{folder}/fd")}
+        return any(f"socket:[{inode}]" in held for inode in inodes)
+
+    result(wire.call("reachability.status"))
+    assert not listens()
+    watching = result(wire.call("reachability.watch"))
+    assert listens()
+    result(wire.call("events.unsubscribe", {"subscription": watching["subscription"]}))
+    for _ in range(100):
+        if not listens():
+            break
+        time.sleep(0.02)
+    assert not listens()
+
+
+def test_in_a_shell(tmp_path):
+    """[X3]"""
+    done = outrider("reachability", "--stdio", "localhost")
+    assert done.returncode == 0 and b'"status":"reachable"' in done.stdout.replace(b" ", b""), done
+    done = outrider("reachability", "--stdio", "--connect", f"http://127.0.0.1:{free_port()}/")
+    assert done.returncode == 7 and b"unreachable" in done.stdout, done
+    assert outrider("reachability", "--connect", "example.org").returncode == 2

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Downloads that go on with what is on the disk: after changes there, and after the end of clients and services."""
+
+import base64
+import json
+import os
+import signal
+import time
+
+import contract
+import pytest
+from download_client import PART, SIZE, download, failure, hidden, interrupted, journal, resumed, server, slow, to
+from range_server import Ranging
+from request_client import result
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+__all__ = ["server"]
+
+
+# What is on the disk
+
+
+def test_resume_data_that_cannot_be_used_is_refused(wire, server, tmp_path):
+    begun = interrupted(wire, server, "/fine", tmp_path / "file")
+    data = begun["resumeData"]
+    text = base64.b64decode(data)
+    failure(resumed(wire, resumeData="!"), 1802)
+    for spoiled in (b"", b"{}\n", text[:-3], text.replace(b"fine", b"fins")):
+        failure(resumed(wire, resumeData=base64.b64encode(spoiled).decode()), 1802)
+    for wrong in ({}, {"resumeData": data, "path": "/a"}):
+        assert wire.call("download.resume", wrong)["error"]["code"] == -32602
+    for name in hidden(tmp_path):
+        (tmp_path / name).unlink()
+    failure(resumed(wire, resumeData=data), 1802, tmp_path)
+    error = wire.call("download.resume", {"path": str(tmp_path / "file")})["error"]
+    assert (error["code"], error["data"]["state"]) == (-32013, "absent")
+
+
+def forged(**members):
+    """Resume data as only the service should make it."""
+    line = json.dumps({"format": 1, "url": "http://127.0.0.1:1/", "boot": "", "held": [], **members}).encode()
+    number = 0xCBF29CE484222325
+    for byte in line:
+        number = ((number ^ byte) * 0x100000001B3) & (2**64 - 1)
+    return base64.b64encode(line + b"\n" + b"%016x" % number + b"\n").decode()
+
+
+def test_resume_data_names_no_file_but_partial_ones(wire, server, tmp_path):
+    """Whoever makes it up writes to nothing else."""
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"mine")
+    link = tmp_path / ".linked.outrider-part"
+    link.symlink_to(victim)
+    for partial in (victim, link, tmp_path / "..outrider-part" / "x", tmp_path / ".outrider-part"):
+        answer = resumed(wire, resumeData=forged(partial=str(partial)), url=server.url("/fine"))
+        assert answer["error"]["code"] in (1802, 1808), answer
+    assert victim.read_bytes() == b"mine" and server.requests == []
+
+
+@pytest.mark.parametrize("spoil", ["cut", "grown", "journal"])
+def test_a_partial_file_that_was_changed_is_not_trusted_too_far(wire, server, tmp_path, spoil):
+    path = tmp_path / "file"
+    begun = interrupted(wire, server, "/fine", path)
+    part, notes = tmp_path / ".file.outrider-part", tmp_path / ".file.outrider-journal"
+    assert part.stat().st_size == PART
+    checksum = {"sha-256": server.digest()}
+    if spoil == "cut":
+        os.truncate(part, 1000)
+    elif spoil == "grown":
+        os.truncate(part, SIZE + 1)
+    else:
+        notes.write_bytes(notes.read_bytes()[:-20])
+    answer = resumed(wire, resumeData=begun["resumeData"], checksum=checksum)
+    if spoil == "grown":
+        # bytes that are there and not right: the digest tells
+        assert answer["error"]["code"] in (1805, 1806) and not path.exists()
+    else:
+        assert answer["ok"] and path.read_bytes() == server.data
+        assert server.ranges()[-1] == ("bytes=1000-" if spoil == "cut" else f"bytes={PART}-")
+
+
+def test_another_boot_trusts_only_what_had_reached_the_disk(wire, server, tmp_path):
+    path = tmp_path / "file"
+    begun = interrupted(wire, server, "/fine", path)
+    notes = journal(begun["resumeData"])
+    (tmp_path / ".file.outrider-journal").unlink()
+    notes.update(boot="another", held=[[0, 100_000]])
+    assert resumed(wire, resumeData=forged(**notes))["ok"]
+    assert server.ranges()[-1] == "bytes=100000-" and path.read_bytes() == server.data
+
+
+def test_segments_go_on_with_what_is_missing(wire, tmp_path):
+    with Ranging(5_000_000) as server:
+        path = tmp_path / "file"
+        request = slow(wire, server, path, stop=200_000, segments=4, rateLimit=100_000_000)
+        deadline = time.monotonic() + 20
+        while result(wire.call("request.get", {"request": request}))["progress"]["received"] < 3_950_000:
+            assert time.monotonic() < deadline, "the other segments never came"
+        data = result(wire.call("request.cancel", {"request": request, "resumeData": True}))["resumeData"]
+        held = journal(data)["held"]
+        assert len(held) == 2 and held[0][0] == 0 and held[1][1] == 5_000_000 and held[0][1] < held[1][0]
+        server.go.set()
+        assert resumed(wire, resumeData=data)["ok"] and path.read_bytes() == server.data
+        assert server.ranges()[-1] == f"bytes={held[0][1]}-{held[1][0] - 1}"
+
+
+# A place that remembers
+
+
+def test_the_same_download_again_goes_on_when_it_may(wire, server, tmp_path):
+    """By path, and by a name that only the server knows."""
+    for destination in (to(tmp_path / "file"), {"directory": str(tmp_path)}):
+        server.cut = PART
+        wish = {"url": server.url("/fine/name"), "destination": destination, "resume": True}
+        assert result(wire.call("download.send", wish))["error"]["code"] == 1404
+        answer = result(wire.call("download.send", wish))
+        assert answer["ok"] and server.ranges()[-1] == f"bytes={PART}-", server.ranges()
+        assert open(answer["body"]["path"], "rb").read() == server.data
+
+
+def test_without_resume_the_same_download_begins_anew(wire, server, tmp_path):
+    path = tmp_path / "file"
+    interrupted(wire, server, "/fine", path)
+    assert download(wire, server.url("/fine"), destination=to(path))["ok"]
+    assert server.ranges() == [None, None] and hidden(tmp_path) == []
+
+
+def test_a_cancelled_call_that_may_go_on_keeps_what_came(wire, server, tmp_path):
+    path = tmp_path / "file"
+    server.stop = PART
+    wish = {"url": server.url("/fine"), "destination": to(path), "resume": True, "events": ["progress"]}
+    number = wire.start("download.send", wish)
+    while wire.receive()["params"]["completed"] < 1:
+        pass
+    wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
+    while "method" in (message := wire.receive()):
+        pass
+    assert message["error"]["code"] == -32800
+    server.go.set()
+    assert download(wire, server.url("/fine"), destination=to(path), resume=True)["status"] == 206
+    assert path.read_bytes() == server.data
+
+
+# Ends of clients and services
+
+
+def test_a_client_that_leaves_can_come_back(listening, server, tmp_path):
+    path = tmp_path / "file"
+    with contract.Wire(listening) as wire:
+        slow(wire, server, path)
+    server.go.set()
+    with contract.Wire(listening) as wire:
+        for _ in range(100):
+            reply = wire.call("download.resume", {"path": str(path)})
+            if "result" in reply:
+                break
+            time.sleep(0.05)
+        answer = result(wire.call("request.wait", {"request": result(reply)["request"]}))
+        assert answer["ok"] and answer["status"] == 206 and path.read_bytes() == server.data
+
+
+def test_a_detached_download_outlives_its_client(listening, server, tmp_path):
+    path = tmp_path / "file"
+    with contract.Wire(listening) as wire:
+        request = slow(wire, server, path, detach=True)
+    with contract.Wire(listening) as wire:
+        server.go.set()
+        assert result(wire.call("request.wait", {"request": request}))["ok"]
+        assert path.read_bytes() == server.data and server.ranges() == [None]
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_service_that_ends_leaves_something_to_go_on_with(server, tmp_path, how):
+    path = tmp_path / "file"
+    with contract.Wire() as wire:
+        slow(wire, server, path)
+        # what has come is on its way to the file within a moment
+        deadline = time.monotonic() + 20
+        while (tmp_path / ".file.outrider-part").stat().st_size < PART:
+            assert time.monotonic() < deadline, "what came never reached the file"
+        os.kill(wire.process.pid, how)
+        wire.process.wait(20)
+    server.go.set()
+    assert not path.exists()
+    with contract.Wire() as wire:
+        answer = resumed(wire, path=str(path))
+        assert answer["ok"] and path.read_bytes() == server.data
+        assert server.ranges() == [None, f"bytes={PART}-"] and hidden(tmp_path) == []

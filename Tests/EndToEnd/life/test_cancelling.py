@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Requests that are cancelled, left behind, or detached."""
+
+import socket
+import time
+
+import contract
+import pytest
+from request_client import result
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+PHASES = ["/stall/", "/stall/head", "/stall/middle", "/endless/", "/drip/1000"]
+
+
+@pytest.mark.parametrize("path", PHASES)
+def test_a_cancelled_call_ends_its_request(wire, server, path):
+    """[AC2]"""
+    number = wire.start("data.send", {"url": server.url(path + ("x" if path.endswith("ss/") else ""))})
+    server.wait_for(path + ("x" if path.endswith("ss/") else ""))
+    wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
+    assert wire.reply(number, 3)["error"]["code"] == -32800
+    assert wire.call("server.stats")["result"]["requests"]["running"] == 0
+
+
+@pytest.mark.parametrize("path", PHASES)
+def test_a_cancelled_request_answers_its_call(wire, server, path):
+    """[F6] [F8]"""
+    server.gone.clear()
+    seen = server.arrived.count(path)
+    number = wire.start("data.send", {"url": server.url(path), "events": ["state"], "bodyTo": "discard"})
+    server.wait_for(path, seen + 1)
+    handle = wire.receive()["params"]["request"]
+    cancelled = wire.start("request.cancel", {"request": handle})
+    replies = wire.replies([number, cancelled], 5)
+    assert replies[cancelled]["result"]["state"] == "cancelled"
+    assert replies[number]["result"]["error"]["code"] == 1900
+    if path != "/drip/1000":
+        server.wait_gone(path)
+    assert result(wire.call("request.get", {"request": handle}))["state"] == "cancelled"
+
+
+def test_cancelling_while_waiting_for_a_connection(wire, server):
+    running = [wire.start("data.send", {"url": server.url("/stall/"), "timeout": 1}) for _ in range(6)]
+    number = wire.start("data.send", {"url": server.url("/fine/never")})
+    wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
+    assert wire.reply(number, 1)["error"]["code"] == -32800
+    wire.replies(running)
+    assert "/fine/never" not in server.arrived
+
+
+@pytest.mark.parametrize("path", ["/stall/", "/stall/middle", "/endless/"])
+def test_a_client_that_vanishes_takes_its_request_along(listening, server, path):
+    server.gone.clear()
+    seen = server.arrived.count(path)
+    with contract.Wire(listening) as wire:
+        wire.start("data.send", {"url": server.url(path)})
+        wire.start("data.start", {"url": server.url(path)})
+        server.wait_for(path, seen + 2)
+    server.wait_gone(path)
+    with contract.Wire(listening) as other:
+        end = time.monotonic() + 5
+        while other.call("server.stats")["result"]["requests"]["running"]:
+            assert time.monotonic() < end, "requests of a client that is gone still run"
+            time.sleep(0.02)
+
+
+def test_half_close_answers_what_was_asked(listening, server):
+    with contract.Wire(listening) as wire:
+        number = wire.start("data.send", {"url": server.url("/drip/15")})
+        wire.socket.shutdown(socket.SHUT_WR)
+        assert wire.reply(number)["result"]["body"]["text"] == "." * 15
+
+
+def test_a_detached_request_outlives_its_client(listening, server):
+    """[A5] [F3] [AC2]"""
+    with contract.Wire(listening) as wire:
+        handle = result(wire.call("data.start", {"url": server.url("/drip/20"), "detach": True}))["request"]
+    with contract.Wire(listening) as other:
+        result(other.call("request.adopt", {"request": handle}))
+        found = result(other.call("request.list", {"scope": "detached"}))["requests"]
+        assert [one["request"] for one in found] == [handle] and found[0]["detached"] is True
+        answer = result(other.call("request.wait", {"request": handle}))
+        assert answer["ok"] and answer["body"]["text"] == "." * 20
+
+
+def test_handles_are_private(listening, server):
+    """[F20]"""
+    with contract.Wire(listening) as wire, contract.Wire(listening) as other:
+        handle = result(wire.call("data.start", {"url": server.url("/fine")}))["request"]
+        for method in ("request.get", "request.cancel", "request.curl", "request.wait"):
+            assert other.call(method, {"request": handle})["error"]["code"] == -32012
+        assert result(other.call("request.list", {"scope": "all"}))["requests"] == []

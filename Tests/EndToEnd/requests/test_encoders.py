@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Parameters that the client's own code encodes."""
+
+import contract
+import pytest
+from callback_client import Refuse, ask, sent, way
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+WAYS = ["request", "pull"]
+
+
+def custom(how):
+    return {"kind": "custom", "callback": "mine", **way(how)}
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_the_clients_own_code_encodes_the_parameters(wire, origin, how):
+    """[C26]"""
+
+    def encode(question):
+        assert question["callback"] == "mine" and question["parameters"] == {"b": [1, None], "a": {"$data": "AA=="}}
+        assert (question["method"], question["attempt"]) == ("POST", 1)
+        return {"query": {"v": 1}, "body": {"text": "b;a", "contentType": "text/x-mine"}}
+
+    parameters = {"b": [1, None], "a": {"$data": "AA=="}}
+    spec = {"url": origin + "/echo", "method": "POST", "parameters": parameters, "encoding": custom(how)}
+    response, asked = ask(wire, how, spec, {"encode": encode})
+    fields, seen = sent(response)
+    assert len(asked) == 1 and (seen["target"], seen["body"]) == ("/echo?v=1", "b;a")
+    assert fields["Content-Type"] == "text/x-mine"
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_an_encoder_that_refuses_fails_the_request(wire, origin, how):
+    """[C26] [3.A.35]"""
+
+    def encode(_):
+        raise Refuse("no such date")
+
+    spec = {"url": origin + "/echo", "parameters": {"a": 1}, "encoding": custom(how)}
+    response, _ = ask(wire, how, spec, {"encode": encode})
+    error = response["error"]
+    assert (error["code"], error["reason"]) == (1202, "customEncodingFailed") and "no such date" in error["message"]
+    assert response["attempts"] == 0
+
+
+def test_an_encoder_comes_before_the_adapters(wire, origin):
+    """[B12]"""
+
+    def adapt(question):
+        assert question["url"].endswith("/echo?a=1")
+        return {"headers": {"X-Seen": question["url"]}}
+
+    adapter = {"callback": "sign", "asks": ["adapt"]}
+    spec = {"url": origin + "/echo", "parameters": 1, "encoding": custom("request"), "interceptors": [adapter]}
+    response, asked = ask(wire, "request", spec, {"encode": lambda _: {"query": {"a": 1}}, "adapt": adapt})
+    fields, seen = sent(response)
+    assert [kind for kind, _ in asked] == ["encode", "adapt"] and seen["target"] == "/echo?a=1"
+    assert fields["X-Seen"].endswith("/echo?a=1")
+
+
+def test_building_asks_nobody(wire):
+    params = {"url": "http://h/", "parameters": {"a": 1}, "encoding": custom("request")}
+    assert wire.call("request.build", params)["result"]["url"] == "http://h/"

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Requests that end badly: bad answers, stalls, bad URLs, wrong parameters."""
+
+import base64
+import time
+
+import contract
+import pytest
+from request_client import get, memory, result
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+# What a bad answer gets
+
+FAILURES = {
+    "/reset/": (1404, None),
+    "/close/": (1404, None),
+    "/close/head": ((1404, 1408), None),
+    "/broken/text": (1408, None),
+    "/broken/version": (1408, None),
+    "/broken/status": (1408, None),
+    "/broken/lengths": (1408, None),
+    "/broken/length": (1408, None),
+    "/broken/minus": (1408, None),
+    "/broken/field": (1408, None),
+    "/reset/body": (1404, "0123456789"),
+    "/close/body": (1404, "0123456789"),
+    "/close/chunk": (1404, "0123456789"),
+    "/close/last": (1404, "0123456789"),
+    "/broken/size": (1408, ""),
+    "/broken/negative": (1408, ""),
+    "/broken/huge": (1408, ""),
+    "/broken/end": (1408, "hello"),
+    "/broken/gzip": (1408, ""),
+}
+
+
+@pytest.mark.parametrize("path", FAILURES)
+def test_a_bad_answer_is_a_failure_that_keeps_what_came(wire, server, path):
+    """[AB3] [AB7] [G1]"""
+    codes, text = FAILURES[path]
+    answer = get(wire, server.url(path), timeout=5)
+    assert not answer["ok"]
+    assert answer["error"]["code"] in (codes if isinstance(codes, tuple) else (codes,)), answer["error"]
+    assert ("status" in answer) == (text is not None), answer
+    if text:
+        assert answer["body"]["text"] == text and answer["body"]["complete"] is False
+    else:
+        assert answer["body"]["kind"] == "none"
+    # the next request finds a connection that works
+    assert get(wire, server.url("/fine"))["body"]["text"] == "fine"
+
+
+@pytest.mark.parametrize(
+    ("path", "limit", "phase"),
+    [
+        ("/stall/", {"firstByte": 0.3}, "firstByte"),
+        ("/stall/continue", {"firstByte": 0.3, "idle": 0.3}, None),
+        ("/stall/head", {"firstByte": 0.3, "idle": 0.3}, None),
+        ("/stall/body", {"idle": 0.3}, "response"),
+        ("/stall/middle", {"idle": 0.3}, "response"),
+        ("/stall/chunk", {"idle": 0.3}, "response"),
+        ("/stall/", {"total": 0.3}, None),
+        ("/stall/middle", {"total": 0.3}, None),
+        ("/drip/200", {"total": 0.4}, None),
+    ],
+)
+def test_a_stall_ends_in_time_and_says_where(wire, server, path, limit, phase):
+    """[AB3] [AB4] [B2]"""
+    began = time.monotonic()
+    answer = get(wire, server.url(path), timeout=limit)
+    assert time.monotonic() - began < 3
+    assert answer["error"]["code"] == 1405 and answer["error"]["retryable"] is True, answer
+    assert phase is None or answer["error"]["phase"] == phase
+    if path == "/stall/middle":
+        assert answer["body"]["text"] == "0123456789"
+
+
+def test_a_server_that_never_shakes_hands(wire, server):
+    answer = get(wire, server.url("/tls", "https"), timeout={"tls": 0.3})
+    assert answer["error"]["code"] == 1405 and answer["error"]["phase"] == "tls"
+    server.wait_gone("/tls")
+
+
+def test_a_server_that_does_not_read(wire, server):
+    body = {"base64": base64.b64encode(bytes(8 << 20)).decode()}
+    answer = get(wire, server.url("/deaf/3"), method="POST", body=body, timeout={"idle": 0.4})
+    assert answer["error"]["code"] == 1405 and answer["error"]["phase"] == "request"
+
+
+def test_a_wait_for_a_connection_ends_too(wire, server):
+    running = [wire.start("data.send", {"url": server.url("/stall/"), "timeout": 2}) for _ in range(6)]
+    server.wait_for("/stall/", 6)
+    began = time.monotonic()
+    answer = get(wire, server.url("/fine"), timeout=0.3)
+    assert answer["error"]["code"] == 1405 and answer["error"]["phase"] in ("queue", "total")
+    assert time.monotonic() - began < 1.5
+    assert all(not reply["result"]["ok"] for reply in wire.replies(running).values())
+
+
+@pytest.mark.parametrize("path", ["/headers/100000000", "/line/100000000"])
+def test_endless_headers_are_cut_off(wire, server, path):
+    answer = get(wire, server.url(path), timeout=10)
+    assert answer["error"]["code"] in (1408, 1411), answer["error"]
+    assert memory(wire) < 200 << 20
+
+
+def test_a_bomb_does_not_go_off(wire, server):
+    answer = get(wire, server.url("/bomb/1000000000"), bodyTo="discard", timeout=20)
+    assert answer["error"]["code"] in (1408, 1411), answer
+    assert memory(wire) < 200 << 20
+
+
+BAD_URLS = {
+    "http://127.0.0.1:99999/": 1100,
+    "http://127.0.0.1:-1/": 1100,
+    "http://127.0.0.1:0/": 1100,
+    "http://127.0.0.1:x/": 1100,
+    "http://[::1/": 1100,
+    "http:///nowhere": 1100,
+    "nonsense": 1100,
+    "": 1100,
+    "http://a\r\nb/": 1100,
+    "http://a b/": 1100,
+    "ftp://127.0.0.1/": 1413,
+    "file:///etc/passwd": 1413,
+    "javascript:alert(1)": 1413,
+}
+
+
+@pytest.mark.parametrize("url", BAD_URLS)
+def test_a_bad_url_is_refused_unsent(wire, url):
+    """[B8] [B9] [B15]"""
+    answer = get(wire, url)
+    assert answer["error"]["code"] == BAD_URLS[url] and answer["error"]["pointer"] == "/url", answer
+    assert answer["attempts"] == 0 and answer["error"]["message"]
+    error = wire.call("request.build", {"url": url})["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == "/url"
+    handle = result(wire.call("data.start", {"url": url}))["request"]
+    assert result(wire.call("request.wait", {"request": handle}))["error"]["code"] == BAD_URLS[url]
+
+
+@pytest.mark.parametrize(
+    ("params", "code", "pointer"),
+    [
+        ({"method": "GE T"}, 1101, "/method"),
+        ({"method": ""}, 1101, "/method"),
+        ({"headers": {"X-A": "b\r\nX-C: d"}}, 1101, "/headers/X-A"),
+        ({"headers": {"X A": "b"}}, 1101, "/headers/X A"),
+        ({"headers": [{"name": "X-A", "value": "b\0"}]}, 1101, "/headers/X-A"),
+        ({"body": {"text": "x"}}, 1102, "/body"),
+        ({"method": "POST", "body": {"file": "relative"}}, 1103, "/body/file"),
+        ({"method": "POST", "body": {"file": "/nowhere/at/all"}}, 1103, "/body/file"),
+        ({"method": "POST", "body": {"file": "/dev/zero"}}, 1103, "/body/file"),
+        ({"method": "POST", "body": {"text": "\u20ac", "charset": "us-ascii"}}, 1211, "/body/text"),
+    ],
+)
+def test_what_must_not_be_sent_is_not(wire, server, params, code, pointer):
+    answer = get(wire, server.url("/fine"), **params)
+    assert (answer["error"]["code"], answer["error"]["pointer"]) == (code, pointer), answer
+    assert answer["attempts"] == 0
+
+
+@pytest.mark.parametrize(
+    ("params", "pointer"),
+    [
+        ({"url": 1}, "/url"),
+        ({"headers": "x"}, "/headers"),
+        ({"headers": {"a": 1}}, "/headers/a"),
+        ({"headers": {"a": ["b", 1]}}, "/headers/a/1"),
+        ({"headers": [{"name": "a"}]}, "/headers/0/value"),
+        ({"query": {"a": {"b": 1}}}, "/query/a"),
+        ({"body": {}}, "/body"),
+        ({"body": {"text": "a", "json": 1}}, "/body"),
+        ({"body": {"base64": "!"}}, "/body/base64"),
+        ({"body": {"form": {"a": [[]]}}}, "/body/form/a/0"),
+        ({"timeout": 0}, "/timeout"),
+        ({"timeout": -1}, "/timeout"),
+        ({"timeout": 86401}, "/timeout"),
+        ({"timeout": {"tls": 0}}, "/timeout/tls"),
+        ({"timeout": {"forever": 1}}, "/timeout/forever"),
+        ({"bodyTo": "moon"}, "/bodyTo"),
+        ({"maxInline": -1}, "/maxInline"),
+        ({"maxInline": 1 << 40}, "/maxInline"),
+        ({"serialize": {"as": "xml"}}, "/serialize/as"),
+        ({"events": ["state", "nothing"]}, "/events/1"),
+        ({"retries": 1}, "/retries"),
+    ],
+)
+def test_wrong_parameters_are_named(wire, params, pointer):
+    error = wire.call("data.send", {"url": "http://127.0.0.1:1/", **params})["error"]
+    assert (error["code"], error["data"]["pointer"]) == (-32602, pointer), error
+
+
+def test_nobody_listens(wire):
+    """[AB3] [AB4]"""
+    answer = get(wire, "http://127.0.0.1:1/")
+    assert answer["error"]["code"] == 1402 and answer["error"]["retryable"] is True
+    assert "127.0.0.1" in answer["error"]["message"]

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Where the bodies of answers go, and what becomes of them."""
+
+import base64
+import hashlib
+import os
+import pathlib
+import signal
+import stat
+import time
+
+import contract
+import pytest
+from request_client import expected, get, memory, read_all, result
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 65536, 70000, 1 << 20])
+def test_inline_bodies_arrive_whole(wire, server, size):
+    answer = get(wire, server.url(f"/bytes/{size}"), serialize={"as": "base64"})
+    assert answer["ok"] and answer["body"]["size"] == size
+    assert base64.b64decode(answer["body"].get("base64", "")) == expected(size)
+
+
+def test_what_is_too_long_is_stored(wire, server):
+    body = get(wire, server.url(f"/bytes/{(1 << 20) + 1}"))["body"]
+    assert body["kind"] == "stored" and body["size"] == (1 << 20) + 1
+    assert read_all(wire, body["response"], bytes=1 << 20) == expected((1 << 20) + 1)
+
+
+def test_what_is_far_too_long_does_not_fill_the_memory(wire, server, tmp_path):
+    size = 200_000_001
+    body = get(wire, server.url(f"/bytes/{size}"), 60)["body"]
+    assert body["kind"] == "stored" and body["size"] == size
+    piece = result(wire.call("response.read", {"response": body["response"], "offset": size - 1}))
+    assert (base64.b64decode(piece["base64"]), piece["end"]) == (expected(size)[-1:], True)
+    result(wire.call("response.save", {"response": body["response"], "path": str(tmp_path / "saved")}, 60))
+    with open(tmp_path / "saved", "rb") as file:
+        assert hashlib.file_digest(file, "sha256").digest() == hashlib.sha256(expected(size)).digest()
+    assert memory(wire) < 100 << 20
+
+
+def test_a_body_in_a_file_is_private_and_goes_with_its_owner(listening, server, tmp_path):
+    """[B4] [G2] [W7]"""
+    with contract.Wire(listening) as wire:
+        kept = [get(wire, server.url("/bytes/100000"), bodyTo="file")["body"] for _ in range(2)]
+        path = pathlib.Path(kept[0]["path"])
+        assert kept[0]["kind"] == "file" and path.read_bytes() == expected(100000)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600 and stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        assert read_all(wire, kept[0]["response"]) == expected(100000)
+        result(wire.call("response.release", {"response": kept[0]["response"]}))
+        assert not path.exists()
+        other = pathlib.Path(kept[1]["path"])
+        assert other.exists()
+    end = time.monotonic() + 5
+    while other.exists():
+        assert time.monotonic() < end, "the file outlived its owner"
+        time.sleep(0.02)
+
+
+def test_a_truncated_body_is_kept_as_far_as_it_came(wire, server):
+    answer = get(wire, server.url("/close/body"), bodyTo="stored")
+    assert answer["error"]["code"] == 1404 and answer["body"]["complete"] is False
+    assert read_all(wire, answer["body"]["response"]) == b"0123456789"
+
+
+def test_a_discarded_body_is_counted(wire, server):
+    """[G10]"""
+    body = get(wire, server.url("/bytes/50000000"), bodyTo="discard")["body"]
+    assert (body["kind"], body["size"]) == ("none", 50000000)
+    assert memory(wire) < 100 << 20
+
+
+def test_saving_is_whole_or_not_at_all(wire, server, tmp_path):
+    kept = get(wire, server.url("/bytes/3000000"), bodyTo="stored")["body"]["response"]
+    path = tmp_path / "saved"
+    saved = result(wire.call("response.save", {"response": kept, "path": str(path)}))
+    assert saved == {"path": str(path), "size": 3000000} and path.read_bytes() == expected(3000000)
+    for params, code in [({"path": str(path)}, 1801), ({"path": "saved"}, 1803), ({"path": "/nowhere/x"}, 1803)]:
+        error = wire.call("response.save", {"response": kept, **params})["error"]
+        assert (error["code"], error["data"]["pointer"]) == (-32602, "/path"), error
+        assert error["data"]["failure"]["code"] == code
+    path.write_bytes(b"old")
+    result(wire.call("response.save", {"response": kept, "path": str(path), "replace": True}))
+    assert path.stat().st_size == 3000000
+    assert sorted(one.name for one in tmp_path.iterdir() if "saved" in one.name) == ["saved"]
+
+
+def test_a_client_with_short_messages_gets_none_longer(wire, server):
+    wire.call("server.hello", {"maxMessageBytes": 65536})
+    wire.start("data.send", {"url": server.url("/bytes/200000"), "maxInline": 8 << 20})
+    line = wire.receive_line()
+    assert len(line) <= 65536
+    answer = get(wire, server.url("/bytes/200000"), maxInline=8 << 20)
+    assert answer["body"]["kind"] == "stored" and answer["body"]["note"]
+    assert read_all(wire, answer["body"]["response"], bytes=8 << 20) == expected(200000)
+    assert get(wire, server.url("/bytes/30000"))["body"]["kind"] == "base64"
+
+
+def test_the_next_start_sweeps_what_a_kill_left(server, monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    wire = contract.Wire()
+    path = pathlib.Path(get(wire, server.url("/bytes/1000"), bodyTo="file")["body"]["path"])
+    wire.process.send_signal(signal.SIGKILL)
+    wire.process.wait()
+    assert path.exists()
+    with contract.Wire() as other:
+        other.call("server.info")
+        end = time.monotonic() + 5
+        while path.exists():
+            assert time.monotonic() < end, "nobody swept"
+            time.sleep(0.02)
+
+
+def test_a_service_that_stops_leaves_nothing_behind(listening, server):
+    with contract.Wire(listening) as wire:
+        path = pathlib.Path(get(wire, server.url("/bytes/10"), bodyTo="file")["body"]["path"])
+        wire.call("server.stop", {"grace": 0})
+    end = time.monotonic() + 5
+    while path.exists() or os.path.exists(listening):
+        assert time.monotonic() < end, "something was left behind"
+        time.sleep(0.02)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""One response for many: cases, handlers, and those who come late."""
+
+import base64
+
+import contract
+import pytest
+from reply_server import Replying
+from request_client import get, result
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+JSON = "application/json"
+USER = {"type": "object", "required": ["id", "name"], "properties": {"id": {"type": "integer"}}}
+PROBLEM = {"type": "object", "required": ["message"]}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Replying() as server:
+        yield server
+
+
+CASES = [
+    {"name": "user", "when": {"status": ["200..299"]}, "schema": USER},
+    {"name": "offline", "when": {"error": ["timedOut", 1402], "empty": True}, "value": {"message": "no network"}},
+    {"name": "problem", "when": {"error": True}, "schema": PROBLEM},
+]
+
+
+@pytest.mark.parametrize(
+    ("reply", "case", "value", "ok"),
+    [
+        ((200, JSON, b'{"id":1,"name":"n"}'), "user", {"id": 1, "name": "n"}, True),
+        ((422, JSON, b'{"message":"no name"}'), "problem", {"message": "no name"}, False),
+        (None, "offline", {"message": "no network"}, False),
+    ],
+)
+def test_two_models_for_one_api(wire, server, reply, case, value, ok):
+    """One request, one shape for success and one for errors, chosen by data. [H11]"""
+    url = server.url(*reply) if reply else "http://127.0.0.1:1/"
+    response = get(wire, url, validate=True, handlers=[{"id": "api", "serialize": {"cases": CASES}}])
+    assert response["ok"] is ok
+    (answer,) = response["results"]
+    assert answer["ok"] is True and answer["id"] == "api"
+    assert (answer["body"]["case"], answer["body"]["json"]) == (case, value)
+
+
+def test_several_handlers_are_served_in_order(wire, server):
+    """Each gets its own shape, or its own failure. [H15] [3.F.3]"""
+    handlers = [
+        {"id": "text", "serialize": {"as": "text"}},
+        {"id": "json", "serialize": {"as": "json"}},
+        {"id": "bytes", "serialize": {"as": "base64"}},
+        {"id": "strict", "validate": {"status": [204]}},
+        {"id": "plain"},
+    ]
+    response = get(wire, server.url(200, "text/plain", b"hello"), handlers=handlers)
+    assert response["ok"] is True
+    answers = response["results"]
+    assert [answer["id"] for answer in answers] == ["text", "json", "bytes", "strict", "plain"]
+    assert [answer["ok"] for answer in answers] == [True, False, True, False, True]
+    assert answers[0]["body"]["text"] == "hello"
+    assert answers[1]["error"]["code"] == 1704 and "body" not in answers[1]
+    assert answers[2]["body"]["base64"] == "aGVsbG8="
+    assert answers[3]["error"]["code"] == 1600
+
+
+@pytest.mark.parametrize("serialize", [{}, {"as": "json"}, {"as": "text"}, {"as": "base64"}, {"schema": USER}])
+def test_without_an_answer_every_handler_has_the_failure_of_the_exchange(wire, serialize):
+    """[3.F.2] [3.F.3] [3.F.12] [3.F.54]"""
+    response = get(wire, "http://127.0.0.1:1/", metrics=True, handlers=[{"id": "a", "serialize": serialize}])
+    assert "status" not in response and response["metrics"]["total"] >= 0
+    assert response["body"] == {"kind": "none", "size": 0}
+    assert response["error"]["code"] == 1402
+    assert response["results"] == [{"id": "a", "ok": False, "error": response["error"]}]
+
+
+def test_a_handler_may_want_the_body_although_the_exchange_failed(wire, server):
+    """[H11] [3.F.12]"""
+    response = get(
+        wire,
+        server.url(404, JSON, b'{"message":"gone"}'),
+        validate=True,
+        handlers=[{"id": "strict"}, {"id": "problem", "serialize": {"schema": PROBLEM, "ignoreError": True}}],
+    )
+    strict, problem = response["results"]
+    assert strict["error"] == response["error"] and response["error"]["code"] == 1600
+    assert problem["ok"] is True and problem["body"]["json"] == {"message": "gone"}
+
+
+@pytest.mark.parametrize("bodyTo", ["stored", "file"])
+def test_handlers_read_bodies_that_are_kept(wire, server, bodyTo):
+    """[H8] [3.F.46]"""
+    handlers = [{"id": "json", "serialize": {"as": "json"}}, {"id": "bytes", "serialize": {"as": "base64"}}]
+    response = get(wire, server.url(200, JSON, b"[1, 2]"), bodyTo=bodyTo, handlers=handlers)
+    assert response["body"]["kind"] == bodyTo
+    assert response["results"][0]["body"]["json"] == [1, 2]
+    assert base64.b64decode(response["results"][1]["body"]["base64"]) == b"[1, 2]"
+
+
+@pytest.mark.parametrize(
+    ("reply", "serialize", "code"),
+    [
+        ((200,), {"as": "text", "emptyStatus": [204, 205]}, 1700),
+        ((205,), {"as": "json"}, None),
+    ],
+)
+def test_an_empty_file_is_judged_like_an_empty_body(wire, server, reply, serialize, code):
+    """[3.F.47] [3.F.49]"""
+    handlers = [{"id": "a", "serialize": serialize}]
+    response = get(wire, server.url(*reply), bodyTo="file", handlers=handlers)
+    assert response["results"][0].get("error", {}).get("code") == code
+
+
+def test_a_file_is_named_by_its_path_and_there_is_none_without_an_answer(wire, server):
+    """[3.F.44] [3.F.50] [3.F.51] [H9]"""
+    response = get(wire, server.url(200, JSON, b"[1]"), bodyTo="file")
+    assert open(response["body"]["path"], "rb").read() == b"[1]"
+    missing = get(wire, "http://127.0.0.1:1/", bodyTo="file", handlers=[{"id": "a"}])
+    assert missing["body"] == {"kind": "none", "size": 0}
+    assert missing["results"][0]["error"]["code"] == 1402
+
+
+@pytest.mark.parametrize(
+    ("handlers", "pointer"),
+    [
+        ([{}], "/handlers/0/id"),
+        ([{"id": ""}], "/handlers/0/id"),
+        ([{"id": "a"}, {"id": "a"}], "/handlers/1/id"),
+        ([{"id": str(n)} for n in range(17)], "/handlers"),
+        ({"id": "a"}, "/handlers"),
+    ],
+)
+def test_bad_handlers_are_refused(wire, server, handlers, pointer):
+    error = wire.call("data.send", {"url": server.url(), "handlers": handlers})["error"]
+    assert (error["code"], error["data"]["pointer"]) == (-32602, pointer)
+
+
+def test_results_that_do_not_fit_a_message_say_so(wire, origin):
+    result(wire.call("server.hello", {"maxMessageBytes": 16384}))
+    handlers = [{"id": "a"}, {"id": "b", "serialize": {"as": "json"}}]
+    response = get(wire, origin + "/bytes/20000", handlers=handlers)
+    assert response["ok"] is True and response["body"]["kind"] == "stored"
+    assert [answer["error"]["code"] for answer in response["results"]] == [1411, 1704]
+
+
+# Responses that are over
+
+
+def test_a_late_handler_uses_the_bytes_that_came_and_reperform_sends_again(wire, server):
+    url = server.url(200, JSON, b'{"id":1,"name":"n"}')
+    before = server.asked
+    request = result(wire.call("data.start", {"url": url}))["request"]
+    for serialize, kind in [({"as": "text"}, "text"), ({"schema": USER}, "json"), ({"as": "base64"}, "base64")]:
+        reply = result(wire.call("response.serialize", {"response": request, "serialize": serialize}))
+        assert reply["ok"] is True and reply["body"]["kind"] == kind and "request" not in reply
+    assert server.asked == before + 1
+    again = result(wire.call("response.serialize", {"response": request, "reperform": True}))
+    assert again["ok"] is True and again["request"] != request
+    assert server.asked == before + 2
+    third = result(wire.call("response.serialize", {"response": again["request"], "serialize": {"as": "text"}}))
+    assert third["ok"] is True and server.asked == before + 2
+
+
+def test_a_late_handler_of_a_request_that_failed_gets_its_failure(wire):
+    request = result(wire.call("data.start", {"url": "http://127.0.0.1:1/"}))["request"]
+    reply = result(wire.call("response.serialize", {"response": request}))
+    assert reply["ok"] is False and reply["error"]["code"] == 1402
+    verdict = result(wire.call("response.validate", {"response": request, "validate": True}))
+    assert verdict["valid"] is False and verdict["error"]["code"] == 1402
+
+
+def test_kept_responses_know_their_head(wire, server):
+    response = get(
+        wire,
+        server.url(404, "text/plain", b"gone"),
+        bodyTo="stored",
+        headers={"Accept": "text/plain"},
+    )
+    kept = response["body"]["response"]
+
+    def verdict(validate):
+        return result(wire.call("response.validate", {"response": kept, "validate": validate}))
+
+    assert verdict(True)["error"]["data"] == {"status": 404}
+    assert verdict({"contentType": True}) == {"valid": True}
+    assert verdict({"contentType": [JSON]})["error"]["code"] == 1601
+    assert verdict({"schema": {}})["error"]["code"] == 1605
+
+
+def test_what_is_gone_cannot_be_shaped(wire, server, origin):
+    sent = get(wire, origin + "/bytes/200000")["request"]
+    error = wire.call("response.serialize", {"response": sent})["error"]
+    assert (error["code"], error["data"]["pointer"]) == (-32013, "/response")
+    error = wire.call("response.serialize", {"response": sent, "reperform": True})["error"]
+    assert (error["code"], error["data"]["pointer"]) == (-32013, "/reperform")
+    discarded = result(wire.call("data.start", {"url": server.url(200, None, b"x"), "bodyTo": "discard"}))["request"]
+    assert wire.call("response.validate", {"response": discarded, "validate": True})["error"]["code"] == -32013
+    error = wire.call("response.validate", {"response": "rsp_aaaaaaaaaaaaaaaa", "validate": True})["error"]
+    assert error["code"] == -32012
+
+
+def test_kept_bodies_that_are_too_long_for_rules_say_so(wire, origin):
+    response = get(wire, origin + "/bytes/9000000", bodyTo="stored", handlers=[{"id": "a"}])
+    assert response["results"][0]["error"]["code"] == 1411
+    kept = response["body"]["response"]
+    reply = result(wire.call("response.serialize", {"response": kept}))
+    assert reply["error"]["code"] == 1411
+    assert result(wire.call("response.validate", {"response": kept, "validate": True})) == {"valid": True}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Clients that say all at once, end their input, and read on: pipes."""
+
+import json
+import shutil
+import socket
+import subprocess
+
+import contract
+import pytest
+from chunk_server import Feeder
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+def said(path, *calls, seconds=20):
+    """What a client hears that sends the calls and then ends its input, up to the end of the connection."""
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for number, (method, params) in enumerate(calls, 1)
+    ]
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(seconds)
+        client.connect(path)
+        client.sendall("".join(line + "\n" for line in lines).encode())
+        client.shutdown(socket.SHUT_WR)
+        data = b""
+        while piece := client.recv(1 << 16):
+            data += piece
+    return [json.loads(line) for line in data.decode().splitlines() if line.strip()]
+
+
+def events(messages, name):
+    return [message["params"] for message in messages if message.get("method") == name]
+
+
+def test_a_pushed_stream_comes_to_its_end(listening, origin):
+    messages = said(listening, ("stream.open", {"url": origin + "/json", "mode": "push", "credit": 65536}))
+    [data] = events(messages, "event.data")
+    [end] = events(messages, "event.end")
+    assert data["base64"] and end["size"] == 16 and "error" not in end, messages
+
+
+def test_a_pushed_stream_ends_with_its_credit(listening):
+    """Nothing hangs: there will be no more of it."""
+    with Feeder() as feeder:
+        messages = said(
+            listening, ("stream.open", {"url": feeder.url("/length/100000"), "mode": "push", "credit": 1000})
+        )
+    assert sum(len(one["base64"]) for one in events(messages, "event.data")) >= 1000
+    [end] = events(messages, "event.end")
+    assert end["error"]["code"] == 1900 and "credit" in end["error"]["message"], end
+
+
+def test_a_started_request_tells_its_end(listening, origin):
+    messages = said(listening, ("data.start", {"url": origin + "/json", "events": ["finish"]}))
+    [end] = events(messages, "event.finish")
+    assert end["response"]["ok"] and end["response"]["status"] == 200, messages
+
+
+def test_what_nobody_would_hear_of_ends(listening):
+    """A stream that waits for reads, and a request without events, hold no connection open."""
+    with Feeder() as feeder:
+        url = feeder.url("/endless")
+        messages = said(listening, ("stream.open", {"url": url}), ("data.start", {"url": url}), seconds=10)
+    assert [message["id"] for message in messages if "id" in message] == [1, 2]
+
+
+def test_calls_in_one_pipe_see_each_other_in_order(listening, origin):
+    messages = said(listening, ("data.send", {"url": origin + "/json"}), ("har.export", {}))
+    replies = {message["id"]: message["result"] for message in messages}
+    assert replies[1]["ok"] and replies[2]["entries"] == 1, messages
+    assert replies[2]["har"]["log"]["entries"][0]["response"]["status"] == 200, replies[2]
+
+
+@pytest.mark.skipif(shutil.which("socat") is None, reason="socat is not installed")
+def test_socat_hears_all_of_it(listening, origin):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "stream.open"}
+    call["params"] = {"url": origin + "/json", "mode": "push", "credit": 1000, "events": ["finish"]}
+    script = "printf '%s\\n' \"$CALL\" | socat - UNIX-CONNECT:\"$SOCKET\""
+    ran = subprocess.run(
+        ["bash", "-c", script], env={"CALL": json.dumps(call), "SOCKET": listening, "PATH": "/usr/bin:/bin"},
+        capture_output=True, timeout=20,
+    )
+    messages = [json.loads(line) for line in ran.stdout.decode().splitlines() if line.strip()]
+    assert len(events(messages, "event.end")) == 1 and len(events(messages, "event.finish")) == 1, ran.stdout

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""A machine without a network: a network namespace whose loopback can be switched off and on."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+
+import contract
+
+SIOCSIFFLAGS, SIOCSIFADDR = 0x8914, 0x8916
+UP = 1
+# the module runs as a program as well, and imports the same modules there
+HERE = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+class Island:
+    """A namespace with the small origin in it."""
+
+    def __init__(self):
+        origin = [sys.executable, str(contract.ROOT / "scripts/origin.py"), "--port", "0", "--quiet"]
+        alone = ["unshare", "--user", "--map-root-user", "--net", "--"]
+        self.process = subprocess.Popen(
+            [*alone, sys.executable, __file__, *origin],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=HERE,
+        )
+        port = self.process.stdout.readline().strip()
+        self.exists = bool(port)
+        self.url = f"http://127.0.0.1:{port}"
+        pid = str(self.process.pid)
+        self.inside = ["nsenter", "--target", pid, "--user", "--net", "--preserve-credentials", "--"]
+
+    def switch(self, on):
+        subprocess.run([*self.inside, sys.executable, __file__, "on" if on else "off"], check=True, env=HERE)
+
+    def close(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@contextlib.contextmanager
+def island():
+    place = Island()
+    try:
+        yield place
+    finally:
+        place.close()
+
+
+def loopback(on):
+    """Its address comes back with it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        if not on:
+            nowhere = struct.pack("HH4s8x", socket.AF_INET, 0, bytes(4))
+            fcntl.ioctl(one, SIOCSIFADDR, struct.pack("16s16s8x", b"lo", nowhere))
+        fcntl.ioctl(one, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", UP if on else 0))
+
+
+if __name__ == "__main__":
+    word, *command = sys.argv[1:]
+    loopback(word != "off")
+    if word not in ("on", "off"):
+        os.execvp(word, [word, *command])

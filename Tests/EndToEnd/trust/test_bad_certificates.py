@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Bad certificates of many kinds: each is refused with a sentence of its own."""
+
+import time
+
+import certificate_authority
+import contract
+import pytest
+from certificate_authority import CA, LEAF, LOCAL, SERVER
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+# name: (what `issue` gets, code, words of the message)
+BAD = {
+    "expired": (dict(end="20200301000000Z"), 1506, "expired on 2020-03-01"),
+    "early": (dict(begin="20480101000000Z"), 1506, "is not valid before 2048-01-01"),
+    "elsewhere": (dict(ext=SERVER + "subjectAltName=DNS:other.test\n"), 1508, "names other.test"),
+    "many-names": (dict(ext=SERVER + "subjectAltName=" + ",".join(f"DNS:h{n}.test" for n in range(9)) + "\n"), 1508,
+                   "and 4 more"),
+    "common-name": (dict(ext=SERVER, subject="/CN=localhost"), 1508, "no host in subjectAltName"),
+    "mail-only": (dict(ext=SERVER + "subjectAltName=email:a@b.test\n", subject="/CN=localhost"), 1508,
+                  "no host in subjectAltName"),
+    "address-only": (dict(ext=SERVER + "subjectAltName=IP:127.0.0.1\n"), 1508, "names 127.0.0.1"),
+    "other-address": (dict(ext=SERVER + "subjectAltName=IP:10.1.2.3\n"), 1508, "names 10.1.2.3"),
+    "star": (dict(ext=SERVER + "subjectAltName=DNS:*\n"), 1508, "names *"),
+    "partial-star": (dict(ext=SERVER + "subjectAltName=DNS:local*\n"), 1508, "names local*"),
+    "for-clients": (dict(ext=LEAF + "extendedKeyUsage=clientAuth\n" + LOCAL), 1506, "not meant for servers"),
+    "for-code": (dict(ext=LEAF + "extendedKeyUsage=codeSigning\n" + LOCAL), 1506, "not meant for servers"),
+    "for-mail": (dict(ext=LEAF + "extendedKeyUsage=emailProtection\n" + LOCAL), 1506, "not meant for servers"),
+    "weak-key": (dict(kind="1024"), 1506, "RSA key of only 1024 bits"),
+    "sha1": (dict(digest="sha1"), 1506, "signed with SHA-1"),
+    "critical": (dict(ext=SERVER + LOCAL + "1.2.3.4.5=critical,ASN1:UTF8String:x\n"), 1506,
+                 "critical extension 1.2.3.4.5"),
+    "no-intermediate": (dict(chain=()), 1506, "intermediate certificate"),
+    "wrong-intermediate": (dict(chain=("evilroot",)), 1506, "is not known"),
+    "unknown-root": (dict(by="evilroot", chain=("evilroot",)), 1506, "is not known"),
+    "unknown-root-alone": (dict(by="evilroot", chain=()), 1506, "CN=Other Root is not known"),
+    "self-signed": (dict(by=None, chain=()), 1506, "it is self-signed"),
+    "by-a-server": (dict(by="signer", chain=("signer", "inter")), 1506, "without being an authority"),
+    "below-pathlen": (dict(by="below", chain=("below", "inter")), 1506, "may not issue certificates of authorities"),
+    "name-constraints": (dict(by="constrained", chain=("constrained",)), 1506, "name constraints"),
+    "excluded-name": (dict(by="excluding", chain=("excluding",)), 1506, "name constraints"),
+    "old-intermediate": (dict(by="old", chain=("old",)), 1506, "issuer CN=old for localhost expired on 2020-02-01"),
+    "early-intermediate": (dict(by="future", chain=("future",)), 1506, "not valid before 2047-01-01"),
+    "weak-intermediate": (dict(by="weak", chain=("weak",)), 1506, "RSA key of only 1024 bits"),
+    "sha1-intermediate": (dict(by="forgeable", chain=("forgeable",)), 1506, "signed with SHA-1"),
+    "mail-intermediate": (dict(by="mail", chain=("mail",)), 1506, "issuer CN=mail is not meant for servers"),
+    "code-intermediate": (dict(by="code", chain=("code",)), 1506, "issuer CN=code is not meant for servers"),
+    "version-1": (dict(by="first", chain=("first", "inter")), 1506, "without being an authority"),
+    "another-key": (dict(by="double", chain=("inter",)), 1506, "signature is not by the key of its issuer"),
+}
+
+
+@pytest.fixture(scope="module")
+def pki(tmp_path_factory):
+    made = certificate_authority.usual(tmp_path_factory.mktemp("bad"))
+    made.issue("signer", "inter")
+    made.issue("below", "inter", CA)
+    made.issue("constrained", "root", CA + "nameConstraints=critical,permitted;DNS:allowed.test\n")
+    made.issue("excluding", "root", CA + "nameConstraints=critical,excluded;DNS:localhost\n")
+    made.issue("old", "root", CA, end="20200201000000Z")
+    made.issue("future", "root", CA, begin="20470101000000Z")
+    made.issue("weak", "root", CA, kind="1024")
+    made.issue("forgeable", "root", CA, kind="2048", digest="sha1")
+    made.first_version("first", "inter")
+    made.issue("mail", "root", CA + "extendedKeyUsage=emailProtection\n")
+    made.issue("code", "root", CA + "extendedKeyUsage=critical,codeSigning\n")
+    # the name of the intermediate, and another key
+    made.issue("double", "root", CA, subject="/CN=Test Intermediate")
+    for name, (how, _, _) in BAD.items():
+        made.issue(name, **{"by": "inter", "chain": ("inter",), **how})
+    return made
+
+
+@pytest.fixture(scope="module")
+def start(pki):
+    with certificate_authority.serving(pki) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def client(pki):
+    with contract.Wire(arguments=["--ca-file", pki.path("root.crt")]) as wire:
+        yield wire
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_certificate_is_refused_with_its_own_sentence(client, start, name):
+    _, code, words = BAD[name]
+    result = client.call("data.send", {"url": f"https://localhost:{start(name)}/", "timeout": 10}, 30)["result"]
+    assert not result["ok"], result
+    error = result["error"]
+    assert error["code"] == code and words in error["message"], error["message"]
+    assert "localhost" in error["message"] and not error["retryable"] and error["phase"] == "tls"
+    assert "RFC5280Policy" not in error["message"] and "OPENSSL" not in error["message"]
+
+
+def test_very_many_certificates_are_refused(client, pki, start):
+    (pki.folder / "long.pem").write_text(pki.text("good.pem") + pki.text("untrusted.crt") * 40)
+    (pki.folder / "long.key").write_text(pki.text("good.key"))
+    result = client.call("data.send", {"url": f"https://localhost:{start('long')}/"}, 30)["result"]
+    assert result["error"]["code"] in (1406, 1506), result["error"]
+
+
+def test_certificates_that_sign_each_other_are_judged_quickly(client, pki, start):
+    """Fourteen certificates of one name and key, each with another subjectAltName, make paths without number."""
+    pki.key("crowd")
+    for number in range(14):
+        pki.issue(f"crowd{number}", None if number == 0 else "crowd0", key="crowd", subject="/CN=crowd",
+                  ext=f"{CA}subjectAltName=DNS:h{number}.test\n")
+    pki.issue("crowded", "crowd0", chain=[f"crowd{number}" for number in range(14)])
+    began = time.monotonic()
+    result = client.call("data.send", {"url": f"https://localhost:{start('crowded')}/", "timeout": 30}, 60)["result"]
+    assert result["error"]["code"] == 1506 and "CN=crowd" in result["error"]["message"], result
+    assert time.monotonic() - began < 10
+
+
+def test_a_self_signed_server_is_believed_as_its_own_root(client, pki, start):
+    url = f"https://localhost:{start('self-signed')}/"
+    tls = {"roots": {"file": pki.path("self-signed.crt")}}
+    assert client.call("data.send", {"url": url, "tls": tls}, 30)["result"]["ok"]
+    elsewhere = url.replace("localhost", "elsewhere.test")
+    params = {"url": elsewhere, "tls": tls, "connectTo": "127.0.0.1"}
+    assert client.call("data.send", params, 30)["result"]["error"]["code"] == 1508

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Client certificates against servers that ask for one, and what is said of those that cannot be used."""
+
+import os
+import ssl
+
+import certificate_authority
+import contract
+import pytest
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+CLIENT = certificate_authority.LEAF + "extendedKeyUsage=clientAuth\n"
+
+
+@pytest.fixture(scope="module")
+def pki(tmp_path_factory):
+    made = certificate_authority.usual(tmp_path_factory.mktemp("identities"))
+    made.issue("client", "inter", CLIENT, chain=["inter"])
+    made.issue("stranger", "evilroot", CLIENT, chain=["evilroot"])
+    for cipher, name in (("-aes256", "aes"), ("-des3", "des")):
+        made.openssl("pkey", "-in", "client.key", cipher, "-passout", "pass:secret", "-out", f"{name}.key")
+    made.openssl("pkcs8", "-topk8", "-scrypt", "-in", "client.key", "-passout", "pass:secret", "-out", "scrypt.key")
+    made.key("pss", "pss")
+    made.openssl("pkcs12", "-export", "-inkey", "client.key", "-in", "client.pem", "-passout", "pass:secret", "-out",
+                 "client.p12")
+    (made.folder / "both.pem").write_text(made.text("client.pem") + made.text("client.key"))
+    for file in made.folder.glob("*.key"):
+        file.chmod(0o600)
+    (made.folder / "both.pem").chmod(0o600)
+    return made
+
+
+@pytest.fixture(scope="module")
+def start(pki):
+    with certificate_authority.serving(pki) as start:
+        yield start
+
+
+@pytest.fixture(scope="module", params=[ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["1.2", "1.3"])
+def url(request, start):
+    return f"https://localhost:{start('good', client=ssl.CERT_REQUIRED, high=request.param)}/"
+
+
+@pytest.fixture(scope="module")
+def client(pki):
+    with contract.Wire(arguments=["--ca-file", pki.path("root.crt")]) as wire:
+        yield wire
+
+
+def send(wire, url, identity=None, **more):
+    tls = {"tls": {"identity": identity}} if identity else {}
+    return wire.call("data.send", {"url": url, "timeout": 10, **tls, **more}, 30)["result"]
+
+
+def pem(pki, certificate="client.pem", key="client.key", **more):
+    return {"certificate": pki.path(certificate), "key": pki.path(key), **more}
+
+
+def test_kinds_of_identities(client, pki, url):
+    """[V13]"""
+    for identity in (
+        pem(pki),
+        {"certificate": pki.path("both.pem")},
+        pem(pki, key="aes.key", passphrase="secret"),
+        pem(pki, key="des.key", passphrase="secret"),
+        {"pkcs12": pki.path("client.p12"), "passphrase": "secret"},
+    ):
+        result = send(client, url, identity)
+        assert result["ok"] and result["body"]["text"].endswith("client=client"), (identity, result)
+        assert result["tls"]["clientCertificate"] == "sent"
+
+
+def test_none_where_one_is_needed(client, pki, url):
+    assert send(client, url, pem(pki))["ok"]
+    error = send(client, url)["error"]
+    assert error["code"] == 1417 and not error["retryable"] and "tls.identity" in error["message"], error
+
+
+def test_one_of_another_authority(client, pki, url):
+    error = send(client, url, pem(pki, "stranger.pem", "stranger.key"))["error"]
+    assert error["code"] == 1417 and error["data"]["alert"] == "unknown_ca" and not error["retryable"], error
+
+
+def test_one_that_may_be_left_out(client, pki, start):
+    url = f"https://localhost:{start('good', client=ssl.CERT_OPTIONAL)}/"
+    without = send(client, url)
+    assert without["ok"] and without["tls"]["clientCertificate"] == "requested"
+    assert send(client, url, pem(pki))["body"]["text"].endswith("client=client")
+    assert send(client, url)["body"]["text"].endswith("client=-")
+    # nothing is read for a server that does not ask
+    assert send(client, f"https://localhost:{start('good')}/", pem(pki, "nothing.pem"))["ok"]
+
+
+@pytest.mark.parametrize("change, words, pointer", [
+    (dict(certificate="nothing.pem"), "nothing.pem cannot be read", ""),
+    (dict(certificate="client.key"), "holds no certificate", "/certificate"),
+    (dict(key="client.crt"), "holds no private key", "/key"),
+    (dict(key="aes.key"), "there is no passphrase", "/passphrase"),
+    (dict(key="aes.key", passphrase="wrong"), "does not open the key", "/passphrase"),
+    (dict(key="scrypt.key", passphrase="secret"), "scrypt", "/key"),
+    (dict(key="pss.key"), "RSA-PSS", "/key"),
+    (dict(key="good.key"), "do not belong together", "/key"),
+    (dict(key="open.key"), "chmod 600", "/key"),
+])
+def test_one_that_cannot_be_used(client, pki, url, change, words, pointer):
+    (pki.folder / "open.key").write_text(pki.text("client.key"))
+    os.chmod(pki.path("open.key"), 0o644)
+    error = send(client, url, pem(pki, **change))["error"]
+    assert error["code"] == 1418 and words in error["message"], error
+    assert error["pointer"] == "/tls/identity" + pointer and not error["retryable"]
+
+
+@pytest.mark.parametrize("change, words", [
+    (dict(passphrase="wrong"), "does not open"), ({}, "without a passphrase"),
+])
+def test_pkcs12_that_cannot_be_opened(client, pki, url, change, words):
+    error = send(client, url, {"pkcs12": pki.path("client.p12"), **change})["error"]
+    assert error["code"] == 1418 and words in error["message"], error
+
+
+@pytest.mark.parametrize("more", [{}, {"passphrase": ""}])
+def test_pkcs12_without_a_passphrase_is_for_its_owner_alone(client, pki, url, more):
+    name = f"open{len(more)}{url.rsplit(':')[-1].strip('/')}.p12"
+    pki.openssl("pkcs12", "-export", "-inkey", "client.key", "-in", "client.pem", "-passout", "pass:", "-out", name)
+    identity = {"pkcs12": pki.path(name), **more}
+    os.chmod(pki.path(name), 0o644)
+    error = send(client, url, identity)["error"]
+    assert error["code"] == 1418 and "chmod 600" in error["message"], error
+    assert error["pointer"] == "/tls/identity/pkcs12"
+    os.chmod(pki.path(name), 0o600)
+    assert send(client, url, identity)["ok"]
+
+
+def test_identities_of_a_session_by_host(client, pki, url):
+    session = client.call("session.create", {"tls": {
+        "identities": {"localhost": {"pkcs12": pki.path("client.p12"), "passphrase": "secret"}}}})["result"]["session"]
+    assert send(client, url, session=session)["body"]["text"].endswith("client=client")
+    shown = client.call("session.get", {"session": session})["result"]["tls"]
+    assert shown["identities"]["localhost"]["passphrase"] == "***"
+    elsewhere = client.call("session.create", {"tls": {"identities": {"*.example.com": pem(pki)}}})["result"]["session"]
+    assert send(client, url, session=elsewhere)["error"]["code"] == 1417
+
+
+def test_a_redirect_elsewhere_leaves_the_identity_behind(client, pki, start, url):
+    first = f"https://localhost:{start('good')}/"
+    assert send(client, f"{first}to?{url}", pem(pki))["error"]["code"] == 1417
