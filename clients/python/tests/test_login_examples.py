@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from peers import ROOT
 
-sys.path.extend(map(str, sorted((ROOT / "Tests/EndToEnd/support").iterdir())))
+sys.path.extend(map(str, sorted(ROOT.glob("Tests/EndToEnd/support/*"))))
 from authorization_server import Authorizing
 from editor_logins import BOTH, EXAMPLES, Kind, editing
 

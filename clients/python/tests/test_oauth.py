@@ -11,7 +11,7 @@ import outrider
 import pytest
 from outrider._resources.oauth import creation, tokens
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "Tests/EndToEnd/support/servers"))
+sys.path.extend(map(str, sorted(pathlib.Path(__file__).parents[3].glob("Tests/EndToEnd/support/*"))))
 from token_server import Refusing
 
 
