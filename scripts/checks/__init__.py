@@ -10,6 +10,7 @@ from .rows import ROWS
 from .shape import HEADERS, SIZES, TRACKED
 from .tools import FORMAT, LINKAGE, LINT, TYPES
 from .tree import Check
+from .waits import WAITS
 from .walls import IMPORTS, MANIFEST
 from .words import CONVERSIONS, NAMES, WORDS
 
@@ -20,6 +21,7 @@ ALL: "list[Check]" = [
     NAMES,
     WORDS,
     CONVERSIONS,
+    WAITS,
     MANIFEST,
     IMPORTS,
     CIRCLES,

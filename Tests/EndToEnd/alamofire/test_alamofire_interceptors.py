@@ -96,7 +96,7 @@ def test_an_adapter_that_takes_its_time(line, server):
     """Longer than the request may: its time stands still meanwhile. [3.H.4]"""
 
     def slow(params):
-        time.sleep(4.5)
+        time.sleep(4.5)  # clock: longer than the limits below
         return {"headers": {"X-Late": "1"}}
 
     response = Code(adapt=[slow]).send(line, server.url(), timeout={"total": 4, "resource": 4}, events=["state"])

@@ -163,8 +163,7 @@ def test_signals_that_are_ignored_end_no_download(service, tmp_path, number):
         server.wait_for("stopped")
         child.send_signal(number)
         child.send_signal(number)
-        # two rounds of the command, which looks at what has happened five times a second
-        time.sleep(0.5)
+        time.sleep(0.5)  # clock: two rounds of the command, which looks for signals five times a second
         server.go.set()
         assert child.wait(LONG) == 0 and (tmp_path / "x").read_bytes() == server.data
 

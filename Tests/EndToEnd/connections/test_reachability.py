@@ -117,7 +117,7 @@ def test_links_addresses_and_routes_that_come_and_go_are_told(alone):
     assert result(wire.call("reachability.status", {"host": "203.0.113.9"}))["status"] == "unreachable"
     ip(alone, "route", "add", "203.0.113.0/24", "dev", "way0")
     assert result(wire.call("reachability.status", {"host": "203.0.113.9"}))["status"] == "reachable"
-    time.sleep(0.3)
+    time.sleep(0.3)  # clock: a second change is told 0.25 s after the first
     ip(alone, "link", "set", "way0", "down")
     assert wire.receive(5)["params"]["status"] == "unreachable"
 
@@ -145,7 +145,7 @@ def test_a_way_that_flaps_is_not_told_each_time(alone):
         ip(alone, "link", "set", "way0", "up")
         ip(alone, "link", "set", "way0", "down")
     ip(alone, "link", "set", "way0", "up")
-    time.sleep(1.5)
+    time.sleep(1.5)  # clock: until the service has told the last of the changes
     ended = wire.start("events.unsubscribe", {"subscription": watching["subscription"]})
     told = []
     while (message := wire.receive()).get("id") != ended:
@@ -161,7 +161,7 @@ def test_a_waiting_request_goes_on_at_once(alone):
     request = result(wire.call("data.start", params))["request"]
     while result(wire.call("request.get", {"request": request}))["attempts"] == 0:
         time.sleep(0.01)
-    time.sleep(1.2)
+    time.sleep(1.2)  # clock: the request looks again each second
     alone.switch(True)
     began = time.monotonic()
     assert result(wire.call("request.wait", {"request": request}))["ok"]

@@ -16,6 +16,7 @@ from request_client import get, result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
+# clock: limits of requests are of the real clock; a slow machine must keep them where they hold
 LIMIT, PAUSE = 4.0, 4.5
 
 

@@ -80,10 +80,11 @@ class Authority:
         self.openssl("ca", "-config", f"{name}.cnf", "-keyfile", f"{by}.key", "-cert", f"{by}.crt", "-revoke",
                      f"{name}.crt", "-crl_reason", "keyCompromise")
 
-    def crl(self, by, *options):
+    def crl(self, by, *options, name=None):
+        name = name or f"{by}.crl"
         self.openssl("ca", "-config", f"{by}.cnf", "-gencrl", "-keyfile", f"{by}.key", "-cert", f"{by}.crt", "-out",
-                     f"{by}.crl", *options)
-        return self.path(f"{by}.crl")
+                     name, *options)
+        return self.path(name)
 
 
 def usual(folder):
