@@ -41,7 +41,7 @@ TYPES = {"object", "array", "string", "integer", "number", "boolean", "null"}
 ENTRY_KEYS = ("name", "summary", "description", "since", "params")
 FAULTS = {"client", "outrider", "network", "server"}
 FORMATS = {"base64", "cache", "charset", "date-time", "document", "handle", "host", "jar", "json-pointer", "media-type",
-           "path", "proxy", "token", "url"}
+           "path", "pattern", "proxy", "token", "url"}
 LOWER_CAMEL = re.compile(r"[a-z][A-Za-z0-9]*")
 DOTTED = re.compile(r"[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)?")
 

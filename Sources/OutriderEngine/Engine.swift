@@ -14,6 +14,8 @@ package final class Engine: Sendable {
     private let fields: HTTPFields
     private let group: any EventLoopGroup
     private let lastClient = Atomic<UInt64>(0)
+    /// What stands before the network for requests without a stage of their own; nil for nothing.
+    package let stage: ReplayStage?
     /// Cookies that programs share by name.
     package let jars: CookieJars
 
@@ -21,9 +23,10 @@ package final class Engine: Sendable {
     ///   - fields: what every request gets unless it says otherwise, such as User-Agent.
     package init(
         transport: any Transport, group: any EventLoopGroup, settings: EngineSettings = EngineSettings(),
-        fields: HTTPFields = []
+        fields: HTTPFields = [], stage: ReplayStage? = nil
     ) {
         self.settings = settings
+        self.stage = stage
         self.fields = fields
         self.group = group
         jars = CookieJars(root: settings.jars, suffixes: settings.publicSuffixes)
@@ -55,7 +58,7 @@ package final class Engine: Sendable {
         _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
         advisor: (any ExchangeAdvisor)? = nil, turns: (any TurnKeeper)? = nil, outlet: (any BodyOutlet)? = nil,
         identity: ExchangeIdentity = ExchangeIdentity(), keeper: CredentialKeeper? = nil,
-        cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil
+        cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil, stage: ReplayStage? = nil
     ) async -> Exchange {
         let request: Result<Attempt, HTTPFailure>
         do throws(HTTPFailure) {
@@ -66,7 +69,7 @@ package final class Engine: Sendable {
         let exchange = Exchange(
             spec, request, in: surroundings, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor,
             turns: turns, outlet: outlet, identity: identity, keeper: keeper, cookies: cookies,
-            cache: cache)
+            cache: cache, stage: stage ?? self.stage)
         exchange.tellCreation()
         if let failure = turns?.join(exchange) { exchange.end(with: failure) }
         return exchange
@@ -74,12 +77,14 @@ package final class Engine: Sendable {
 
     /// The same at once, for what nobody listens to or asks for later; nil if something about its body must be looked up
     /// before.
-    package func exchangeAtOnce(_ spec: RequestSpec, quota: BodyQuota, identity: ExchangeIdentity) -> Exchange? {
+    package func exchangeAtOnce(
+        _ spec: RequestSpec, quota: BodyQuota, identity: ExchangeIdentity, stage: ReplayStage? = nil
+    ) -> Exchange? {
         guard spec.compression == nil, spec.body.isAtHand else { return nil }
         let request = Result { () throws(HTTPFailure) in try built(spec, BodySizes(), quota.client) }
         let exchange = Exchange(
             spec, request, in: surroundings, quota: quota, keepsBody: false, observer: nil, advisor: nil, turns: nil,
-            outlet: nil, identity: identity, keeper: nil)
+            outlet: nil, identity: identity, keeper: nil, stage: stage ?? self.stage)
         exchange.tellCreation()
         return exchange
     }

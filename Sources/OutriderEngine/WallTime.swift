@@ -14,6 +14,9 @@ package struct WallTime: Sendable, Equatable {
         self.nanoseconds = nanoseconds
     }
 
+    /// Since 1970.
+    package var milliseconds: Int64 { Int64(seconds) &* 1000 &+ Int64(nanoseconds / 1_000_000) }
+
     package static var now: WallTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -142,6 +142,11 @@ package enum Methods {
         table.add(StreamRead.self)
         table.add(StreamWrite.self)
 
+        table.add(StubAdd.self)
+        table.add(StubList.self)
+        table.add(StubRemove.self)
+        table.add(StubRequests.self)
+
         table.add(TCPCloseRead.self)
         table.add(TCPOpen.self)
         table.add(TCPStartTLS.self)

@@ -144,7 +144,7 @@ extension DownloadRun {
         attempt.fields.remove("If-Range")
         attempt.fields.set("Range", "bytes=\(piece.lowerBound)-\(piece.upperBound &- 1)")
         do throws(HTTPFailure) {
-            let answer = try await exchange.surroundings.transport.send(attempt, observer: Unheard())
+            let answer = try await exchange.transport.send(attempt, observer: Unheard())
             let rule = ResumeRule(
                 asked: piece, version: file.journal.version, held: file.held, isVerified: !wishes.checksums.isEmpty)
             let verdict = rule.verdict(status: answer.status, answer.fields, length: answer.body.expectedBytes)

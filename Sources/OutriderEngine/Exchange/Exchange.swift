@@ -106,6 +106,8 @@ package final class Exchange: Sendable {
     let proxyAuthenticator: Authenticator?
     /// Nil for a request without a cache.
     let cache: CacheBinding?
+    /// Nil if nothing stands before the network.
+    let stage: ReplayStage?
     let surroundings: Surroundings
     package let quota: BodyQuota
     let identity: ExchangeIdentity
@@ -116,9 +118,10 @@ package final class Exchange: Sendable {
         keepsBody: Bool, observer: (any ExchangeObserver)?, advisor: (any ExchangeAdvisor)?,
         turns: (any TurnKeeper)?, outlet: (any BodyOutlet)?, identity: ExchangeIdentity,
         keeper: CredentialKeeper?, cookies: ExchangeCookies? = nil,
-        cache: CacheBinding? = nil
+        cache: CacheBinding? = nil, stage: ReplayStage? = nil
     ) {
         self.cache = cache
+        self.stage = stage
         self.turns = turns
         self.cookies = cookies
         self.identity = identity

@@ -58,7 +58,7 @@ extension ExchangeDriver {
     }
 
     private func plain(_ outgoing: Attempt) -> any LoopAttempt {
-        exchange.surroundings.transport.make(outgoing, observer: exchange)
+        exchange.transport.make(outgoing, observer: exchange)
     }
 
     private func cached(_ outgoing: Attempt, _ cache: CacheBinding) -> any LoopAttempt {
@@ -69,7 +69,7 @@ extension ExchangeDriver {
         let login = isDigest ? outgoing.login?.credential : nil
         return CachedAttempt(
             outgoing, cache, stable: login.map { "digest \($0.username) \($0.password)" },
-            exchange.surroundings.transport, observer: exchange)
+            exchange.transport, observer: exchange)
     }
 
     private func responded(_ result: Result<AttemptResponse, HTTPFailure>, to attempt: Attempt) {
@@ -176,5 +176,12 @@ extension ExchangeDriver {
 extension ExchangeHead {
     init(_ answer: AttemptResponse) {
         self.init(status: answer.status, version: answer.version, fields: answer.fields, cache: answer.cache)
+    }
+}
+
+extension Exchange {
+    /// What carries its attempts: the network, or the stage before it.
+    var transport: any Transport {
+        stage.map { StagedTransport(stage: $0, inner: surroundings.transport) } ?? surroundings.transport
     }
 }

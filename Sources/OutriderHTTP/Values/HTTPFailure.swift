@@ -111,6 +111,8 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case webSocketPingTimeout, webSocketQueueFull, webSocketReconnectLimit
         // TCP streams
         case tcpClosed, writeAfterFinish, tlsUpgradeFailed
+        // record, replay, stubs
+        case replayMiss, cassetteUnusable, replayMismatch, stubMiss
         // routers
         case unknownEndpoint, missingPathParameter, parametersDoNotFit
         // ends

@@ -123,7 +123,7 @@ final class RequestRecord: Holdable {
                 name: handle.name, session: assembly.session?.title, tag: params.spec.tag, owner: scope.owner),
             keeper: assembly.session?.keeper,
             cookies: SessionCookies.step(params.cookies, assembly.session?.settings.cookies, url: spec.url),
-            cache: assembly.cache)
+            cache: assembly.cache, stage: scope.stage(of: assembly.session))
         let owner = params.isDetached ? scope.share.handles : scope.handles
         let record = RequestRecord(
             params, handle, exchange, owner: owner, giver: params.giver ?? scope.owner, isOfCall: isOfCall,
@@ -153,7 +153,8 @@ final class RequestRecord: Holdable {
         let handle = Handle<RequestRecord>()
         let exchange = scope.service.engine.exchangeAtOnce(
             spec, quota: scope.quota,
-            identity: ExchangeIdentity(name: handle.name, tag: params.spec.tag, owner: scope.owner))
+            identity: ExchangeIdentity(name: handle.name, tag: params.spec.tag, owner: scope.owner),
+            stage: scope.stage(of: nil))
         guard let exchange else { return nil }
         let record = RequestRecord(
             params, handle, exchange, owner: scope.handles, giver: scope.owner, isOfCall: true, events: nil,

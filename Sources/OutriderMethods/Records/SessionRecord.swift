@@ -44,6 +44,8 @@ final class SessionRecord: Holdable {
     let isShared: Bool
     let session: Session
     let keeper: CredentialKeeper
+    /// What stands before the network for its requests.
+    let stage = OwnStage()
     /// Used by requests whose cache has no name.
     let cache = OwnCache()
     private let contents: Mutex<SessionSettings>

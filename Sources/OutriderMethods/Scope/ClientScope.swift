@@ -21,6 +21,8 @@ package final class ClientScope: ConnectionScope {
     let sessions = NameTable()
     /// The cache of its requests without a session, if they ask for one.
     let cache = OwnCache()
+    /// What stands before the network for its requests without a session.
+    let stages = OwnStage()
     /// What this client is to decide, for `events.next` without a request.
     let inbox = EventQueue()
     /// Where its code is asked for credentials.

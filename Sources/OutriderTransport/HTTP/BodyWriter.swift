@@ -75,13 +75,21 @@ final class BodyWriter: @unchecked Sendable {
     }
 
     private func source(_ body: ComposedBody, _ client: ClientKey) -> any BodySource {
+        let all = Self.source(body.pieces, client, shelf, loop)
+        return body.coding.map { CodedSource(all, $0, client: client, loop: loop) } ?? all
+    }
+
+    /// The pieces one after the other, before any compression.
+    static func source(
+        _ pieces: [ComposedBody.Piece], _ client: ClientKey, _ shelf: BufferShelf, _ loop: any EventLoop
+    ) -> any BodySource {
         var sources: [any BodySource] = []
         var read: [ComposedBody.Piece] = []
         func flush() {
             if !read.isEmpty { sources.append(ReadSource(read, shelf: shelf, client: client, loop: loop)) }
             read = []
         }
-        for piece in body.pieces {
+        for piece in pieces {
             guard case .feed(let feed, let length, let pointer) = piece else {
                 read.append(piece)
                 continue
@@ -90,8 +98,7 @@ final class BodyWriter: @unchecked Sendable {
             sources.append(FeedSource(feed, length: length, pointer: pointer, loop: loop))
         }
         flush()
-        let all = sources.count == 1 ? sources[0] : SequenceSource(sources)
-        return body.coding.map { CodedSource(all, $0, client: client, loop: loop) } ?? all
+        return sources.count == 1 ? sources[0] : SequenceSource(sources)
     }
 
     /// Whether the body may not be had twice, or be another the second time.

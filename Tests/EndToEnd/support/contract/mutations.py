@@ -11,7 +11,10 @@ import validator
 WRONG = ["so on", 1.5, True, [[]], {"stranger/~": 1}]
 NUMBERS = [1e308, -1e308, -1, 2**63 - 1, -(2**63), 0, 1.5, 5e-324]
 # formats that the service checks more closely than the contract describes, or not by -32602
-LOOSE = {"cache", "document", "handle", "host", "jar", "charset", "token", "media-type", "path", "proxy", "url"}
+LOOSE = {
+    "cache", "document", "handle", "host", "jar", "charset",
+    "token", "media-type", "path", "pattern", "proxy", "url",
+}  # fmt: skip
 
 
 class Mutation:

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// An attempt of a session with a stage: it follows a script, or goes to the network.
+///
+///     created ──▶ collecting the body ──▶ waiting for the head ──▶ body ──▶ over
+///                                    └──▶ carried by the network ──────────┘
+// proof: everything runs on the loop of the transport; `StagedBody` and `hold` go there.
+final class StagedAttempt: LoopAttempt, @unchecked Sendable {
+    typealias Piece = Result<ByteBuffer?, HTTPFailure>
+
+    private enum Source {
+        case none
+        case script(AttemptScript, next: Int)
+        case inner(any LoopAttempt)
+        case over(HTTPFailure)
+    }
+
+    /// The longest body that is compared and recorded, in bytes.
+    static let mostBody = 64 << 20
+
+    private var attempt: Attempt
+    private let stage: ReplayStage
+    private let transport: any Transport
+    private let observer: any AttemptObserver
+    let loop: any EventLoop
+    private var source = Source.none
+    private var collector: BodyCollector?
+    private var completion: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
+    private var waiting: ((Piece) -> Void)?
+    private var alarm: Scheduled<Void>?
+    private var deadline: Scheduled<Void>?
+    private var isHeld = false
+    /// What became due during a hold.
+    private var due: (@Sendable () -> Void)?
+    private var given = 0
+    private var isChunkDue = false
+
+    init(_ attempt: Attempt, _ stage: ReplayStage, _ transport: any Transport, observer: any AttemptObserver) {
+        self.attempt = attempt
+        self.stage = stage
+        self.transport = transport
+        self.observer = observer
+        loop = transport.loop
+    }
+
+    // MARK: what the driver wants
+
+    func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
+        self.completion = completion
+        if case .over(let failure) = source { return finish(.failure(failure)) }
+        switch attempt.body {
+        case .none: begin([])
+        case .bytes(let bytes): begin(bytes)
+        case .file(let path, let size): collect(ComposedBody([.file(path: path, size: size, pointer: nil)]))
+        case .composed(let body): collect(body)
+        }
+    }
+
+    func poll(_ completion: @escaping (Piece) -> Void) -> Piece? {
+        switch source {
+        case .none: return .failure(Self.cancelled)
+        case .over(let failure): return .failure(failure)
+        case .inner(let inner): return inner.poll(completion)
+        case .script(let script, let next):
+            guard !isHeld, let piece = piece(of: script, next) else {
+                waiting = completion
+                return nil
+            }
+            return piece
+        }
+    }
+
+    func cancel() { stop(Self.cancelled) }
+
+    /// The rest of the body is not wanted.
+    func abandon() { if case .over = source {} else { stop(Self.cancelled) } }
+
+    static var cancelled: HTTPFailure { HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
+
+    private func stop(_ failure: HTTPFailure) {
+        let old = source
+        if case .over = old { return }
+        source = .over(failure)
+        disarm()
+        collector?.stop()
+        collector = nil
+        if case .inner(let inner) = old { inner.cancel() }
+        let waiting = waiting
+        self.waiting = nil
+        waiting?(.failure(failure))
+        finish(.failure(failure))
+    }
+
+    private func finish(_ result: Result<AttemptResponse, HTTPFailure>) {
+        let completion = completion
+        self.completion = nil
+        completion?(result)
+    }
+
+    private func disarm() {
+        alarm?.cancel()
+        deadline?.cancel()
+        (alarm, deadline, due) = (nil, nil, nil)
+    }
+
+    // MARK: the body of the request
+
+    /// Reads a body that is not in memory. A client's stream is then sent from memory, since it can be read once.
+    private func collect(_ body: ComposedBody) {
+        let collector = BodyCollector(body, for: attempt.client, on: loop, most: Self.mostBody) { result in
+            self.collector = nil
+            switch result {
+            case .failure(let failure): self.stop(failure)
+            case .success(let bytes):
+                if !body.feeds.isEmpty {
+                    self.attempt.body =
+                        body.coding == nil
+                        ? .bytes(bytes) : .composed(ComposedBody([.bytes(bytes)], coding: body.coding))
+                }
+                self.begin(bytes)
+            }
+        }
+        self.collector = collector
+        collector.start()
+    }
+
+    private func begin(_ body: [UInt8]) {
+        if case .over = source { return }
+        switch stage.course(of: attempt, body) {
+        case .network:
+            let inner = transport.make(attempt, observer: observer)
+            source = .inner(inner)
+            inner.start { self.finish($0) }
+        case .script(let script):
+            observer.sending(self)
+            if attempt.body != .none {
+                observer.bodySent(Int64(body.count), onWire: nil)  // safe: an Int is an Int64
+                observer.bodyEnded()
+            }
+            deadline = loop.scheduleTask(in: .seconds(attempt.timeouts.total)) { self.late(.total) }
+            run(script)
+        }
+    }
+
+    // MARK: the script
+
+    private func run(_ given: AttemptScript) {
+        var script = given
+        let hasBody = attempt.method != "HEAD" && ![204, 304].contains(script.head?.status)
+        if !hasBody { script.chunks = [] }
+        script.pace()
+        source = .script(script, next: 0)
+        let paced = script
+        wait(script.delay, isReal: script.failure != nil && script.head == nil) { self.head(paced) }
+    }
+
+    private func head(_ script: AttemptScript) {
+        guard let head = script.head else { return stop(script.failure ?? Self.cancelled) }
+        let expected = head.fields.contains("Content-Encoding") ? nil : head.fields.first("Content-Length")
+        finish(
+            .success(
+                AttemptResponse(
+                    status: head.status, reason: head.reason, version: head.version, fields: head.fields,
+                    body: StagedBody(self, expectedBytes: expected.flatMap { Int64($0) }, script.trailers))))
+    }
+
+    /// The next piece of a script's body, if it is due.
+    private func piece(of script: AttemptScript, _ next: Int) -> Piece? {
+        guard next < script.chunks.count else {
+            disarm()
+            guard let failure = script.failure else { return .success(nil) }
+            source = .over(failure)
+            return .failure(failure)
+        }
+        let chunk = script.chunks[next]
+        guard chunk.after <= 0 || isChunkDue else {
+            if alarm == nil {
+                wait(chunk.after, isReal: false) {
+                    self.isChunkDue = true
+                    self.wake()
+                }
+            }
+            return nil
+        }
+        isChunkDue = false
+        source = .script(script, next: next + 1)
+        given &+= chunk.bytes.count
+        if let most = attempt.maximumBodyBytes, given > most {
+            let failure = HTTPFailure(
+                .limitExceeded, "the body from \(attempt.url.host) is longer than \(most) bytes", phase: .response,
+                sent: .sent)
+            stop(failure)
+            return .failure(failure)
+        }
+        return .success(ByteBuffer(bytes: chunk.bytes))
+    }
+
+    /// Hands the next piece over to the reader that waits for it.
+    private func wake() {
+        guard case .script(let script, let next) = source, waiting != nil, !isHeld,
+            let piece = piece(of: script, next)
+        else { return }
+        let waiting = waiting
+        self.waiting = nil
+        waiting?(piece)
+    }
+
+    /// Goes on after so many seconds, or fails when the attempt may not wait as long.
+    ///
+    /// - Parameter isReal: the script waits for a timeout of its own.
+    private func wait(_ seconds: Double, isReal: Bool, _ work: @escaping @Sendable () -> Void) {
+        guard seconds > 0 else { return work() }
+        let phase: HTTPFailure.Phase = completion == nil ? .response : .firstByte
+        let most = attempt.timeouts.seconds(of: phase)
+        let isLate = seconds > most && !isReal
+        alarm = loop.scheduleTask(in: .seconds(isLate ? most : seconds)) {
+            self.alarm = nil
+            let work = isLate ? { @Sendable in self.late(phase) } : work
+            if self.isHeld { self.due = work } else { work() }
+        }
+    }
+
+    private func late(_ phase: HTTPFailure.Phase) {
+        stop(.staged(.timeout(phase, isReal: true), attempt))
+    }
+}
+
+extension StagedAttempt: AttemptControl {
+    func hold() { onLoop { self.isHeld = true } }
+
+    func release() {
+        onLoop {
+            self.isHeld = false
+            let due = self.due
+            self.due = nil
+            due?()
+            self.wake()
+        }
+    }
+
+    private func onLoop(_ work: @escaping @Sendable () -> Void) {
+        if loop.inEventLoop { work() } else { loop.execute(work) }
+    }
+}
+
+extension TimeAmount {
+    /// So many seconds, at most a year.
+    static func seconds(_ seconds: Double) -> TimeAmount {
+        .nanoseconds(Int64(min(max(seconds, 0), 31_536_000) * 1_000_000_000))
+    }
+}
+
+extension AttemptScript {
+    /// Cuts the body where it breaks off, and into the pieces in which it comes slowly.
+    fileprivate mutating func pace() {
+        if let cut {
+            var room = cut
+            chunks = chunks.compactMap { chunk in
+                guard room > 0 else { return nil }
+                let taken = Array(chunk.bytes.prefix(room))
+                room -= taken.count
+                return StubReply.Chunk(after: chunk.after, taken)
+            }
+        }
+        guard let rate, rate > 0 else { return }
+        let size = max(1, rate / 20)
+        chunks = chunks.flatMap { chunk in
+            stride(from: 0, to: chunk.bytes.count, by: size).map { start in
+                let piece = Array(chunk.bytes[start..<min(start + size, chunk.bytes.count)])
+                return StubReply.Chunk(after: Double(piece.count) / Double(rate), piece)
+            }
+        }
+    }
+}
+
+/// The body of a staged response. When the last reference to it goes, the rest of the body is given up.
+final class StagedBody: AttemptResponseBody {
+    private let attempt: StagedAttempt
+    let expectedBytes: Int64?
+    let trailers: HTTPFields
+
+    init(_ attempt: StagedAttempt, expectedBytes: Int64?, _ trailers: HTTPFields) {
+        self.attempt = attempt
+        self.expectedBytes = expectedBytes
+        self.trailers = trailers
+    }
+
+    deinit { abandon() }
+
+    private typealias Continuation = UnsafeContinuation<Result<ByteBuffer?, HTTPFailure>, Never>
+
+    func next() async throws(HTTPFailure) -> ByteBuffer? {
+        let attempt = attempt
+        let loop = attempt.loop
+        return try await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: Continuation) in
+                let pull = { @Sendable in
+                    if let ready = attempt.poll({ continuation.resume(returning: $0) }) {
+                        continuation.resume(returning: ready)
+                    }
+                }
+                if loop.inEventLoop { pull() } else { loop.execute(pull) }
+            }
+        } onCancel: {
+            loop.execute { attempt.cancel() }
+        }.get()
+    }
+
+    var timeline: Timeline { Timeline() }
+
+    func abandon() {
+        let attempt = attempt
+        if attempt.loop.inEventLoop { attempt.abandon() } else { attempt.loop.execute { attempt.abandon() } }
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The stubs of a session, and the requests that came.
+package struct StubTable: Sendable {
+    /// More stubs are refused, and older requests are forgotten.
+    package static let most = 1000
+    package static let mostRequests = 1000
+
+    /// What becomes of a request that no stub is for.
+    package enum Unmatched: String, Sendable, CaseIterable { case fail, pass }
+
+    package enum Verdict: Sendable {
+        case reply(StubReply, stub: String)
+        /// The request goes on, to the cassette or to the network.
+        case pass
+        case miss(HTTPFailure)
+    }
+
+    /// A stub, and what became of it.
+    package struct Entry: Sendable {
+        package let name: String
+        package let rule: StubRule
+        /// How often it responded.
+        package internal(set) var hits = 0
+        /// Requests that fit it.
+        var seen = 0
+        /// The request that it responded to last.
+        package internal(set) var last: Seen?
+    }
+
+    /// A request that came.
+    package struct Seen: Sendable {
+        package var request: ReplayRequest
+        /// The stub that responded; nil if none did.
+        package var stub: String?
+        /// Milliseconds since 1970.
+        package var time: Int64
+    }
+
+    /// Nil for what the rest of the stage implies: a failure without a cassette.
+    package var unmatched: Unmatched?
+    package private(set) var entries: [Entry] = []
+    package private(set) var requests: [Seen] = []
+    private var made = 0
+
+    package init() {}
+
+    package var isEmpty: Bool { entries.isEmpty }
+
+    /// The name of the new stub; nil if there are too many.
+    package mutating func add(_ rule: StubRule) -> String? {
+        guard entries.count < Self.most else { return nil }
+        made += 1
+        let name = "stub_\(made)"
+        entries.append(Entry(name: name, rule: rule))
+        return name
+    }
+
+    /// Removes a stub, or all of them with nil. The number of those that were removed.
+    package mutating func remove(_ name: String?) -> Int {
+        let before = entries.count
+        entries.removeAll { name == nil || $0.name == name }
+        return before - entries.count
+    }
+
+    package mutating func forgetRequests() { requests = [] }
+
+    package func contains(_ name: String) -> Bool { entries.contains { $0.name == name } }
+
+    /// What the request gets. The stub that was added last wins.
+    ///
+    /// - Parameters:
+    ///   - shown: the same request without its secrets, to be listed.
+    ///   - passes: what happens to requests without a stub if `unmatched` does not say.
+    package mutating func take(
+        _ request: ReplayRequest, shown: ReplayRequest, at time: Int64, passes: Bool
+    ) -> Verdict {
+        for index in entries.indices.reversed() {
+            let rule = entries[index].rule
+            if let times = rule.times, entries[index].hits >= times { continue }
+            if let after = rule.after, !entries.contains(where: { $0.name == after && $0.hits > 0 }) { continue }
+            guard rule.fits(request) else { continue }
+            entries[index].seen += 1
+            guard entries[index].seen % max(1, rule.every) == 0 else { continue }
+            let reply = rule.replies[min(entries[index].hits, rule.replies.count - 1)]
+            entries[index].hits += 1
+            entries[index].last = note(shown, by: entries[index].name, at: time)
+            return .reply(reply, stub: entries[index].name)
+        }
+        note(shown, by: nil, at: time)
+        if unmatched == .pass || unmatched == nil && passes { return .pass }
+        return .miss(miss(of: shown))
+    }
+
+    @discardableResult
+    private mutating func note(_ request: ReplayRequest, by stub: String?, at time: Int64) -> Seen {
+        if requests.count >= Self.mostRequests { requests.removeFirst(Self.mostRequests / 10) }
+        var request = request
+        // a list of requests stays short
+        if request.body.count > Self.mostBody { request.body = Array(request.body[..<Self.mostBody]) }
+        let seen = Seen(request: request, stub: stub, time: time)
+        requests.append(seen)
+        return seen
+    }
+
+    private static let mostBody = 4 << 10
+
+    private func miss(of request: ReplayRequest) -> HTTPFailure {
+        let shown = entries.suffix(3).reversed().map { entry in
+            "\(entry.name) (\(entry.rule.method.map { $0 + " " } ?? "")\(entry.rule.url.text)"
+                + (entry.rule.times.map { entry.hits >= $0 ? ", used up" : "" } ?? "") + ")"
+        }
+        let list = shown.isEmpty ? "there are no stubs" : "the stubs are " + shown.joined(separator: ", ")
+        let more = entries.count > 3 ? " and \(entries.count - 3) more" : ""
+        return HTTPFailure(
+            .stubMiss,
+            "no stub is for \(request.title): \(list)\(more) (add one with stub.add, or let such requests pass with "
+                + "unmatched \"pass\")", retryable: false)
+    }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Adds a stub to a session.
+struct StubAdd: Method {
+    static let name = "stub.add"
+
+    private static let mostReplies = 1000
+
+    struct Params: JSONDecodable {
+        var session: SessionReference?
+        var rule: StubRule
+        var replies: [StubReplyParameter]
+        var unmatched: StubTable.Unmatched?
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            session = try fields.optional("session")
+            let method: String? = try fields.optional("method") { (method: String) in
+                FieldRules.isToken(method) ? nil : "must be a token, such as GET"
+            }
+            let url: String? = try fields.optional("url")
+            let query: JSONObject? = try fields.optional("query")
+            let headers: FieldsParameter? = try fields.optional("headers")
+            let body = fields.value("body")
+            let times = try fields.integer("times", in: 1...1_000_000)
+            let after: String? = try fields.optional("after")
+            let every = try fields.integer("every", in: 1...1_000_000)
+            let response: StubReplyParameter? = try fields.optional("response")
+            let responses: [StubReplyParameter]? = try fields.optional("responses") { (list: [StubReplyParameter]) in
+                list.isEmpty || list.count > mostReplies ? "must hold 1 to \(mostReplies)" : nil
+            }
+            let fault: FaultParameter? = try fields.optional("fault")
+            unmatched = try fields.choice("unmatched")
+            try fields.finish()
+            let present = [response != nil, responses != nil, fault != nil].count { $0 }
+            guard present == 1 else { throw JSONComplaint("must have exactly one of response, responses and fault") }
+            replies = responses ?? [response ?? fault.map { StubReplyParameter(fault: $0) }].compactMap { $0 }
+            rule = StubRule(url: try Self.pattern(try JSONFields.need("url", url)), replies: [])
+            rule.method = method
+            rule.query = try Self.pairs(query)
+            rule.fields = headers?.fields ?? []
+            rule.body = body
+            rule.times = times
+            rule.after = after
+            rule.every = every ?? 1
+        }
+
+        private static func pattern(_ text: String) throws(JSONComplaint) -> URLPattern {
+            do throws(PatternFault) {
+                return try URLPattern(text)
+            } catch {
+                throw JSONComplaint("url \(error.message)", at: JSONPointer(member: "url"))
+            }
+        }
+
+        private static func pairs(_ query: JSONObject?) throws(JSONComplaint) -> [(name: String, value: String)] {
+            var pairs: [(name: String, value: String)] = []
+            for member in query?.members ?? [] {
+                guard let value = member.value.string else {
+                    throw JSONComplaint(
+                        "\(member.name.excerpt) must be a string, not \(member.value.typeName)",
+                        at: JSONPointer(member: member.name).under(member: "query"))
+                }
+                pairs.append((member.name, value))
+            }
+            return pairs
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var stub: String
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("stub", stub) } }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let stage = try call.scope.ownStage(params.session)
+        var rule = params.rule
+        for reply in params.replies { rule.replies.append(try await reply.made(call.scope.quota)) }
+        let (after, unmatched) = (rule.after, params.unmatched)
+        let finished = rule
+        let name = try stage.made().withStubs { stubs throws(RPCError) -> String? in
+            if let after, !stubs.contains(after) {
+                throw RPCError(
+                    .unknownHandle, "there is no stub \(after.excerpt) in this session: add it first",
+                    data: ["pointer": .string("/after")])
+            }
+            if let unmatched { stubs.unmatched = unmatched }
+            return stubs.add(finished)
+        }
+        if let name { return Result(stub: name) }
+        throw RPCError(
+            .tooMany, "a session may have \(StubTable.most) stubs: remove some",
+            data: ["what": .string("stubs"), "limit": .integer(Int64(StubTable.most))])
+    }
+}
+
+/// The params of methods about stubs of a session, of one or of all of them.
+struct StubParams: JSONDecodable {
+    var session: SessionReference?
+    var stub: String?
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        session = try fields.optional("session")
+        stub = try fields.optional("stub")
+        try fields.finish()
+    }
+}
+
+/// Lists the stubs of a session.
+struct StubList: Method {
+    static let name = "stub.list"
+
+    struct Result: JSONEncodable {
+        var stubs: [StubTable.Entry]
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { $0.member("stubs", stubs.map { StubInfoShape(entry: $0) }) }
+        }
+    }
+
+    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> Result {
+        let stage = try call.scope.ownStage(params.session).current
+        return Result(stubs: stage?.withStubs { $0.entries } ?? [])
+    }
+}
+
+/// Lists the requests that came to the stubs of a session.
+struct StubRequests: Method {
+    static let name = "stub.requests"
+
+    struct Result: JSONEncodable {
+        var requests: [StubTable.Seen]
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { $0.member("requests", requests.map { StubRequestShape($0) }) }
+        }
+    }
+
+    static func call(_ params: StubParams, _ call: Call<ClientScope>) async throws -> Result {
+        let stage = try call.scope.ownStage(params.session).current
+        let requests = stage?.withStubs { $0.requests } ?? []
+        return Result(requests: requests.filter { params.stub == nil || $0.stub == params.stub })
+    }
+}
+
+/// Removes stubs.
+struct StubRemove: Method {
+    static let name = "stub.remove"
+
+    struct Result: JSONEncodable {
+        var removed: Int
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("removed", removed) } }
+    }
+
+    static func call(_ params: StubParams, _ call: Call<ClientScope>) async throws -> Result {
+        let stage = try call.scope.ownStage(params.session).current
+        let removed = stage?.withStubs { stubs in
+            if params.stub == nil {
+                stubs.forgetRequests()
+                stubs.unmatched = nil
+            }
+            return stubs.remove(params.stub)
+        }
+        return Result(removed: removed ?? 0)
+    }
+}
+
+private struct StubInfoShape: JSONEncodable {
+    var entry: StubTable.Entry
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("stub", entry.name)
+            writer.member("method", entry.rule.method)
+            writer.member("url", entry.rule.url.text)
+            writer.member("hits", entry.hits)
+            writer.member("last", entry.last.map { StubRequestShape($0) })
+        }
+    }
+}
+
+private struct StubRequestShape: JSONEncodable {
+    var seen: StubTable.Seen
+
+    init(_ seen: StubTable.Seen) { self.seen = seen }
+
+    func encode(to writer: inout JSONWriter) {
+        let request = seen.request
+        writer.object { writer in
+            writer.member("method", request.method)
+            writer.member("url", request.url)
+            writer.member("headers", FieldsShape(request.fields))
+            if !request.body.isEmpty {
+                if let text = String(validating: request.body, as: UTF8.self) {
+                    writer.member("text", text)
+                } else {
+                    request.body.withUnsafeBytes { writer.member("base64", base64: $0) }
+                }
+            }
+            writer.member("stub", seen.stub)
+            writer.member("at", TimeShape(WallTime(milliseconds: seen.time)))
+        }
+    }
+}
