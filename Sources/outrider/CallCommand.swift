@@ -8,7 +8,7 @@ import OutriderJSON
 struct CallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "call",
-        abstract: "Calls one method, and prints its result as one line of JSON.",
+        abstract: "Calls one method, and prints its result as one line of JSON; on a terminal laid out and coloured.",
         discussion: """
             Parameters are one JSON object, or words: `key=value` is text, `key:=json` any JSON. Both may be mixed;
             `-` reads an object from standard input.
@@ -62,7 +62,7 @@ struct CallCommand: ParsableCommand {
         if raw {
             try StandardOutput.line(reply.line.drop { $0 == UInt8(ascii: " ") })
         } else if reply.error == nil {
-            try StandardOutput.line(reply.body)
+            try StandardOutput.json(reply.body)
         } else {
             StandardError.line(String(decoding: reply.body, as: UTF8.self))
         }

@@ -37,29 +37,61 @@ struct ServiceClient: ~Copyable {
         }
     }
 
+    /// A call that is yet to be sent.
+    struct Order {
+        var method: String
+        var params: JSONObject
+    }
+
     private var wire: Wire
     private var lastID = 0
 
     init(_ wire: consuming Wire) { self.wire = wire }
+
+    /// Sends a call without waiting for its reply; `reply(by:)` gives that with the same id.
+    mutating func send(_ order: Order) throws(CommandFailure) -> Int {
+        try send(order.method, JSONText(written: JSONWriter.bytes(of: order.params)))
+    }
+
+    private mutating func send(_ method: String, _ params: JSONText) throws(CommandFailure) -> Int {
+        lastID += 1
+        try wire.send(JSONWriter.bytes(of: Outgoing(id: lastID, method: method, params: params)))
+        return lastID
+    }
+
+    /// The next reply to any call; nil at the deadline. Events on the way go to the closure.
+    mutating func reply(
+        by deadline: Deadline, onEvent: ([UInt8]) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) -> (id: Int, reply: Reply)? {
+        do {
+            while true {
+                let line = try wire.receive(by: deadline)
+                if line.allSatisfy({ $0 == UInt8(ascii: " ") }) { continue }
+                if let found = try take(line, onEvent) { return found }
+            }
+        } catch  where error.code == CommandFailure.Status.timedOut.rawValue {
+            return nil
+        }
+    }
+
+    /// Takes back a call whose reply nothing waits for.
+    mutating func cancel(_ id: Int) {
+        let params = JSONText(written: Array("{\"id\":\(id)}".utf8))
+        try? wire.send(JSONWriter.bytes(of: Outgoing(id: nil, method: "$/cancelRequest", params: params)))
+    }
 
     /// Calls, and waits for the answer. Events on the way go to the closure; questions are refused.
     mutating func call(
         _ method: String, _ params: JSONText, by deadline: Deadline,
         onEvent: ([UInt8]) throws(CommandFailure) -> Void = { (_) throws(CommandFailure) in }
     ) throws(CommandFailure) -> Reply {
-        lastID += 1
-        try wire.send(JSONWriter.bytes(of: Outgoing(id: lastID, method: method, params: params)))
-        do {
-            while true {
-                let line = try wire.receive(by: deadline)
-                if line.allSatisfy({ $0 == UInt8(ascii: " ") }) { continue }
-                if let reply = try take(line, onEvent) { return reply }
-            }
-        } catch  where error.code == CommandFailure.Status.timedOut.rawValue {
-            let cancel = JSONText(written: Array("{\"id\":\(lastID)}".utf8))
-            try? wire.send(JSONWriter.bytes(of: Outgoing(id: nil, method: "$/cancelRequest", params: cancel)))
-            throw error
+        let id = try send(method, params)
+        while let (found, reply) = try reply(by: deadline, onEvent: onEvent) {
+            // replies to calls that were given up
+            if found == id { return reply }
         }
+        cancel(id)
+        throw CommandFailure(.timedOut, "no answer within the time allowed")
     }
 
     /// The same for what answers with an object. An error of the call ends the command.
@@ -67,7 +99,12 @@ struct ServiceClient: ~Copyable {
         _ method: String, _ params: JSONObject, by deadline: Deadline,
         onEvent: ([UInt8]) throws(CommandFailure) -> Void = { (_) throws(CommandFailure) in }
     ) throws(CommandFailure) -> JSONObject {
-        let reply = try reply(method, params, by: deadline, onEvent: onEvent)
+        try Self.object(of: try reply(method, params, by: deadline, onEvent: onEvent))
+    }
+
+    /// The object of a result. An error of the call ends the command.
+    static func object(of reply: Reply) throws(CommandFailure) -> JSONObject {
+        try check(reply)
         guard let result = try reply.parsed().object else {
             throw CommandFailure(.brokeProtocol, "the answer is no object")
         }
@@ -80,10 +117,13 @@ struct ServiceClient: ~Copyable {
         onEvent: ([UInt8]) throws(CommandFailure) -> Void = { (_) throws(CommandFailure) in }
     ) throws(CommandFailure) -> Reply {
         let reply = try call(method, JSONText(written: JSONWriter.bytes(of: params)), by: deadline, onEvent: onEvent)
-        if reply.error != nil {
-            throw CommandFailure(.error, try reply.parsed().object?["message"]?.string ?? "the call failed")
-        }
+        try Self.check(reply)
         return reply
+    }
+
+    private static func check(_ reply: Reply) throws(CommandFailure) {
+        guard reply.error != nil else { return }
+        throw CommandFailure(.error, try reply.parsed().object?["message"]?.string ?? "the call failed")
     }
 
     /// Carries standard input and output over the connection, which carries bytes from now on.
@@ -97,10 +137,10 @@ struct ServiceClient: ~Copyable {
         _ = try take(line, onEvent)
     }
 
-    /// The reply to the last call, or nil for anything else.
+    /// A reply and the id of its call, or nil for anything else.
     private func take(
         _ line: [UInt8], _ onEvent: ([UInt8]) throws(CommandFailure) -> Void
-    ) throws(CommandFailure) -> Reply? {
+    ) throws(CommandFailure) -> (id: Int, reply: Reply)? {
         let parts = try Self.parts(line)
         let id = parts.id.map { String(decoding: line[$0], as: UTF8.self) }
         if parts.method != nil {
@@ -115,11 +155,11 @@ struct ServiceClient: ~Copyable {
             throw CommandFailure(
                 .brokeProtocol, "the service could not read the call: \(String(decoding: line[error], as: UTF8.self))")
         }
-        guard id == String(lastID) else { return nil }
+        guard let id = id.flatMap({ Int($0) }), (1...max(1, lastID)).contains(id) else { return nil }
         guard (parts.result == nil) != (parts.error == nil) else {
             throw CommandFailure(.brokeProtocol, "the answer has neither or both of result and error")
         }
-        return Reply(line: line, result: parts.result, error: parts.error)
+        return (id, Reply(line: line, result: parts.result, error: parts.error))
     }
 
     private struct Parts {

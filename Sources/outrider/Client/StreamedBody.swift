@@ -3,10 +3,8 @@
 
 import OutriderJSON
 
-/// The answer to a request, and its body as it comes: nothing of it waits for the rest.
+/// The response to a request, and the calls that fetch its body piece by piece.
 struct StreamedBody {
-    /// Bytes asked for at once; base64 makes it a third more.
-    private static let pieceBytes: Int64 = 1 << 20
     /// Seconds that one call waits for bytes; the request has limits of its own.
     private static let patience: Int64 = 60
 
@@ -14,18 +12,20 @@ struct StreamedBody {
     let response: JSONObject
     private let request: JSONValue
     private let stream: JSONValue
-    private var isOver = false
-    /// Why it ended early.
-    private var failure: CommandFailure?
+    /// The service has sent all bytes.
+    private(set) var isOver = false
+    /// Why the body ended early.
+    private(set) var failure: CommandFailure?
 
-    /// Sends the request, and waits for the head of its answer, or its failure.
-    init(
-        _ request: JSONObject, over client: inout ServiceClient, by deadline: Deadline,
-        onEvent: ([UInt8]) throws(CommandFailure) -> Void
-    ) throws(CommandFailure) {
+    /// The call that sends a request, and whose result comes with the head of the response or the failure.
+    static func opening(_ request: JSONObject) -> ServiceClient.Order {
         var params = request
         params["wait"] = .string("response")
-        let opened = try client.object("stream.open", params, by: deadline, onEvent: onEvent)
+        return ServiceClient.Order(method: "stream.open", params: params)
+    }
+
+    /// - Parameter opened: the result of that call.
+    init(opened: JSONObject) throws(CommandFailure) {
         guard let response = opened["response"]?.object, let request = opened["request"],
             let stream = opened["stream"]
         else {
@@ -43,18 +43,21 @@ struct StreamedBody {
             .object?["value"]?.string
     }
 
-    /// The next bytes; none while there are none yet, nil at the end. Throws the failure that ended it early.
-    mutating func next(
-        over client: inout ServiceClient, by deadline: Deadline, onEvent: ([UInt8]) throws(CommandFailure) -> Void
-    ) throws(CommandFailure) -> [UInt8]? {
-        if isOver {
-            if let failure { throw failure }
-            return nil
-        }
-        let params: JSONObject = [
-            "stream": stream, "bytes": .integer(Self.pieceBytes), "wait": .integer(Self.patience),
-        ]
-        let piece = try client.object("stream.read", params, by: deadline, onEvent: onEvent)
+    /// Whether the Content-Type is JSON, or built on JSON (RFC 6839).
+    var isJSON: Bool {
+        let type = (contentType ?? "").prefix { $0 != ";" }.lowercased().filter { $0 != " " }
+        return type == "application/json" || type.hasSuffix("+json")
+    }
+
+    /// The call for the next bytes.
+    func reading(_ bytes: Int64) -> ServiceClient.Order {
+        ServiceClient.Order(
+            method: "stream.read",
+            params: ["stream": stream, "bytes": .integer(bytes), "wait": .integer(Self.patience)])
+    }
+
+    /// The bytes of its result.
+    mutating func bytes(_ piece: JSONObject) throws(CommandFailure) -> [UInt8] {
         guard let bytes = piece["base64"]?.string.flatMap({ Base64.decode($0) }) else {
             throw CommandFailure(.brokeProtocol, "the answer to stream.read holds no bytes")
         }
@@ -63,11 +66,8 @@ struct StreamedBody {
         return bytes
     }
 
-    /// The Response once all is over, with its metrics. All events have been heard by then: the last byte may come before them.
-    func settled(
-        over client: inout ServiceClient, by deadline: Deadline, onEvent: ([UInt8]) throws(CommandFailure) -> Void
-    ) throws(CommandFailure) -> JSONObject {
-        try client.object(
-            "request.wait", ["request": request, "timeout": .integer(10)], by: deadline, onEvent: onEvent)
+    /// The call for the Response with its metrics. All events have been heard by its result: the last byte may come before them.
+    var settling: ServiceClient.Order {
+        ServiceClient.Order(method: "request.wait", params: ["request": request, "timeout": .integer(10)])
     }
 }

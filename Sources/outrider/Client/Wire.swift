@@ -136,6 +136,18 @@ struct Deadline {
         instant = seconds.map { ContinuousClock.now.advanced(by: .seconds($0)) }
     }
 
+    /// The one that passes first.
+    static func earliest(of deadlines: [Deadline]) -> Deadline {
+        var earliest = Deadline.never
+        for deadline in deadlines {
+            guard let instant = deadline.instant else { continue }
+            if earliest.instant.map({ instant < $0 }) ?? true { earliest = deadline }
+        }
+        return earliest
+    }
+
+    var isOver: Bool { milliseconds == 0 }
+
     /// What is left, as `poll` wants it: -1 for ever, 0 when it has passed.
     var milliseconds: Int32 {
         guard let instant else { return -1 }

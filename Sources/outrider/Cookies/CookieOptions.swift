@@ -59,12 +59,18 @@ struct CookieOptions: ParsableArguments {
     }
 
     /// Makes the session that keeps the cookies, and says so in what all requests share.
-    func add(to shared: inout JSONObject, over client: inout ServiceClient) throws(CommandFailure) {
+    ///
+    /// - Parameter connectionsPerHost: another limit than the service's, which needs a session, too.
+    func add(
+        to shared: inout JSONObject, over client: inout ServiceClient, connectionsPerHost: Int?
+    ) throws(CommandFailure) {
         let extra = texts.flatMap { Self.pairs($0) ?? [] }
         if !extra.isEmpty { shared["cookies"] = .object(["extra": .array(extra)]) }
-        guard hasJar else { return }
-        let made = try client.object(
-            "session.create", ["cookies": jar.map { .string($0) } ?? .bool(true)], by: Deadline(after: 30))
+        var session = JSONObject()
+        if hasJar { session["cookies"] = jar.map { .string($0) } ?? .bool(true) }
+        if let connectionsPerHost { session["connectionsPerHost"] = .integer(Int64(connectionsPerHost)) }
+        if session.isEmpty { return }
+        let made = try client.object("session.create", session, by: Deadline(after: 30))
         guard let session = made["session"] else {
             throw CommandFailure(.brokeProtocol, "the answer names no session")
         }

@@ -61,10 +61,23 @@ struct OutputOptions: ParsableArguments {
     )
     var writeOut: String?
 
+    @Option(
+        name: .long,
+        help: """
+            How JSON is written: all (laid out and coloured), colors, format (laid out) or none. On a terminal all, else none.
+            """)
+    var pretty: JSONStyle?
+
     func validate() throws {
         if remoteName, !outputs.isEmpty { throw ValidationError("give only one of --output and --remote-name") }
         if remoteHeaderName, !remoteName { throw ValidationError("-J chooses the name for -O: add -O") }
         if fail, failWithBody { throw ValidationError("give only one of --fail and --fail-with-body") }
+    }
+
+    /// What JSON goes through on its way out; nil for other bodies, and where the bytes stay as they are.
+    func painter(isShown: Bool, isJSON: Bool) -> JSONPainter? {
+        guard isJSON, isShown || pretty != nil else { return nil }
+        return (pretty ?? .ofTerminal).painter
     }
 
     /// Whether failures are told.

@@ -23,6 +23,17 @@ struct RequestCall: ParsableArguments {
     @Flag(name: [.customShort("g"), .long], help: "Braces and brackets stand for themselves in URLs.")
     var globoff = false
 
+    @Flag(
+        name: [.customShort("Z"), .long],
+        help:
+            "Make the requests of several URLs at the same time; bodies on standard output keep the order of the URLs."
+    )
+    var parallel = false
+
+    @Option(
+        name: .customLong("parallel-max"), help: "With --parallel: the most requests at the same time, 1 to 200.")
+    var parallelMax = 50
+
     @Flag(name: .long, help: "Send nothing: write the request as a curl command, secrets masked.")
     var curl = false
 
@@ -43,6 +54,7 @@ struct RequestCall: ParsableArguments {
 
     func validate() throws {
         if words.isEmpty, inputFile == nil { throw ValidationError("name a URL, such as https://example.org/") }
+        if !(1...200).contains(parallelMax) { throw ValidationError("--parallel-max must be from 1 to 200") }
         let readers =
             request.body.readers + [inputFile == "-" ? "@-" : ""] + cookies.cookies.map { $0 == "-" ? "@-" : "" }
         if let fault = RequestWords.fault(headers: request.headers, data: readers, asks: auth.asks) {
@@ -86,7 +98,7 @@ struct RequestCall: ParsableArguments {
         return (expanded, try ItemWords(items))
     }
 
-    /// Makes the requests one after the other on one connection to the service.
+    /// Makes the requests on one connection to the service.
     ///
     /// - Parameter verb: the method of the command; nil leaves it to the options.
     func run(_ verb: String?) throws {
@@ -136,20 +148,21 @@ struct RequestCall: ParsableArguments {
         var shared = try shared(verb, sent, items)
         var service = try service.connect(orPrivate: true)
         if output.verbose, !curl { try VerboseLog.subscribe(over: &service.client, by: Deadline(after: 10)) }
-        try cookies.add(to: &shared, over: &service.client)
+        let isParallel = parallel && !curl
+        try cookies.add(to: &shared, over: &service.client, connectionsPerHost: isParallel ? parallelMax : nil)
+        let base = shared
         var failed: CommandFailure?
-        for (number, url) in urls.enumerated() {
-            var outcome = WriteOut.Outcome(urlNumber: number)
-            do throws(CommandFailure) {
-                let params = try params(shared, url, sent, items)
-                try RequestTransfer(call: self, url: url, number: number).run(params, over: &service.client, &outcome)
-            } catch {
-                outcome.failure = error
-            }
+        var queue = TransferQueue(
+            count: urls.count, limit: isParallel ? parallelMax : 1, log: output.verbose ? VerboseLog() : nil
+        ) { (outcome) throws(CommandFailure) in
             if let writeOut, !curl { try writeOut.write(outcome) }
-            guard let failure = outcome.failure else { continue }
+            guard let failure = outcome.failure else { return }
             if output.tells { failed?.report() }
             failed = failure
+        }
+        try queue.run(over: &service.client) { (number) throws(CommandFailure) in
+            let params = try params(base, urls[number], sent, items)
+            return (try RequestTransfer(self, url: urls[number], number: number), params)
         }
         if !curl { try cookies.write(shared, over: &service.client) }
         if let failed { throw failed }

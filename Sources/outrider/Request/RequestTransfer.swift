@@ -3,60 +3,148 @@
 
 import OutriderJSON
 
-/// One request of a command line: from its params to the body on standard output or in a file.
-struct RequestTransfer {
-    let call: RequestCall
-    let url: ShellURL.Expanded
-    /// Its place among the URLs of the command.
+/// One request of a command line as a row of calls: from its params to the body on standard output or in a file.
+final class RequestTransfer {
+    /// What follows a result.
+    enum Step {
+        case call(ServiceClient.Order)
+        /// Standard output belongs to an earlier transfer: `resume` goes on.
+        case waitForTurn
+        case end
+    }
+
+    private enum Expectation {
+        case command, head, turn, bytes, metrics
+    }
+
+    /// Bytes asked for at once by a transfer that is alone; base64 makes it a third more.
+    private static let pieceBytes: Int64 = 1 << 20
+    /// The same for one of many, all of which may be on the way together.
+    private static let smallPieceBytes: Int64 = 1 << 17
+
     let number: Int
+    /// When the command gives up. The request has its own deadline, which the service keeps; this one is for a service that
+    /// does not.
+    let deadline: Deadline
+    private(set) var outcome: WriteOut.Outcome
+    /// Draws how far it is; nil where nothing is to be seen.
+    let meter: ProgressMeter?
+    private let call: RequestCall
+    private let url: ShellURL.Expanded
+    private var sink: BodyOutput
+    private var painter: JSONPainter?
+    private var expectation: Expectation
+    private var body: StreamedBody?
 
     private var output: OutputOptions { call.output }
 
-    /// - Parameter outcome: what is known, also where the transfer fails.
-    func run(
-        _ given: JSONObject, over client: inout ServiceClient, _ outcome: inout WriteOut.Outcome
-    ) throws(CommandFailure) {
-        // The request has its own deadline, which the service keeps; this one is for a service that does not.
-        let deadline = Deadline(after: call.request.timeout.map { $0 + 10 })
-        // a wrong path is told before anything is sent; with -J the response names the file
-        let early = output.remoteHeaderName ? nil : try output.path(number, url: url, response: nil)
-        var sink = try BodyOutput(output.remoteHeaderName ? "-" : early)
-        outcome.filename = early
-        if call.curl {
-            let built = try client.object("request.build", given, by: deadline)
-            try sink.write(Array(((built["curl"]?.string ?? "") + "\n").utf8))
-            return try sink.finish()
-        }
-        let hearing = Hearing(output, isFile: output.remoteName || (early ?? "-") != "-")
-        defer { hearing.meter?.end() }
-        var params = given
-        if hearing.meter != nil { params["events"] = .array([.string("progress")]) }
-        var body = try StreamedBody(params, over: &client, by: deadline, onEvent: hearing.hears)
-        outcome.response = body.response
-        if output.remoteHeaderName {
-            outcome.filename = try output.path(number, url: url, response: body.response)
-            sink = try BodyOutput(outcome.filename, isNew: true)
-        }
-        try writeHead(of: body, to: &sink)
-        let isFailure = body.status >= 400 && (output.fail || output.failWithBody)
-        if !isFailure || output.failWithBody {
-            while let piece = try body.next(over: &client, by: deadline, onEvent: hearing.hears) {
-                outcome.written += Int64(piece.count)
-                try sink.write(piece, contentType: body.contentType)
-            }
+    /// Opens the file, so that a wrong path is told before anything is sent; with `-J` the response names the file.
+    ///
+    /// - Parameter number: its place among the URLs of the command.
+    init(_ call: RequestCall, url: ShellURL.Expanded, number: Int) throws(CommandFailure) {
+        self.call = call
+        self.url = url
+        self.number = number
+        let path = call.output.remoteHeaderName ? nil : try call.output.path(number, url: url, response: nil)
+        sink = try BodyOutput(call.output.remoteHeaderName ? "-" : path)
+        outcome = WriteOut.Outcome(filename: path, urlNumber: number)
+        let isFile = call.output.remoteName || (path ?? "-") != "-"
+        meter = isFile && !call.parallel ? ProgressMeter(isSilent: call.output.silent) : nil
+        deadline = Deadline(after: call.request.timeout.map { $0 + 10 })
+        expectation = call.curl ? .command : .head
+    }
+
+    /// Whether it writes to standard output, where one body follows the other.
+    private var needsTurn: Bool { !output.remoteName && (outcome.filename ?? "-") == "-" }
+
+    /// Whether it waits for standard output.
+    var isWaiting: Bool { expectation == .turn }
+
+    /// The first call.
+    func begin(_ params: JSONObject) -> ServiceClient.Order {
+        if call.curl { return ServiceClient.Order(method: "request.build", params: params) }
+        var params = params
+        if meter != nil { params["events"] = .array([.string("progress")]) }
+        return StreamedBody.opening(params)
+    }
+
+    /// The result of the last call.
+    ///
+    /// - Parameter hasTurn: no earlier transfer writes to standard output any more.
+    func take(_ result: JSONObject, hasTurn: Bool) throws(CommandFailure) -> Step {
+        switch expectation {
+        case .command:
+            try sink.write(Array(((result["curl"]?.string ?? "") + "\n").utf8))
             try sink.finish()
-        }
-        if hearing.meter != nil || call.output.writeOut != nil {
-            outcome.response = try body.settled(over: &client, by: deadline, onEvent: hearing.hears)
-        }
-        if isFailure {
-            let url = body.response["url"]?.string ?? url.text
-            throw CommandFailure(code: 14, "\(url) answered with status \(body.status)")
+            return .end
+        case .head:
+            let body = try StreamedBody(opened: result)
+            self.body = body
+            outcome.response = body.response
+            if needsTurn, !hasTurn {
+                expectation = .turn
+                return .waitForTurn
+            }
+            return try resume()
+        case .turn: return .waitForTurn
+        case .bytes: return try takeBytes(result)
+        case .metrics:
+            outcome.response = result
+            return try end()
         }
     }
 
+    /// Goes on behind the head of the response.
+    func resume() throws(CommandFailure) -> Step {
+        guard let body else { return .end }
+        if output.remoteHeaderName {
+            let path = try output.path(number, url: url, response: body.response)
+            outcome.filename = path
+            sink = try BodyOutput(path, isNew: true)
+        }
+        try writeHead(of: body)
+        if isFailure, !output.failWithBody { return try settle() }
+        painter = output.painter(isShown: sink.isShown, isJSON: body.isJSON)
+        return readOn(body)
+    }
+
+    /// It ended badly.
+    func fail(_ failure: CommandFailure) { outcome.failure = failure }
+
+    private var isFailure: Bool { (body?.status ?? 0) >= 400 && (output.fail || output.failWithBody) }
+
+    private func readOn(_ body: StreamedBody) -> Step {
+        expectation = .bytes
+        return .call(body.reading(call.parallel ? Self.smallPieceBytes : Self.pieceBytes))
+    }
+
+    private func takeBytes(_ result: JSONObject) throws(CommandFailure) -> Step {
+        guard let piece = try body?.bytes(result), let body else { return .end }
+        outcome.written += Int64(piece.count)
+        try sink.write(painter?.paint(piece) ?? piece, contentType: body.contentType)
+        guard body.isOver else { return readOn(body) }
+        if let rest = painter?.finish() { try sink.write(rest) }
+        if let failure = body.failure { throw failure }
+        try sink.finish()
+        return try settle()
+    }
+
+    private func settle() throws(CommandFailure) -> Step {
+        guard let body, meter != nil || output.writeOut != nil else { return try end() }
+        expectation = .metrics
+        return .call(body.settling)
+    }
+
+    private func end() throws(CommandFailure) -> Step {
+        if isFailure, let body {
+            let url = body.response["url"]?.string ?? url.text
+            throw CommandFailure(code: 14, "\(url) answered with status \(body.status)")
+        }
+        return .end
+    }
+
     /// Writes the status and the fields where `-i`, `-I` and `-D` want them.
-    private func writeHead(of body: StreamedBody, to sink: inout BodyOutput) throws(CommandFailure) {
+    private func writeHead(of body: StreamedBody) throws(CommandFailure) {
         guard body.status > 0, !(output.fail && body.status >= 400) || output.dumpHeader != nil else { return }
         if let name = output.dumpHeader {
             var file = try BodyOutput(name)
@@ -65,22 +153,6 @@ struct RequestTransfer {
         }
         if output.include || call.request.head, !(output.fail && body.status >= 400) {
             try sink.write(body.head(isShown: sink.isShown))
-        }
-    }
-
-    /// What listens to the events of one transfer.
-    private struct Hearing {
-        let meter: ProgressMeter?
-        let log: VerboseLog?
-
-        init(_ output: OutputOptions, isFile: Bool) {
-            meter = isFile ? ProgressMeter(isSilent: output.silent) : nil
-            log = output.verbose ? VerboseLog() : nil
-        }
-
-        func hears(_ event: [UInt8]) throws(CommandFailure) {
-            meter?.heard(event)
-            log?.heard(event)
         }
     }
 }

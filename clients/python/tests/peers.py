@@ -159,3 +159,17 @@ def request_head(stream: socket.socket) -> bytes:
     while b"\r\n\r\n" not in seen and (data := stream.recv(65536)):
         seen += data
     return seen
+
+
+def whole_request(stream: socket.socket) -> bytes:
+    """A request with the body that its Content-Length announces.
+
+    A server that closes with unread bytes resets the connection, which clients see as another failure.
+    """
+    seen = request_head(stream)
+    head, _, body = seen.partition(b"\r\n\r\n")
+    fields = (line.partition(b":") for line in head.split(b"\r\n")[1:])
+    length = next((int(value) for name, _, value in fields if name.lower() == b"content-length"), 0)
+    while len(body) < length and (data := stream.recv(65536)):
+        body += data
+    return head + b"\r\n\r\n" + body

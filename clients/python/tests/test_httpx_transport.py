@@ -17,7 +17,7 @@ pytest.importorskip("httpx")
 import httpx
 import outrider
 from outrider.httpx import AsyncTransport, Transport
-from peers import CHUNKED, Peer, Scripted, chunk, request_head, until
+from peers import CHUNKED, Peer, Scripted, chunk, request_head, until, whole_request
 
 Do = Callable[[httpx.AsyncClient], Any]
 
@@ -305,7 +305,7 @@ def test_a_connection_that_ends_before_a_head_is_the_same_failure(
 ) -> None:
     for by in (native, ours):
         with pytest.raises(httpx.RemoteProtocolError):
-            by.request("POST", scripted(lambda stream: request_head(stream) and None).url, content=b"x")
+            by.request("POST", scripted(lambda stream: whole_request(stream) and None).url, content=b"x")
 
 
 def test_a_server_that_takes_no_body_is_a_write_timeout(ours: Both, scripted: Callable[..., Scripted]) -> None:

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+
+/// Carries the transfers of a command over one connection, one after the other or, with `--parallel`, several at a time.
+/// Bodies on standard output keep the order of the URLs.
+struct TransferQueue {
+    /// Makes the transfer with that number, and the params of its request.
+    typealias Maker = (Int) throws(CommandFailure) -> (transfer: RequestTransfer, params: JSONObject)
+
+    /// How many transfers there are in all.
+    let count: Int
+    /// How many may be on the way at a time.
+    let limit: Int
+    let log: VerboseLog?
+    /// Hears of each transfer that is over.
+    let onEnd: (WriteOut.Outcome) throws(CommandFailure) -> Void
+
+    private var begun = 0
+    private var active: [Int: RequestTransfer] = [:]
+    /// Which transfer a call belongs to.
+    private var calls: [Int: Int] = [:]
+
+    init(
+        count: Int, limit: Int, log: VerboseLog?,
+        onEnd: @escaping (WriteOut.Outcome) throws(CommandFailure) -> Void
+    ) {
+        self.count = count
+        self.limit = limit
+        self.log = log
+        self.onEnd = onEnd
+    }
+
+    mutating func run(over client: inout ServiceClient, _ make: Maker) throws(CommandFailure) {
+        while begun < count || !active.isEmpty {
+            while begun < count, active.count < limit { try begin(over: &client, make) }
+            if !calls.isEmpty { try hear(over: &client) }
+        }
+    }
+
+    private mutating func begin(over client: inout ServiceClient, _ make: Maker) throws(CommandFailure) {
+        let number = begun
+        begun += 1
+        let made: (transfer: RequestTransfer, params: JSONObject)
+        do throws(CommandFailure) {
+            made = try make(number)
+        } catch {
+            return try onEnd(WriteOut.Outcome(failure: error, urlNumber: number))
+        }
+        active[number] = made.transfer
+        try send(made.transfer.begin(made.params), of: made.transfer, over: &client)
+    }
+
+    private mutating func send(
+        _ order: ServiceClient.Order, of transfer: RequestTransfer, over client: inout ServiceClient
+    ) throws(CommandFailure) {
+        calls[try client.send(order)] = transfer.number
+    }
+
+    /// Waits for a result, or until a transfer is too late.
+    private mutating func hear(over client: inout ServiceClient) throws(CommandFailure) {
+        let (log, meters) = (log, active.values.compactMap(\.meter))
+        let deadline = Deadline.earliest(of: active.values.map(\.deadline))
+        guard
+            let (id, reply) = try client.reply(
+                by: deadline,
+                onEvent: { (event) throws(CommandFailure) in
+                    log?.heard(event)
+                    for meter in meters { meter.heard(event) }
+                })
+        else { return try giveUp(over: &client) }
+        guard let number = calls.removeValue(forKey: id), let transfer = active[number] else { return }
+        try advance(transfer, over: &client) { (hasTurn) throws(CommandFailure) in
+            try transfer.take(try ServiceClient.object(of: reply), hasTurn: hasTurn)
+        }
+    }
+
+    /// - Parameter step: what the transfer does next, told whether standard output is free for it.
+    private mutating func advance(
+        _ transfer: RequestTransfer, over client: inout ServiceClient,
+        _ step: (Bool) throws(CommandFailure) -> RequestTransfer.Step
+    ) throws(CommandFailure) {
+        let next: RequestTransfer.Step
+        do throws(CommandFailure) {
+            next = try step(active.keys.min() == transfer.number)
+        } catch {
+            transfer.fail(error)
+            return try end(transfer, over: &client)
+        }
+        switch next {
+        case .call(let order): try send(order, of: transfer, over: &client)
+        case .waitForTurn: break
+        case .end: try end(transfer, over: &client)
+        }
+    }
+
+    /// Ends a transfer, and lets the next one have standard output.
+    private mutating func end(
+        _ transfer: RequestTransfer, over client: inout ServiceClient
+    ) throws(CommandFailure) {
+        let hadTurn = active.keys.min() == transfer.number
+        active[transfer.number] = nil
+        transfer.meter?.end()
+        try onEnd(transfer.outcome)
+        guard hadTurn, let first = active.keys.min(), let waiting = active[first], waiting.isWaiting else { return }
+        try advance(waiting, over: &client) { (_) throws(CommandFailure) in try waiting.resume() }
+    }
+
+    /// Gives up transfers that the service should have ended long ago.
+    private mutating func giveUp(over client: inout ServiceClient) throws(CommandFailure) {
+        for (id, number) in calls {
+            guard let transfer = active[number], transfer.deadline.isOver else { continue }
+            calls[id] = nil
+            client.cancel(id)
+            transfer.fail(CommandFailure(.timedOut, "no answer within the time allowed"))
+            try end(transfer, over: &client)
+        }
+    }
+}
