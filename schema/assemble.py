@@ -18,8 +18,8 @@ sys.path.insert(0, str(SCHEMA))
 sys.dont_write_bytecode = True
 
 import lists  # noqa: E402
-import marks  # noqa: E402
 import reference  # noqa: E402
+import tables  # noqa: E402
 import transcript  # noqa: E402
 import validator  # noqa: E402
 import writers  # noqa: E402
@@ -27,8 +27,7 @@ from sources import Refused, read  # noqa: E402
 
 OUTPUTS = {
     "schema/openrpc.json": lambda sources, document: writers.readable(document),
-    "Sources/OutriderMethods/LockedMembers.swift": lambda sources, document: marks.swift_locked(sources),
-    "Sources/OutriderMethods/OwnerMembers.swift": lambda sources, document: marks.swift_owner(sources),
+    **tables.OUTPUTS,
     "Sources/OutriderMethods/Events/MonitorTopics.swift": lambda sources, document: writers.swift_topics(sources),
     "clients/python/src/outrider/_schema.py": lambda sources, document: writers.python(sources),
 }

@@ -53,6 +53,7 @@ CLEAN = {
     "README.md": "# Tiny\n\nSee [the methods](docs/reference/server.md#serverinfo) and [below](#below).\n\n## Below\n",
     "Sources/OutriderRPC/Framing/Frame.swift": SWIFT_HEAD + "import OutriderJSON\n\npackage struct Frame {}\n",
     "Sources/OutriderRPC/Calls/Call.swift": SWIFT_HEAD + "package struct Call {\n    var frame: Frame\n}\n",
+    "Sources/OutriderMethods/Server/ServerInfo.swift": SWIFT_HEAD + "struct ServerInfo {}\n",
     "Tests/test_one.py": HASH_HEAD + 'def test_it_is_one() -> None:\n    """[A1]"""\n',
     "clients/python/src/outrider/__init__.py": HASH_HEAD + "def one() -> int:\n    return 1\n",
     "clients/python/src/outrider/_protocol/frames.py": HASH_HEAD + "LIMIT = 1\n",

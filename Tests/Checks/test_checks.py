@@ -75,6 +75,7 @@ FAULTS = [
     ("docs", "schema/methods/no.such.json", "{}\n", "docs/reference/no.md: no.such is not described"),
     ("docs", "schema/methods/server.no.json", "{}\n", "docs/reference/server.md: server.no is not described"),
     ("docs", "docs/guide/lost.md", "# Lost\n", "docs/guide/lost.md: no list of pages names it"),
+    ("methods", "schema/methods/server.no.json", "{}\n", "server.no: no file Sources/OutriderMethods/server/serverno"),
     ("rows", "Tests/test_one.py", HASH_HEAD + "def test_it() -> None:\n    pass\n", "A1 has no test: It is one."),
     ("rows", "Tests/test_two.py", HASH_HEAD + "def test_it() -> None:\n    '[A1]'\n", "docs/alamofire.md is not what"),
     ("rows", "Tests/ATests.swift", SWIFT_HEAD + "@Test func `it [A2]`() {}\n", "ATests.swift: [A2] is no row"),

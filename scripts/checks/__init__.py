@@ -5,6 +5,7 @@
 from .circles import CIRCLES
 from .client import CLIENT, UNASYNC
 from .docs import DOCS, LINKS, SCHEMA
+from .methods import METHODS
 from .prose import PROSE
 from .rows import ROWS
 from .shape import HEADERS, SIZES, TRACKED
@@ -31,6 +32,7 @@ ALL: "list[Check]" = [
     LINKS,
     SCHEMA,
     DOCS,
+    METHODS,
     ROWS,
     LINKAGE,
     LINT,

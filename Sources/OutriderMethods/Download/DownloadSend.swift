@@ -13,12 +13,3 @@ struct DownloadSend: Method {
         try await DataSend.call(params.whole, call)
     }
 }
-
-/// Starts a download, and answers at once with its handle.
-struct DownloadStart: Method {
-    static let name = "download.start"
-
-    static func call(_ params: DownloadParameters, _ call: Call<ClientScope>) async throws -> DataStart.Result {
-        try await DataStart.call(params.whole, call)
-    }
-}

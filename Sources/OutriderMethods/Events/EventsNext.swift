@@ -59,7 +59,7 @@ struct EventsNext: Method {
         let scope = call.scope
         let limit = min(call.peer.terms.maxMessageBytes.map { max(1, $0 - 4096) } ?? Self.mostBytes, Self.mostBytes)
         if let name = params.subscription?.name,
-            let watch = try? scope.handles.find(Handle<ReachabilityWatch>(named: name), "subscription")
+            let watch = try? scope.handles.find(Handle<ReachabilitySubscription>(named: name), "subscription")
         {
             guard let queue = watch.queue else { throw Self.pushed }
             return Result(

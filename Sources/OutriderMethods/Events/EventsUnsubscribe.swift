@@ -33,7 +33,7 @@ struct EventsUnsubscribe: Method {
     }
 
     static func call(_ params: SubscriptionReference, _ call: Call<ClientScope>) async throws -> Result {
-        let name = Handle<ReachabilityWatch>(named: params.subscription.name)
+        let name = Handle<ReachabilitySubscription>(named: params.subscription.name)
         if let watch = try? call.scope.handles.find(name, "subscription") {
             call.scope.handles.remove(name)
             watch.close()

@@ -7,86 +7,6 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// A client that hears how a way changes.
-final class ReachabilityWatch: Holdable {
-    static let kind = HandleKind.subscription
-
-    private struct Contents {
-        var watch: PathWatch?
-        var probing: Task<Void, Never>?
-        var told = 0
-        var isOver = false
-    }
-
-    let handle = Handle<ReachabilityWatch>()
-    /// What waits for `events.next`; nil where events are sent.
-    let queue: EventQueue?
-    private let peer: any Peer
-    private let contents = Mutex(Contents())
-
-    init(_ peer: any Peer, isPulled: Bool) {
-        self.peer = peer
-        queue = isPulled ? EventQueue() : nil
-    }
-
-    var told: Int { contents.withLock { $0.told } }
-
-    func begin(_ watch: PathWatch) {
-        let isOver = contents.withLock { contents in
-            contents.watch = watch
-            return contents.isOver
-        }
-        if !isOver { watch.start() }
-    }
-
-    /// Looks by connecting, every so many seconds, too.
-    func probe(every seconds: Double, _ look: @escaping @Sendable () async -> Void) {
-        contents.withLock { contents in
-            guard !contents.isOver else { return }
-            // Ends with the subscription.
-            contents.probing = Task {
-                while !Task.isCancelled {
-                    try? await Task.sleep(for: .seconds(seconds))
-                    if !Task.isCancelled { await look() }
-                }
-            }
-        }
-    }
-
-    func tell(_ sample: PathSample, _ previous: PathSample) {
-        let number = contents.withLock { contents -> Int? in
-            guard !contents.isOver else { return nil }
-            defer { contents.told += 1 }
-            return contents.told
-        }
-        guard let number else { return }
-        let shape = ReachabilityEvent(
-            subscription: handle.name, sequence: number, sample: sample, previous: previous)
-        let event = Event("event.reachability", shape)
-        if let queue {
-            queue.push(event, mayBeLost: true)
-        } else {
-            // a client that is behind needs the newest state only
-            peer.offer(event, key: handle.name) { [weak self] in self?.contents.withLock { $0.isOver } ?? true }
-        }
-    }
-
-    // MARK: Holdable
-
-    var isAwaited: Bool { queue?.isAwaited ?? false }
-
-    func close() {
-        let (watch, probing) = contents.withLock { contents in
-            contents.isOver = true
-            defer { (contents.watch, contents.probing) = (nil, nil) }
-            return (contents.watch, contents.probing)
-        }
-        watch?.stop()
-        probing?.cancel()
-        queue?.end()
-    }
-}
-
 /// `event.reachability`: how a way is now.
 struct ReachabilityEvent: JSONEncodable, Sendable {
     var subscription: String
@@ -105,7 +25,7 @@ struct ReachabilityEvent: JSONEncodable, Sendable {
 }
 
 /// Tells how a way changes, from now on.
-struct ReachabilityWatching: Method {
+struct ReachabilityWatch: Method {
     static let name = "reachability.watch"
 
     struct Params: JSONDecodable {
@@ -128,7 +48,7 @@ struct ReachabilityWatching: Method {
     }
 
     struct Result: JSONEncodable {
-        var subscription: Handle<ReachabilityWatch>
+        var subscription: Handle<ReachabilitySubscription>
         var sample: PathSample
 
         func encode(to writer: inout JSONWriter) {
@@ -141,7 +61,7 @@ struct ReachabilityWatching: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let (engine, quota) = (call.scope.service.engine, call.scope.quota)
-        let watch = ReachabilityWatch(call.peer, isPulled: params.isPulled)
+        let watch = ReachabilitySubscription(call.peer, isPulled: params.isPulled)
         try call.scope.handles.keep(watch, as: watch.handle)
         let state = ProbedState(nil)
         if let endpoint = params.target.probed {

@@ -5,12 +5,6 @@ package import OutriderJSON
 
 /// What this version can do, by name: the names of the contract's `x-outrider-features`.
 package struct Features: JSONEncodable {
-    package static let names: [StaticString] = [
-        "authentication", "batch", "br", "caching", "callbacks", "cancel", "cookies", "deflate", "detach", "diagnostics",
-        "downloads", "events", "gzip", "http1", "http2", "lsp", "metrics", "monitors", "oauth", "proxies", "reachability",
-        "routers", "sessions", "sse", "streams", "tcp", "tls", "unixSockets", "uploads", "websockets", "zstd",
-    ]
-
     static func contains(_ name: String) -> Bool { names.contains { $0.description == name } }
 
     package func encode(to writer: inout JSONWriter) {

@@ -47,10 +47,3 @@ struct Initialize: Method {
         return Result(greeting: Greeting(call))
     }
 }
-
-/// Ends this connection's work, as LSP asks. The connection itself refuses what comes after.
-struct Shutdown: Method {
-    static let name = "shutdown"
-
-    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> JSONNothing { JSONNothing() }
-}

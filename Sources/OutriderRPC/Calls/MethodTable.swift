@@ -31,6 +31,10 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     /// The last one added under a name wins; the tests refuse duplicates.
     package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope {
+        addCall(method)
+    }
+
+    private mutating func addCall<M: Method>(_ method: M.Type) where M.Scope == Scope {
         if M.takesBytes { takers.insert(M.name) }
         entries[M.name] = { params, call in
             let result = try await M.call(try Self.decoded(M.self, params), call)
@@ -39,8 +43,8 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     }
 
     /// The same for one whose calls may do without a task.
-    package mutating func add<M: BegunMethod>(begun method: M.Type) where M.Scope == Scope {
-        add(method)
+    package mutating func add<M: BegunMethod>(_ method: M.Type) where M.Scope == Scope {
+        addCall(method)
         beginners[M.name] = { params, call, hand in try Self.begin(M.self, params, call, hand) }
     }
 

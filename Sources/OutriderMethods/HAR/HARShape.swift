@@ -6,9 +6,9 @@ import OutriderHTTP
 import OutriderJSON
 
 /// Exchanges as an HTTP Archive 1.2, which browsers' developer tools and many programs read.
-struct HarShape: JSONEncodable {
+struct HARShape: JSONEncodable {
     var version: String
-    var entries: [HarEntryShape]
+    var entries: [HAREntryShape]
 
     func encode(to writer: inout JSONWriter) {
         writer.object { writer in
@@ -25,19 +25,19 @@ struct HarShape: JSONEncodable {
 }
 
 /// One exchange: its last attempt.
-struct HarEntryShape: JSONEncodable {
+struct HAREntryShape: JSONEncodable {
     var facts: ExchangeFacts
     var started: WallTime
     var redaction: Redaction
     var showsBodies: Bool
 
     func encode(to writer: inout JSONWriter) {
-        let timings = HarTimings(facts.timeline)
+        let timings = HARTimings(facts.timeline)
         writer.object { writer in
             writer.member("startedDateTime", TimeShape(started))
             writer.member("time", timings.total)
-            writer.member("request", HarRequestShape(facts: facts, redaction: redaction, showsBody: showsBodies))
-            writer.member("response", HarResponseShape(facts: facts, redaction: redaction, showsBody: showsBodies))
+            writer.member("request", HARRequestShape(facts: facts, redaction: redaction, showsBody: showsBodies))
+            writer.member("response", HARResponseShape(facts: facts, redaction: redaction, showsBody: showsBodies))
             writer.member("cache") { _ in }
             writer.member("timings", timings)
             // an address, without its port, of what is no socket in the file system
@@ -50,14 +50,14 @@ struct HarEntryShape: JSONEncodable {
             if let failure = facts.failure { writer.member("comment", failure.message) }
             // the format leaves names that begin so to programs
             if !facts.redirects.isEmpty {
-                writer.member("_redirects", facts.redirects.map { HarRedirectShape(hop: $0, redaction: redaction) })
+                writer.member("_redirects", facts.redirects.map { HARRedirectShape(hop: $0, redaction: redaction) })
             }
         }
     }
 }
 
 /// Milliseconds of each phase; -1 for what did not happen.
-struct HarTimings: JSONEncodable {
+struct HARTimings: JSONEncodable {
     private let blocked, dns, connect, ssl: Double?
     private let send, wait, receive: Double
 

@@ -34,26 +34,3 @@ struct RequestDetach: Method {
         return RequestStateResult(record.exchange)
     }
 }
-
-/// Shares a detached request with this connection.
-struct RequestAdopt: Method {
-    static let name = "request.adopt"
-
-    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> RequestStateResult {
-        let record = try call.scope.handles.find(params.request, "request")
-        record.adopt(by: call.scope)
-        return RequestStateResult(record.exchange)
-    }
-}
-
-/// Ends a request, and forgets it with all that is kept of it.
-struct RequestForget: Method {
-    static let name = "request.forget"
-
-    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> JSONNothing {
-        let record = try call.scope.handles.find(params.request, "request")
-        if let events = record.events, events.tells(call.peer) { await events.cutShort() }
-        record.forget(by: call.scope)
-        return JSONNothing()
-    }
-}

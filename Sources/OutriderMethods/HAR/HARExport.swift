@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Gives requests as an HTTP Archive, in the result or in a file.
-struct HarExport: Method {
+struct HARExport: Method {
     static let name = "har.export"
 
     /// As many as a connection remembers of its calls.
@@ -65,18 +65,18 @@ struct HarExport: Method {
         if params.requests == nil { await untilAnswered(call.scope) }
         let records = try records(params, call.scope)
         for record in records { _ = try record.redaction(params.redaction, for: call.scope) }
-        var entries: [HarEntryShape] = []
+        var entries: [HAREntryShape] = []
         var room = params.path == nil ? mostBodies.inResult : mostBodies.inFile
         if !params.showsBodies { room = 0 }
         for record in records {
             let facts = await record.facts(bodyBytes: min(longestBody, room))
             room -= facts.body?.count ?? 0
             entries.append(
-                HarEntryShape(
+                HAREntryShape(
                     facts: facts, started: record.exchange.created, redaction: params.redaction,
                     showsBodies: params.showsBodies))
         }
-        let har = HarShape(version: call.scope.control.version, entries: entries)
+        let har = HARShape(version: call.scope.control.version, entries: entries)
         let bytes = await background { JSONWriter.bytes(of: har) }
         if let path = params.path {
             let size = try await save(bytes, to: path, params.replace, call.scope)

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 
 /// What was sent, as an archive has it.
-struct HarRequestShape: JSONEncodable {
+struct HARRequestShape: JSONEncodable {
     var facts: ExchangeFacts
     var redaction: Redaction
     var showsBody: Bool
@@ -19,9 +19,9 @@ struct HarRequestShape: JSONEncodable {
             writer.member("method", attempt?.method ?? facts.method)
             writer.member("url", url)
             writer.member("httpVersion", facts.head?.version == .http2 ? "HTTP/2" : "HTTP/1.1")
-            writer.member("cookies", ShownCookie.sent(fields).map { HarCookieShape(cookie: $0, redaction: redaction) })
+            writer.member("cookies", ShownCookie.sent(fields).map { HARCookieShape(cookie: $0, redaction: redaction) })
             writer.member("headers", FieldsShape(redaction.fields(fields)))
-            writer.member("queryString", QueryPairs.of(url).map { HarPairShape(pair: $0) })
+            writer.member("queryString", QueryPairs.of(url).map { HARPairShape(pair: $0) })
             if let attempt, attempt.body != .none { encodeBody(attempt, to: &writer) }
             writer.member("headersSize", -1)
             writer.member("bodySize", facts.timeline == nil ? -1 : attempt?.body.size ?? 0)
@@ -53,7 +53,7 @@ struct HarRequestShape: JSONEncodable {
 }
 
 /// What came, as an archive has it; status 0 if nothing did.
-struct HarResponseShape: JSONEncodable {
+struct HARResponseShape: JSONEncodable {
     var facts: ExchangeFacts
     var redaction: Redaction
     var showsBody: Bool
@@ -66,7 +66,7 @@ struct HarResponseShape: JSONEncodable {
             writer.member("statusText", head?.reason ?? "")
             writer.member("httpVersion", head.map { "HTTP/\($0.version)" } ?? "")
             writer.member(
-                "cookies", ShownCookie.received(fields).map { HarCookieShape(cookie: $0, redaction: redaction) })
+                "cookies", ShownCookie.received(fields).map { HARCookieShape(cookie: $0, redaction: redaction) })
             writer.member("headers", FieldsShape(redaction.fields(fields)))
             writer.member("content") { encodeContent(fields.first("Content-Type"), to: &$0) }
             writer.member("redirectURL", fields.first("Location").map(redaction.url) ?? "")
@@ -94,7 +94,7 @@ struct HarResponseShape: JSONEncodable {
 }
 
 /// A redirect that led to the entry's request.
-struct HarRedirectShape: JSONEncodable {
+struct HARRedirectShape: JSONEncodable {
     var hop: RedirectHop
     var redaction: Redaction
 
@@ -107,7 +107,7 @@ struct HarRedirectShape: JSONEncodable {
     }
 }
 
-struct HarPairShape: JSONEncodable {
+struct HARPairShape: JSONEncodable {
     var pair: (name: String, value: String)
 
     func encode(to writer: inout JSONWriter) {
@@ -118,7 +118,7 @@ struct HarPairShape: JSONEncodable {
     }
 }
 
-struct HarCookieShape: JSONEncodable {
+struct HARCookieShape: JSONEncodable {
     var cookie: ShownCookie
     var redaction: Redaction
 

@@ -4,19 +4,6 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Fields on the way out: a list of name and value, in wire order.
-struct FieldsShape: JSONEncodable {
-    var fields: HTTPFields
-
-    init(_ fields: HTTPFields) { self.fields = fields }
-
-    func encode(to writer: inout JSONWriter) {
-        writer.array { writer in
-            for field in fields.list { writer.pair(field.name, field.value) }
-        }
-    }
-}
-
 /// Fields on the way in: an object of names and values (or lists of values), or a list of `{name, value}`.
 struct FieldsParameter: JSONDecodable {
     var fields: HTTPFields

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Removes cookies.
+struct CookiesDelete: Method {
+    static let name = "cookies.delete"
+
+    static func call(_ params: NamedCookieParams, _ call: Call<ClientScope>) async throws -> CookieChangesShape {
+        let jar = try await params.jar.resolved(call)
+        let condition = params.filter.condition(jar)
+        return CookieChangesShape(changes: await jar.changed { $0.removeAll(where: condition) })
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// The Cookie field that a request to a URL would have.
+struct CookiesHeader: Method {
+    static let name = "cookies.header"
+
+    struct Params: JSONDecodable {
+        var jar: JarReference
+        var target: CookieTarget
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            jar = try JarReference.read(&fields)
+            target = try CookieTarget(&fields)
+            try fields.finish()
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var value: String?
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("value", value) } }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let jar = try await params.jar.resolved(call)
+        var copy = jar.contents
+        return Result(value: copy.choose(for: try params.target.request(jar), now: SharedJar.now).field)
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Starts a download, and answers at once with its handle.
+struct DownloadStart: Method {
+    static let name = "download.start"
+
+    static func call(_ params: DownloadParameters, _ call: Call<ClientScope>) async throws -> DataStart.Result {
+        try await DataStart.call(params.whole, call)
+    }
+}

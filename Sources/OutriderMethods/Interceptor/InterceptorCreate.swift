@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+
+/// Makes an interceptor that requests and sessions can name.
+struct InterceptorCreate: Method {
+    static let name = "interceptor.create"
+
+    struct Params: JSONDecodable {
+        var spec: InterceptorSpec
+        var label: String?
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            label = try fields.optional("label")
+            let spec: InterceptorSpec? = try fields.optional("interceptor")
+            try fields.finish()
+            self.spec = try JSONFields.need("interceptor", spec)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var interceptor: Handle<InterceptorRecord>
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("interceptor", interceptor) } }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let record = InterceptorRecord(
+            try params.spec.resolved(call), what: params.spec.kind, label: params.label)
+        try call.scope.handles.keep(record, as: record.handle)
+        return Result(interceptor: record.handle)
+    }
+}

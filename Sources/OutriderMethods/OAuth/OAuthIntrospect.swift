@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Asks the server what the access token of a credential is worth.
+struct OAuthIntrospect: Method {
+    static let name = "oauth.introspect"
+
+    struct Result: JSONEncodable {
+        var answer: IntrospectionAnswer
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("active", answer.isActive)
+                writer.member("answer", JSONValue.object(answer.document))
+            }
+        }
+    }
+
+    static func call(_ params: CredentialParams, _ call: Call<ClientScope>) async throws -> Result {
+        let credential = try await params.credential.resolved(call)
+        do throws(OAuthFailure) {
+            return Result(answer: try await call.scope.service.logins.introspect(credential))
+        } catch {
+            throw RPCError(error)
+        }
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Lists the credentials of this service and of the user's store.
+struct OAuthList: Method {
+    static let name = "oauth.list"
+
+    struct Result: JSONEncodable {
+        var credentials: [CredentialInfoShape]
+        /// Why those of the store are missing.
+        var failure: OAuthFailure?
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("credentials", credentials)
+                writer.member("error", failure.map(OAuthFailureShape.init))
+            }
+        }
+    }
+
+    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
+        let broker = call.scope.service.engine.credentials
+        let (all, failure) = await broker.list()
+        // nothing is known, and nothing can be said
+        if all.isEmpty, let failure { throw RPCError(failure) }
+        return Result(credentials: all.map { CredentialInfoShape($0) }, failure: failure)
+    }
+}

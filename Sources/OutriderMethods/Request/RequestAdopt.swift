@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Shares a detached request with this connection.
+struct RequestAdopt: Method {
+    static let name = "request.adopt"
+
+    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> RequestStateResult {
+        let record = try call.scope.handles.find(params.request, "request")
+        record.adopt(by: call.scope)
+        return RequestStateResult(record.exchange)
+    }
+}

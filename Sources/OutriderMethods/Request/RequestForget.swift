@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Ends a request, and forgets it with all that is kept of it.
+struct RequestForget: Method {
+    static let name = "request.forget"
+
+    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> JSONNothing {
+        let record = try call.scope.handles.find(params.request, "request")
+        if let events = record.events, events.tells(call.peer) { await events.cutShort() }
+        record.forget(by: call.scope)
+        return JSONNothing()
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Starts a request that was not started, or goes on with a suspended one.
+struct RequestResume: Method {
+    static let name = "request.resume"
+
+    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> RequestStateResult {
+        let exchange = try call.scope.handles.find(params.request, "request").exchange
+        exchange.resume()
+        return RequestStateResult(exchange)
+    }
+}

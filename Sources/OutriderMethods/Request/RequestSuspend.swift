@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Holds a request up: nothing is sent or read, and its timeouts stand still.
+struct RequestSuspend: Method {
+    static let name = "request.suspend"
+
+    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> RequestStateResult {
+        let exchange = try call.scope.handles.find(params.request, "request").exchange
+        exchange.suspend()
+        return RequestStateResult(exchange)
+    }
+}

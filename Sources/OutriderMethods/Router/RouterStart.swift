@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Starts a request to an endpoint, and answers at once with its handle.
+struct RouterStart: Method {
+    static let name = "router.start"
+
+    static func call(_ params: RouterCall, _ call: Call<ClientScope>) async throws -> DataStart.Result {
+        try await DataStart.call(await params.request(call.scope), call)
+    }
+}

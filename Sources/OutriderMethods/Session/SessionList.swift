@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Lists the default session, this client's own, and the shared ones.
+struct SessionList: Method {
+    static let name = "session.list"
+
+    struct Result: JSONEncodable {
+        var sessions: [SessionInfoShape]
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("sessions", sessions) } }
+    }
+
+    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
+        let scope = call.scope
+        var records = scope.handles.all(SessionRecord.self) + scope.share.handles.all(SessionRecord.self)
+        records.sort { ($0.label ?? "", $0.handle.name) < ($1.label ?? "", $1.handle.name) }
+        return Result(
+            sessions: [SessionInfoShape(nil, scope)] + records.map { SessionInfoShape($0, scope) })
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// The params of a method that is about one session, the default one unless it is named.
+struct SessionParams: JSONDecodable {
+    var session: SessionReference?
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        session = try fields.optional("session")
+        try fields.finish()
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Lets every request of a session go on, or start.
+struct SessionResumeAll: Method {
+    static let name = "session.resumeAll"
+
+    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> SessionCount {
+        let exchanges = SessionRecord.exchanges(try params.session?.resolved(call.scope), call.scope)
+        for exchange in exchanges { exchange.resume() }
+        return SessionCount("resumed", exchanges.count)
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Holds up every request of a session.
+struct SessionSuspendAll: Method {
+    static let name = "session.suspendAll"
+
+    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> SessionCount {
+        let exchanges = SessionRecord.exchanges(try params.session?.resolved(call.scope), call.scope)
+        for exchange in exchanges { exchange.suspend() }
+        return SessionCount("suspended", exchanges.count { $0.snapshot.phase == .suspended })
+    }
+}

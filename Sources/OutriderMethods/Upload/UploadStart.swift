@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Starts a request with a body, and answers at once with its handle.
+struct UploadStart: Method {
+    static let name = "upload.start"
+
+    static func call(_ params: UploadParameters, _ call: Call<ClientScope>) async throws -> DataStart.Result {
+        try await DataStart.call(params.request, call)
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Sends messages on a WebSocket. Also of use as a notification.
+struct WebSocketSend: Method {
+    static let name = "websocket.send"
+
+    struct Params: JSONDecodable {
+        var stream: Handle<ReadStream>
+        var messages: [OutgoingMessage]
+        /// Seconds.
+        var wait: Double
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let stream = try fields.optional("stream", as: Handle<ReadStream>.self)
+            let one = try MessageParameter.read(&fields)
+            let many: [MessageParameter]? = try fields.optional("messages") {
+                $0.count > 10_000 ? "must hold at most 10,000 messages" : nil
+            }
+            wait = try fields.number("wait", in: 0...600) ?? 30
+            try fields.finish()
+            guard (one == nil) != (many == nil) else {
+                throw JSONComplaint("give exactly one of text, base64, json and messages")
+            }
+            messages = many?.map(\.message) ?? one.map { [$0] } ?? []
+            self.stream = try JSONFields.need("stream", stream)
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var sent: Int
+        var room: Int
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("sent", sent)
+                writer.member("room", room)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let socket = try call.scope.handles.find(params.stream, "stream").openSocket()
+        switch try await socket.send(params.messages, wait: .seconds(call.id == nil ? 0 : params.wait)) {
+        case .room(let room): return Result(sent: params.messages.count, room: room)
+        case .refused(let error): throw error
+        case .tooMuch:
+            let text = "too many bytes wait to be sent: wait for the results of earlier calls"
+            // no reply tells that a message is missing, so the WebSocket must not go on without it
+            if call.id == nil {
+                socket.fail(
+                    WebSocketFault(CloseCode.policyViolation, text),
+                    HTTPFailure(.webSocketQueueFull, "the WebSocket failed: \(text)", phase: .request, sent: .notSent))
+            }
+            throw RPCError(
+                .tooMany, text,
+                data: ["limit": .integer(Int64(WebSocketSending.limit)), "what": .string("streamBytes")])
+        }
+    }
+}
