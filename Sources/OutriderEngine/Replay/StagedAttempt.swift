@@ -268,7 +268,8 @@ extension AttemptScript {
             }
         }
         guard let rate, rate > 0 else { return }
-        let size = max(1, rate / 20)
+        // twenty pieces a second, and few enough that a long body at a low rate takes no more memory than another
+        let size = max(1, rate / 20, chunks.reduce(0) { $0 + $1.bytes.count } / 4096)
         chunks = chunks.flatMap { chunk in
             stride(from: 0, to: chunk.bytes.count, by: size).map { start in
                 let piece = Array(chunk.bytes[start..<min(start + size, chunk.bytes.count)])
