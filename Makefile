@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-#
 # Nothing clever: every target is a script or a command that can be typed by hand.
 
 SWIFT := swift build --explicit-target-dependency-import-check error
@@ -8,7 +7,7 @@ SWIFT := swift build --explicit-target-dependency-import-check error
 RELEASE := -c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -cross-module-optimization --disable-local-rpath -Xlinker -pie -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 PREFIX ?= /usr/local
 
-.PHONY: help setup build test check format schema docs run bench install clean
+.PHONY: help setup build test check format schema docs run bench install deb wheel clean
 
 help:
 	@echo 'make run      build, start the service and a small origin, and show how to call it'
@@ -19,7 +18,8 @@ help:
 	@echo 'make schema   assemble schema/ into openrpc.json, the Swift and Python tables and docs/reference'
 	@echo 'make docs     the same, and docs/alamofire.md, which says which test shows what'
 	@echo 'make bench    side by side with other HTTP clients'
-	@echo 'make install  the binary to $$PREFIX/bin, user units for systemd to $$PREFIX/share/systemd/user'
+	@echo 'make install  the binary, manual pages, completions and user units for systemd, below $$PREFIX (/usr/local)'
+	@echo 'make deb      a Debian package in .build/packages; make wheel: a Python wheel with the binary in it'
 	@echo 'make clean    forget everything that was built'
 
 setup:
@@ -50,10 +50,10 @@ bench: build
 	for part in run transfers sse; do .build/bench/bin/python Benchmarks/$$part.py || exit; done
 
 install: build
-	install -D .build/release/outrider $(DESTDIR)$(PREFIX)/bin/outrider
-	install -d $(DESTDIR)$(PREFIX)/share/systemd/user
-	sed 's|@BIN@|$(PREFIX)/bin|' scripts/systemd/outrider.service > $(DESTDIR)$(PREFIX)/share/systemd/user/outrider.service
-	install -m 644 scripts/systemd/outrider.socket $(DESTDIR)$(PREFIX)/share/systemd/user/outrider.socket
+	DESTDIR=$(DESTDIR) scripts/package install $(PREFIX)
+
+deb wheel: build
+	@scripts/setup --package && scripts/package $@
 
 clean:
 	swift package clean

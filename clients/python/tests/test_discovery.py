@@ -114,3 +114,20 @@ def test_a_socket_that_somebody_else_could_have_put_there_is_refused(
     (tmp_path / "outrider").chmod(0o777)
     with pytest.raises(outrider.ServerNotFound, match="nobody else can write to"):
         Client(spawn=False).info()
+
+
+def test_the_executable_of_the_virtual_environment_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from outrider._connection import discovery
+
+    places = [tmp_path / name for name in ("environment/bin", "path")]
+    for place in places:
+        place.mkdir(parents=True)
+        (place / "outrider").write_text("")
+        (place / "outrider").chmod(0o755)
+    monkeypatch.delenv("OUTRIDER_BIN", raising=False)
+    monkeypatch.setenv("PATH", str(places[1]))
+    monkeypatch.setattr("sys.prefix", str(tmp_path / "environment"))
+    monkeypatch.setattr("sys.base_prefix", "/usr")
+    assert discovery.binary() == str(places[0] / "outrider")
+    monkeypatch.setattr("sys.prefix", "/usr")
+    assert discovery.binary() == str(places[1] / "outrider")

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from _socket import AF_UNIX, SOCK_STREAM
 from _socket import socket as Socket
 
@@ -90,12 +91,15 @@ def discover(spawn: bool = True) -> tuple[Socket, str]:
 
 
 def binary() -> str | None:
-    """The executable: ``$OUTRIDER_BIN``, else the first on ``PATH``, else ``~/.local/bin/outrider``."""
+    """The executable: ``$OUTRIDER_BIN``, else that of the virtual environment, else the first on ``PATH``, else
+    ``~/.local/bin/outrider``."""
     given = os.environ.get("OUTRIDER_BIN")
     if given:
         return given
     directories = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    for directory in [*directories, os.path.expanduser("~/.local/bin")]:
+    # a wheel may have brought one, of the same version as this client
+    own = [os.path.join(sys.prefix, "bin")] if sys.prefix != sys.base_prefix else []
+    for directory in [*own, *directories, os.path.expanduser("~/.local/bin")]:
         candidate = os.path.join(directory, "outrider")
         if directory and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return candidate
