@@ -16,11 +16,11 @@ from outrider import AsyncClient, Client, Session
 WAYS: dict[str, Callable[[Client, Session, str, Path], Any]] = {
     "session": lambda client, session, url, path: session.get(url, validate=True),
     "list": lambda client, session, url, path: session.get(url, validate=[True, {"status": [200]}]),
-    "client": lambda client, session, url, path: client.get(url, session=session.handle, validate=True),
+    "client": lambda client, session, url, path: client.get(url, session=session, validate=True),
     "many": lambda client, session, url, path: client.many([url], session=session.handle)[0].status,
     "started": lambda client, session, url, path: client.wait(client.start("GET", url, session=session.handle)),
-    "stream": lambda client, session, url, path: client.stream(url, session=session.handle).read(),
-    "download": lambda client, session, url, path: client.download(url, path / "file", session=session.handle),
+    "stream": lambda client, session, url, path: client.stream(url, session=session).read(),
+    "download": lambda client, session, url, path: client.download(url, path / "file", session=session),
     "progress": lambda client, session, url, path: session.get(url, progress=lambda _: None),
 }
 
@@ -172,3 +172,8 @@ def test_a_router_is_had_from_its_client(service: str, client: Client, origin: s
             assert (await awaiting.router(made["router"]).read()).json() == {"id": 1, "x": 0.1}
 
     asyncio.run(work())
+
+
+def test_what_is_no_session_is_refused(client: Client, origin: str) -> None:
+    with pytest.raises(TypeError, match="session must be a Session, its handle or a name, not int"):
+        client.get(f"{origin}/json", session=1)  # type: ignore[arg-type]

@@ -167,9 +167,8 @@ if not TYPE_CHECKING:
         """Loads the module of a public name when the name is first used (PEP 562)."""
         for module, names in _WHERE.items():
             if name in names.split():
-                from importlib import import_module
-
-                found = getattr(import_module(f"{__name__}.{module}"), name)
+                # importlib, which is not loaded otherwise, takes as long as a third of this package
+                found = getattr(__import__(f"{__name__}.{module}", fromlist=(name,)), name)
                 globals()[name] = found
                 return found
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

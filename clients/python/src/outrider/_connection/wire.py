@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import os
 from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, SHUT_RDWR, SO_RCVTIMEO, SOL_SOCKET
+from _struct import pack
 from _thread import allocate_lock
-from struct import pack
 from time import monotonic
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
 from http.cookiejar import CookieJar
-from typing import IO, Any, Literal, Optional, TypedDict, Union
+from typing import IO, Any, Literal, Optional, Protocol, TypedDict, Union
 
 from .auth import Named
 from .models import Headers
@@ -24,6 +24,13 @@ Timeout = Union[float, tuple[Optional[float], Optional[float]], Mapping[str, flo
 Auth = Union[tuple[str, str], Mapping[str, Any], Named]
 Proxy = Union[str, bool, Mapping[str, Any]]
 Item = Union[str, tuple[str, str], Mapping[str, Any]]
+
+
+class Handled(Protocol):
+    """What has a handle: a session."""
+
+    @property
+    def handle(self) -> str: ...
 
 
 class Options(TypedDict, total=False):
@@ -64,7 +71,7 @@ class Options(TypedDict, total=False):
     follow_redirects: bool | None
     retry: bool | int | Literal["connectionLost"] | Mapping[str, Any] | None
     start_immediately: bool | None
-    session: str | None
+    session: str | Handled | None
     interceptors: Sequence[str | Mapping[str, Any]] | None
     disposition: Mapping[str, Any] | None
     challenge: Mapping[str, Any] | None

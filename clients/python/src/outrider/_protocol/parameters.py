@@ -301,9 +301,23 @@ def _wire(fields: list[tuple[str, str]]) -> Any:
     return [{"name": name, "value": value} for name, value in fields]
 
 
+def _handle_of(session: Any) -> str:
+    """The handle of a Session, which can be given as it is."""
+    handle = getattr(session, "handle", None)
+    if isinstance(handle, str):
+        return handle
+    raise TypeError(
+        f"session must be a Session, its handle or a name, not {type(session).__name__}"
+        " (of an AsyncSession: await session.handle(), or call the session's own methods)"
+    )
+
+
 def merged(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
     """The options of a request with those of its session, if this client made the session, and of its client."""
     own = {name: value for name, value in options.items() if value is not None}
+    session = own.get("session", "")
+    if not isinstance(session, str):
+        own["session"] = _handle_of(session)
     plan = defaults.sessions.get(own.get("session", ""))
     return laid(defaults.options, own) if plan is None else plan.options(own, defaults.options)
 
