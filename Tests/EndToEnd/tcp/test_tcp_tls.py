@@ -44,7 +44,8 @@ def test_the_name_in_a_certificate_counts(trusting, certificates):
     with Host(secure(certificates, "other", talk)) as host:
         refused = result(trusting.call("tcp.open", {"host": "127.0.0.1", "port": host.port, "tls": True}))
         assert not refused["ok"] and refused["error"]["code"] == 1508, refused
-        dial(trusting, host.port, tls={"serverName": "elsewhere.test"})
+        made = dial(trusting, host.port, tls={"serverName": "elsewhere.test"})
+        result(trusting.call("stream.close", {"stream": made["stream"]}))
 
 
 def test_a_strange_authority_is_not_believed(wire, certificates):

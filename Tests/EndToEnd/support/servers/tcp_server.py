@@ -25,6 +25,7 @@ class Host:
         self.listener.bind(address)
         self.listener.listen(64)
         self.threads = []
+        self.connections = []
         threading.Thread(target=self.accept, daemon=True).start()
 
     @property
@@ -36,6 +37,7 @@ class Host:
             while True:
                 connection, _ = self.listener.accept()
                 connection.settimeout(LONG)
+                self.connections.append(connection)
                 thread = threading.Thread(target=self.serve, args=(connection,), daemon=True)
                 self.threads.append(thread)
                 thread.start()
@@ -51,6 +53,12 @@ class Host:
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
+        for thread in self.threads:
+            thread.join(0.1)
+        # what still waits for a client that goes on is woken
+        for connection in self.connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
         for thread in self.threads:
             thread.join(LONG)
 
