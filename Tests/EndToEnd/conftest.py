@@ -16,7 +16,7 @@ import httpbin_server
 import providers
 import pytest
 import tls_server
-from credential_helper import Service, Store
+from credential_process import Service, Store
 from hostile_server import Hostile
 from redirect_server import Server
 from shell import outrider

@@ -9,7 +9,7 @@ import subprocess
 
 import contract
 import pytest
-from credential_helper import Store
+from credential_process import Store
 from syscall_faults import injected, needs_strace
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")

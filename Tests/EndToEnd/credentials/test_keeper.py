@@ -7,7 +7,7 @@ import pathlib
 import contract
 import pytest
 from authorization_server import Authorizing, Refused, served
-from credential_helper import Snapshot
+from credential_process import Snapshot
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 

@@ -9,7 +9,7 @@ import zlib
 import contract
 import pytest
 from authorization_server import DEVICE, served
-from credential_helper import Failure, Snapshot
+from credential_process import Failure, Snapshot
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 

@@ -16,7 +16,7 @@ import threading
 import contract
 import pytest
 from authorization_server import Authorizing, served
-from credential_helper import LONG, Service, Snapshot, lasting
+from credential_process import LONG, Service, Snapshot, lasting
 from syscall_faults import injected, needs_strace
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")

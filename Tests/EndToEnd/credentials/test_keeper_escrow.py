@@ -14,7 +14,7 @@ import sys
 import contract
 import pytest
 from authorization_server import served
-from credential_helper import LONG
+from credential_process import LONG
 
 # add_key(2), keyctl(2)
 CALLS = {"x86_64": (248, 250), "aarch64": (217, 219)}

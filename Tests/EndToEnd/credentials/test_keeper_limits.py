@@ -12,7 +12,7 @@ import subprocess
 import contract
 import pytest
 from authorization_server import served
-from credential_helper import LONG, Failure, Service, Snapshot, Store
+from credential_process import LONG, Failure, Service, Snapshot, Store
 from syscall_faults import injected, needs_strace
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")

@@ -13,7 +13,7 @@ import threading
 
 import contract
 import pytest
-from credential_helper import Service, Store
+from credential_process import Service, Store
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root reads the memory of such a process")

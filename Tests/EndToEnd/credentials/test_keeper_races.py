@@ -18,7 +18,7 @@ import time
 import contract
 import pytest
 from authorization_server import is_alive, served
-from credential_helper import LONG, Failure, Service, Snapshot
+from credential_process import LONG, Failure, Service, Snapshot
 from syscall_faults import needs_strace
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")

@@ -12,7 +12,7 @@ import threading
 import contract
 import pytest
 from authorization_server import served
-from credential_helper import LONG, Failure, Snapshot, lasting, packed
+from credential_process import LONG, Failure, Snapshot, lasting, packed
 from test_keeper_crashes import TRIALS, injected, needs_strace
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")

@@ -10,7 +10,7 @@ import time
 import contract
 import pytest
 from authorization_server import Authorizing, served
-from credential_helper import LONG, Failure, Service, Snapshot, Store
+from credential_process import LONG, Failure, Service, Snapshot, Store
 from http_server import Listening
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")

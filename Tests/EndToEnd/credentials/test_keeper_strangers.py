@@ -12,7 +12,7 @@ import time
 import contract
 import pytest
 from authorization_server import served
-from credential_helper import LONG, Service, Store
+from credential_process import LONG, Service, Store
 
 pytestmark = [
     pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it"),

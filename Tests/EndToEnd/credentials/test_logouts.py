@@ -13,7 +13,7 @@ import time
 import contract
 import pytest
 from authorization_server import served
-from credential_helper import LONG
+from credential_process import LONG
 from test_service_crashes import Logins
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")

@@ -12,7 +12,7 @@ import contract
 import pytest
 from authorization_server import Authorizing
 from callback_client import answer
-from credential_helper import Service, Store
+from credential_process import Service, Store
 from request_client import result
 
 sys.path.insert(0, str(contract.ROOT / "clients/python/src"))

@@ -12,7 +12,7 @@ import subprocess
 import contract
 import pytest
 from authorization_server import Authorizing
-from credential_helper import Service, serving
+from credential_process import Service, serving
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 

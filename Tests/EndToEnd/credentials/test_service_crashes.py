@@ -16,7 +16,7 @@ import time
 import contract
 import pytest
 from authorization_server import served
-from credential_helper import LONG, Service
+from credential_process import LONG, Service
 from syscall_faults import needs_strace, watched
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")

@@ -8,7 +8,7 @@ import time
 import contract
 import pytest
 from authorization_server import served
-from credential_helper import LONG, Service, Snapshot
+from credential_process import LONG, Service, Snapshot
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 

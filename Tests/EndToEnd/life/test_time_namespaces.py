@@ -14,7 +14,7 @@ import time
 import contract
 import pytest
 from authorization_server import served
-from credential_helper import LONG, Service, Snapshot
+from credential_process import LONG, Service, Snapshot
 
 HOUR, DAY = 3600, 86400
 

@@ -8,7 +8,7 @@ import threading
 import contract
 import pytest
 from authorization_server import Authorizing, served
-from credential_helper import LONG, Service
+from credential_process import LONG, Service
 from shared_credential import asking, forget, make, sent, shown
 from shell import outrider, refused
 from shell_login import logged_in, making, token

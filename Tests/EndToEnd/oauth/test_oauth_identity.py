@@ -12,7 +12,7 @@ import contract
 import pytest
 from authorization_server import Authorizing, served
 from browser_login import approved, fetched, is_closed
-from credential_helper import LONG, Failure, Service, packed
+from credential_process import LONG, Failure, Service, packed
 from shared_credential import asking, forget, make, origins, sent, shown
 from shell import outrider
 

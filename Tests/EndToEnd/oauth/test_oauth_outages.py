@@ -10,7 +10,7 @@ import time
 import contract
 import pytest
 from authorization_server import served
-from credential_helper import LONG, Failure, Service, serving, unpacked
+from credential_process import LONG, Failure, Service, serving, unpacked
 from request_client import result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")

@@ -13,7 +13,7 @@ import time
 import contract
 import pytest
 from authorization_server import is_alive, served
-from credential_helper import Service, lasting, serving
+from credential_process import Service, lasting, serving
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 

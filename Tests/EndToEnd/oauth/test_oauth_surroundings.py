@@ -15,7 +15,7 @@ import pytest
 import tls_server
 from authorization_server import Authorizing, served
 from browser_login import approved, begin, create, fetched, is_closed, token, wait
-from credential_helper import LONG, Service, Store
+from credential_process import LONG, Service, Store
 from digest_server import PASSWORD, USER
 from proxy_server import Proxy, free_port, microsocks, tinyproxy
 from request_client import result, until

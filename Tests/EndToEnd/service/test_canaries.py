@@ -8,7 +8,7 @@ import secrets
 import contract
 import pytest
 from authorization_server import Authorizing
-from credential_helper import Service, Store
+from credential_process import Service, Store
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 

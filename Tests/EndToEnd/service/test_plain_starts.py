@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """The short way of reading the words of a start says the same as the parser of all flags.
 
-`--framing auto` changes nothing, and no start with it goes the short way: so each list of words is tried with and without.
+`--framing auto` changes nothing, and no start with it goes the short way. Each list is tried with and without.
 """
 
 import os

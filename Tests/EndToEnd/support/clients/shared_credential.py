@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """The credential `work` in one or several services: makes it, forgets it, and sends requests with it."""
 
-from credential_helper import LONG
+from credential_process import LONG
 
 
 def make(service, server, grant="refresh", tokens=None, **more):
