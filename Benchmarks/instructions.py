@@ -1,27 +1,37 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Counts the instructions that the service executes for one request, by kind of request.
+"""Counts the instructions that the service executes for one request, by kind of request and by target.
 
-    Benchmarks/instructions.py [--kinds KIND,…] [--requests N]
+    Benchmarks/instructions.py [--kinds KIND,…] [--requests N] [--functions N]
 
-Runs $OUTRIDER, or the release build, under `valgrind --tool=callgrind`, once with N requests and once with 3 N, in
-sequence on one connection to a small origin. The difference, divided by 2 N, is one request: start and end cancel out.
-Times on a shared machine vary; this number does not, within half a percent.
+Runs $OUTRIDER, or the release build, under `valgrind --tool=callgrind`, once with N requests and once with 3 N, over
+one connection to a small origin. The difference, divided by 2 N, is one request: start and end cancel out. Times on a
+shared machine vary; this number does not, within half a percent.
+
+Kinds: `plain` is a tiny response over HTTP, and the kinds beside it add one option each. `http`, `https` and `https64`
+read 1 KB of JSON: one after the other, the same over TLS, and 64 at once over TLS. `batch` is `https64` in arrays of
+64 calls.
 """
 import argparse
+import collections
 import json
 import os
 import pathlib
 import re
+import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
+import origin
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+CROWD = 64
 
 KINDS = {
     "plain": {},
@@ -29,43 +39,88 @@ KINDS = {
     "events": {"events": True},
     "validator": {"validate": True},
     "retry": {"retry": True},
+    "http": {},
+    "https": {},
+    "https64": {},
+    "batch": {},
 }
+SMALL = b'{"ok": true, "items": [1, 2, 3]}'
+ITEMS = [{"id": n, "name": f"item {n}", "price": n * 1.5, "ok": True} for n in range(18)]
+LARGE = json.dumps({"items": ITEMS}).encode()
+
+TARGETS = (
+    ("OutriderJSON", r"^\$s12OutriderJSON|OutriderJSON"), ("OutriderHTTP", r"^\$s12OutriderHTTP|OutriderHTTP"),
+    ("OutriderTransport", r"OutriderTransport"), ("OutriderEngine", r"OutriderEngine"),
+    ("OutriderMethods", r"OutriderMethods"), ("OutriderRPC", r"OutriderRPC"), ("OutriderServer", r"OutriderServer"),
+    ("BoringSSL", r"BoringSSL|^(bssl|_?aes|gcm|_?sha\d|SSL_|EVP_)"), ("NIO", r"NIO"),
+    ("jansson", r"^(json|lex|parse_|hashtable|utf8|stream_|strbuffer|hashlittle|string_create)"),
+    ("Swift library", r"^\$s[Ss0-9a-zA-Z_]"),
+    ("Swift runtime", r"^_?swift|^_ZN5swift|^_ZNK5swift"),
+    ("malloc", r"^(malloc|free|calloc|realloc|_int_|tcache|unlink_chunk|posix_memalign|aligned_alloc)"),
+)
 
 
-def serve(listener):
-    body = b'{"ok": true, "items": [1, 2, 3]}'
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+def serve(listener, context):
     while True:
         connection, _ = listener.accept()
-        threading.Thread(target=respond, args=(connection, head + body), daemon=True).start()
+        threading.Thread(target=respond, args=(connection, context), daemon=True).start()
 
 
-def respond(connection, response):
+def respond(connection, context):
     waiting = b""
-    with connection:
-        while chunk := connection.recv(65536):
+    with connection if context is None else context.wrap_socket(connection, server_side=True) as stream:
+        while chunk := stream.recv(65536):
             waiting += chunk
             while b"\r\n\r\n" in waiting:
-                waiting = waiting.split(b"\r\n\r\n", 1)[1]
-                connection.sendall(response)
+                head, waiting = waiting.split(b"\r\n\r\n", 1)
+                body = LARGE if head.startswith(b"GET /1k ") else SMALL
+                fields = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+                stream.sendall(fields + body)
 
 
-def run(binary, folder, url, params, requests):
-    """The instructions of the service for so many requests, its start and its end."""
+def run(binary, folder, url, params, requests, way):
+    """Instructions of the service for so many requests, its start and its end: by function."""
     path, out = os.path.join(folder, "o.sock"), os.path.join(folder, "callgrind.out")
-    command = ("valgrind", "--tool=callgrind", "--callgrind-out-file=" + out, binary, "serve", "--socket", path)
-    service = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = ("valgrind", "--tool=callgrind", "--compress-strings=yes", "--callgrind-out-file=" + out, binary, "serve",
+               "--socket", path)
+    env = dict(os.environ, SSL_CERT_FILE=os.path.join(folder, "ca.pem"))
+    service = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
     try:
         client = connect(path, service)
-        for number in range(requests):
-            call(client, number, "data.send", dict(params, url=url))
+        way(client, dict(params, url=url), requests)
         client[0].close()
     finally:
         service.terminate()
         service.wait(60)
-    summary = re.search(r"^(?:summary|totals): (\d+)", pathlib.Path(out).read_text(), re.MULTILINE)
+    costs = self_costs(out)
     os.unlink(out)
-    return int(summary.group(1))
+    return costs
+
+
+def self_costs(path):
+    """Self cost by function: a line `fn=` names it, costs follow; a cost after `calls=` is that of a callee."""
+    names, costs, function, is_call = {}, collections.Counter(), None, False
+    with open(path) as lines:
+        for line in lines:
+            if line.startswith("fn="):
+                number, _, name = line[3:].strip().partition(" ")
+                if name:
+                    names[number] = name
+                function = number
+            elif line.startswith("cfn="):
+                number, _, name = line[4:].strip().partition(" ")
+                if name:
+                    names[number] = name
+            elif line.startswith("calls="):
+                is_call = True
+            elif line[0] in "0123456789+-*":
+                if not is_call:
+                    costs[function] += int(line.split()[1])
+                is_call = False
+    named = collections.Counter()
+    for number, cost in costs.items():
+        named[re.sub(r"'\d+$", "", names.get(number, number))] += cost
+    return named
 
 
 def connect(path, service):
@@ -81,33 +136,98 @@ def connect(path, service):
     raise SystemExit("the service does not listen")
 
 
-def call(client, number, method, params):
-    message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-    client[0].sendall(json.dumps(message).encode() + b"\n")
-    while True:
-        reply = json.loads(client[1].readline())
-        if reply.get("id") == number:
-            break
+def one_by_one(client, params, requests):
+    for number in range(requests):
+        client[0].sendall(line(number, params) + b"\n")
+        while not check(json.loads(client[1].readline())):
+            pass
+
+
+def at_once(client, params, requests):
+    """Keeps 64 calls under way; a response of one brings the next."""
+    client[0].sendall(b"".join(line(number, params) + b"\n" for number in range(CROWD)))
+    done, sent = 0, CROWD
+    while done < requests:
+        done += check(json.loads(client[1].readline()))
+        if sent < requests:
+            client[0].sendall(line(sent, params) + b"\n")
+            sent += 1
+
+
+def in_arrays(client, params, requests):
+    for _ in range(requests // CROWD):
+        client[0].sendall(b"[" + b",".join(line(number, params) for number in range(CROWD)) + b"]\n")
+        for reply in json.loads(client[1].readline()):
+            check(reply)
+
+
+def line(number, params):
+    message = {"jsonrpc": "2.0", "id": number, "method": "data.send", "params": params}
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def check(reply):
+    """Whether it is the reply to a call, and not an event."""
+    if "id" not in reply:
+        return False
     if "error" in reply or reply["result"].get("failure"):
-        raise SystemExit(f"{method} failed: {reply}")
+        raise SystemExit(f"data.send failed: {reply}")
+    return True
+
+
+WAYS = {"https64": at_once, "batch": in_arrays}
+
+
+def target(name):
+    return next((title for title, pattern in TARGETS if re.search(pattern, name)), "other")
+
+
+def measure(binary, folder, kind, ports, requests):
+    """Instructions of one request, by function."""
+    secure, path = kind in ("https", "https64", "batch"), "1k" if kind in ("http", "https", "https64", "batch") else "a"
+    url = "%s://localhost:%d/%s" % (("https", ports[1], path) if secure else ("http", ports[0], path))
+    way = WAYS.get(kind, one_by_one)
+    few, many = (run(binary, folder, url, KINDS[kind], requests * n, way) for n in (1, 3))
+    many.subtract(few)
+    return {name: cost / (2 * requests) for name, cost in many.items()}
+
+
+def listen(context=None):
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=serve, args=(listener, context), daemon=True).start()
+    return listener.getsockname()[1]
+
+
+def report(kind, costs, functions):
+    groups = collections.Counter()
+    for name, cost in costs.items():
+        groups[target(name)] += cost
+    parts = "  ".join(f"{title} {cost:,.0f}" for title, cost in groups.most_common() if cost >= 100)
+    print(f"{kind:10} {sum(costs.values()):9,.0f}   {parts}", flush=True)
+    for name, cost in sorted(costs.items(), key=lambda item: -item[1])[:functions]:
+        print(f"    {cost:9,.0f}  {name[:180]}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kinds", default=",".join(KINDS), help="which requests; all, if absent")
-    parser.add_argument("--requests", type=int, default=500)
+    parser.add_argument("--requests", type=int, default=512)
+    parser.add_argument("--functions", type=int, default=0, help="how many of the dearest functions to list")
     options = parser.parse_args()
+    if not shutil.which("valgrind"):
+        print("instructions: valgrind is not installed, nothing is counted (apt-get install valgrind)")
+        return
     binary = os.environ.get("OUTRIDER") or str(ROOT / ".build/release/outrider")
-    listener = socket.create_server(("127.0.0.1", 0))
-    threading.Thread(target=serve, args=(listener,), daemon=True).start()
-    url = "http://127.0.0.1:%d/a" % listener.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
+        origin.certificates(folder)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(os.path.join(folder, "leaf.pem"), os.path.join(folder, "leaf.key"))
+        ports = listen(), listen(context)
         # valgrind cannot read the debug information that Swift writes
         stripped = os.path.join(folder, "outrider")
         subprocess.run(("strip", "--strip-debug", "-o", stripped, binary), check=True)
         for kind in options.kinds.split(","):
-            few, many = (run(stripped, folder, url, KINDS[kind], options.requests * n) for n in (1, 3))
-            print(f"{kind:10} {(many - few) // (2 * options.requests):9,}", flush=True)
+            report(kind, measure(stripped, folder, kind, ports, options.requests), options.functions)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 
 import CJansson
 
-/// JSON bytes to a JSONValue: our own scan first, then jansson builds the tree, which is copied and freed at once.
+/// JSON bytes to a JSONValue: our own scan first, then jansson builds the tree, which is copied and freed at once. Small texts
+/// of the usual form are read by `JSONPlainReader`.
 ///
 /// Strict: UTF-8 only, duplicate names refused, numbers beyond the range of a Double refused, and integers beyond Int64 unless
 /// the limits allow them; U+0000 allowed in strings but not in names.
@@ -22,8 +23,29 @@ package enum JSONParser {
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits(),
         secrets: ((UnsafeBufferPointer<UInt8>) -> [Range<Int>])? = nil
     ) throws(JSONFailure) -> JSONValue {
-        let (cuts, members) = try JSONScanner.scan(bytes, limits: limits)
+        let quick = JSONQuickScan(bytes, limits: limits, refusesCuts: true)
+        let (cuts, members): ([Range<Int>], Int) =
+            if let quick {
+                ([], quick.members)
+            } else {
+                try JSONScanner.scanWhole(bytes, limits: limits, collects: true)
+            }
         let secrets = secrets?(bytes) ?? []
+        if quick != nil, secrets.isEmpty, let value = JSONPlainReader.value(bytes) { return value }
+        return try built(bytes, cuts, members, secrets)
+    }
+
+    /// As `parse`, but each step is that for texts of any form: to compare with.
+    package static func parseWhole(
+        _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()
+    ) throws(JSONFailure) -> JSONValue {
+        let (cuts, members) = try JSONScanner.scanWhole(bytes, limits: limits, collects: true)
+        return try built(bytes, cuts, members, [])
+    }
+
+    private static func built(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ cuts: [Range<Int>], _ members: Int, _ secrets: [Range<Int>]
+    ) throws(JSONFailure) -> JSONValue {
         if cuts.isEmpty, secrets.isEmpty { return try build(bytes, members: members) }
         var cutouts = Cutouts(of: bytes, at: cuts, secrets: secrets)
         let skeleton = cutouts.skeleton()

@@ -59,17 +59,20 @@ package struct JSONScanner {
     package static func check(
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()
     ) throws(JSONFailure) {
-        _ = try scan(bytes, limits: limits, collects: false)
+        if JSONQuickScan(bytes, limits: limits, refusesCuts: false) != nil { return }
+        _ = try scanWhole(bytes, limits: limits, collects: false)
     }
 
     /// String values from this length on, in bytes, are found by the scan and need not pass through jansson.
     static let longString = 4096
 
-    /// As check, but refuses numbers beyond the range of a Double. Gives, in order, the ranges of what Cutouts takes
-    /// out: what stands between the quotes of long string values without escapes, and numbers whose written form would be
-    /// lost; and how many members all objects have.
-    static func scan(
-        _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits, collects: Bool = true
+    /// The check without `JSONQuickScan` before it.
+    ///
+    /// - Parameter collects: refuse numbers beyond the range of a Double, and give, in order, the ranges of what `Cutouts`
+    ///   takes out: the inside of long string values without escapes, and numbers whose written form would be lost.
+    /// - Returns: those ranges, and how many members all objects have.
+    package static func scanWhole(
+        _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits, collects: Bool
     ) throws(JSONFailure) -> (cuts: [Range<Int>], members: Int) {
         guard let start = bytes.baseAddress else { throw JSONFailure(reason: "the text is empty", offset: 0) }
         var scanner = JSONScanner(bytes, start, limits, collects: collects)

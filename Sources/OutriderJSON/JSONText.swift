@@ -14,7 +14,8 @@ package struct JSONText: Sendable, JSONEncodable {
     /// Throws where the text is not JSON, not UTF-8, has a lone surrogate, or is nested too deep.
     package init(checking foreign: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONFailure) {
         let clean = try foreign.withUnsafeBufferPointer { foreign throws(JSONFailure) in
-            try JSONScanner.check(foreign, limits: limits)
+            if let quick = JSONQuickScan(foreign, limits: limits, refusesCuts: false) { return quick.isPrintable }
+            _ = try JSONScanner.scanWhole(foreign, limits: limits, collects: false)
             return !foreign.contains { $0 < 0x20 || $0 >= 0x7F }
         }
         bytes = clean ? foreign : Self.oneASCIILine(foreign)

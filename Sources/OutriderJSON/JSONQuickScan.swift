@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Accepts most JSON texts in one pass over a pointer; the checks are those of `JSONScanner`.
+///
+/// A refusal says nothing about the text: the caller then asks `JSONScanner`, which accepts the rest, and describes faults.
+///
+/// The quick scan takes arrays and objects only, whose last byte is a bracket. No other byte can be the last one, so a step
+/// past a byte that is no bracket stays inside the text, and only closing brackets, words and strings compare with the end.
+package struct JSONQuickScan {
+    /// The byte to be read next.
+    private var place: UnsafePointer<UInt8>
+    /// The place after the last bracket.
+    private let end: UnsafePointer<UInt8>
+    /// One bit for each open container, the innermost lowest; 1 is an object.
+    private var kinds: UInt64 = 0
+    private var depth = 0
+    private var tokens = 0
+    private let limits: JSONLimits
+    /// Whether strings and numbers are refused that `JSONScanner.scan` would cut out.
+    private let refusesCuts: Bool
+    /// Members of all objects.
+    package private(set) var members = 0
+    /// Whether the whole text is printable ASCII.
+    package private(set) var isPrintable = true
+
+    /// Nil if the text is refused.
+    @inline(__always)
+    package init?(_ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits, refusesCuts: Bool) {
+        guard var first = bytes.baseAddress else { return nil }
+        var last = first + bytes.count
+        self.limits = limits
+        self.refusesCuts = refusesCuts
+        while first < last, Self.isSpace(last[-1]) {
+            last -= 1
+            isPrintable = isPrintable && last.pointee == 0x20
+        }
+        while first < last, Self.isSpace(first.pointee) {
+            isPrintable = isPrintable && first.pointee == 0x20
+            first += 1
+        }
+        guard last - first >= 2, first.pointee | 0x20 == 0x7B, last[-1] | 0x20 == 0x7D else { return nil }
+        place = first
+        end = last
+        guard text(), tokens <= limits.tokens, tokens <= limits.members else { return nil }
+    }
+
+    @inline(__always)
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
+
+    /// Moves to the next byte that is no space. A byte that is no space must follow.
+    @inline(__always)
+    private mutating func skipSpace() {
+        while place.pointee <= 0x20 {
+            if place.pointee != 0x20 {
+                guard Self.isSpace(place.pointee) else { return }
+                isPrintable = false
+            }
+            place += 1
+        }
+    }
+
+    private mutating func text() -> Bool {
+        while true {
+            switch open() {
+            case .refused: return false
+            case .value: if !scalar() { return false }
+            case .closed: break
+            }
+            switch separate() {
+            case .refused: return false
+            case .next: continue
+            case .end: return true
+            }
+        }
+    }
+
+    private enum Opening { case value, closed, refused }
+
+    /// Opens containers up to the first scalar, or up to a container that is empty.
+    @inline(__always)
+    private mutating func open() -> Opening {
+        while true {
+            tokens &+= 1
+            let byte = place.pointee
+            guard byte | 0x20 == 0x7B else { return .value }
+            guard depth < 64, depth < limits.depth else { return .refused }
+            depth &+= 1
+            kinds = kinds &<< 1 | (byte == UInt8(ascii: "{") ? 1 : 0)
+            place += 1
+            skipSpace()
+            // a closing bracket is two above its opening one
+            if place.pointee == byte &+ 2 { return close() ? .closed : .refused }
+            if byte == UInt8(ascii: "{"), !name() { return .refused }
+        }
+    }
+
+    /// Leaves the innermost container; false if the text ends before the outermost is closed.
+    @inline(__always)
+    private mutating func close() -> Bool {
+        place += 1
+        depth &-= 1
+        kinds &>>= 1
+        return depth == 0 || place < end
+    }
+
+    private enum Separation { case next, end, refused }
+
+    /// All between a value and the next one: brackets, comma, name.
+    @inline(__always)
+    private mutating func separate() -> Separation {
+        while depth > 0 {
+            skipSpace()
+            let isObject = kinds & 1 == 1
+            switch place.pointee {
+            case UInt8(ascii: ","):
+                place += 1
+                skipSpace()
+                return !isObject || name() ? .next : .refused
+            case UInt8(ascii: "}"): guard isObject, close() else { return .refused }
+            case UInt8(ascii: "]"): guard !isObject, close() else { return .refused }
+            default: return .refused
+            }
+        }
+        return place == end ? .end : .refused
+    }
+
+    @inline(__always)
+    private mutating func name() -> Bool {
+        guard place.pointee == UInt8(ascii: "\""), string() else { return false }
+        tokens &+= 1
+        members &+= 1
+        skipSpace()
+        guard place.pointee == UInt8(ascii: ":") else { return false }
+        place += 1
+        skipSpace()
+        return true
+    }
+
+    @inline(__always)
+    private mutating func scalar() -> Bool {
+        switch place.pointee {
+        case UInt8(ascii: "\""):
+            let first = place
+            guard string() else { return false }
+            // the quotes count, so a string that is nearly long enough is left to JSONScanner, too
+            return !refusesCuts || place - first < JSONScanner.longString
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return number()
+        case UInt8(ascii: "t"): return word(0x6575_7274, 4)
+        case UInt8(ascii: "n"): return word(0x6C6C_756E, 4)
+        case UInt8(ascii: "f"):
+            place += 1
+            return word(0x6573_6C61, 4)
+        default: return false
+        }
+    }
+
+    /// A word of four letters, as a little-endian number.
+    @inline(__always)
+    private mutating func word(_ letters: UInt32, _ length: Int) -> Bool {
+        guard end - place > length,
+            UInt32(littleEndian: UnsafeRawPointer(place).loadUnaligned(as: UInt32.self)) == letters
+        else { return false }
+        place += length
+        return true
+    }
+}
+
+// MARK: - Numbers and strings
+
+extension JSONQuickScan {
+    /// Moves over digits; returns how many.
+    @inline(__always)
+    private mutating func digits() -> Int {
+        let first = place
+        while place.pointee &- UInt8(ascii: "0") <= 9 { place += 1 }
+        return place - first
+    }
+
+    @inline(__always)
+    private mutating func number() -> Bool {
+        let isNegative = place.pointee == UInt8(ascii: "-")
+        if isNegative { place += 1 }
+        let isZero = place.pointee == UInt8(ascii: "0")
+        let whole = digits()
+        guard whole > 0, !isZero || whole == 1 else { return false }
+        guard place.pointee == UInt8(ascii: ".") || place.pointee | 0x20 == UInt8(ascii: "e") else {
+            return !refusesCuts || (whole <= 18 && !(isZero && isNegative))
+        }
+        return fraction(whole, isZero: isZero)
+    }
+
+    /// What follows the whole digits of a number. Whether a number is cut out is the rule of `JSONScanner.isPlain`.
+    private mutating func fraction(_ whole: Int, isZero: Bool) -> Bool {
+        if place.pointee == UInt8(ascii: ".") {
+            place += 1
+            let fraction = digits()
+            guard fraction > 0 else { return false }
+            if refusesCuts, whole + fraction > 15 { return false }
+            if refusesCuts, fraction > 1, place[-1] == UInt8(ascii: "0") || (isZero && fraction > 4) { return false }
+        }
+        guard place.pointee | 0x20 == UInt8(ascii: "e") else { return true }
+        guard !refusesCuts else { return false }
+        place += 1
+        if place.pointee == UInt8(ascii: "+") || place.pointee == UInt8(ascii: "-") { place += 1 }
+        return digits() > 0
+    }
+
+    /// From quote to quote, eight bytes at a time.
+    @inline(__always)
+    private mutating func string() -> Bool {
+        place += 1
+        while true {
+            while end - place >= 8 {
+                let special = Self.special(UnsafeRawPointer(place).loadUnaligned(as: UInt64.self).littleEndian)
+                if special != 0 {
+                    place += special.trailingZeroBitCount &>> 3
+                    break
+                }
+                place += 8
+            }
+            if place >= end { return false }
+            if place.pointee == UInt8(ascii: "\"") {
+                place += 1
+                return true
+            }
+            guard unusual() else { return false }
+        }
+    }
+
+    /// A high bit in the lowest byte that is a quote, a backslash or no printable ASCII; bits above that one mean nothing.
+    @inline(__always)
+    private static func special(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let quote = word ^ (ones &* 0x22)
+        let slash = word ^ (ones &* 0x5C)
+        let found =
+            (quote &- ones) & ~quote | (slash &- ones) & ~slash | (word &- ones &* 0x20) & ~word | word | (word &+ ones)
+        return found & 0x8080_8080_8080_8080
+    }
+
+    /// One byte, scalar or escape of a string, whatever it is.
+    private mutating func unusual() -> Bool {
+        let byte = place.pointee
+        switch byte {
+        case UInt8(ascii: "\\"):
+            place += 1
+            return escape()
+        case 0x20..<0x7F: place += 1
+        case 0x7F:
+            isPrintable = false
+            place += 1
+        case 0x80...: return multibyte(byte)
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func escape() -> Bool {
+        switch place.pointee {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            place += 1
+            return true
+        case UInt8(ascii: "u"):
+            guard let unit = unit() else { return false }
+            guard unit &- 0xD800 < 0x800 else { return true }
+            guard unit < 0xDC00, place.pointee == UInt8(ascii: "\\") else { return false }
+            place += 1
+            guard place.pointee == UInt8(ascii: "u"), let low = self.unit() else { return false }
+            return low &- 0xDC00 < 0x400
+        default: return false
+        }
+    }
+
+    /// The four digits after a `u`.
+    private mutating func unit() -> UInt16? {
+        var unit: UInt16 = 0
+        place += 1
+        for _ in 0..<4 {
+            let byte = place.pointee
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): unit = unit << 4 | UInt16(byte &- 0x30)
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): unit = unit << 4 | UInt16(byte &- 0x57)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): unit = unit << 4 | UInt16(byte &- 0x37)
+            default: return nil
+            }
+            place += 1
+        }
+        return unit
+    }
+
+    /// A scalar of two to four bytes, by the table of RFC 3629 section 4. A byte that is no continuation ends it, so the
+    /// bracket at the end of the text is never passed.
+    private mutating func multibyte(_ first: UInt8) -> Bool {
+        isPrintable = false
+        let second = place[1]
+        guard second & 0xC0 == 0x80 else { return false }
+        let length: Int
+        switch first {
+        case 0xC2...0xDF: length = 2
+        case 0xE0: if second >= 0xA0 { length = 3 } else { return false }
+        case 0xED: if second < 0xA0 { length = 3 } else { return false }
+        case 0xE1...0xEF: length = 3
+        case 0xF0: if second >= 0x90 { length = 4 } else { return false }
+        case 0xF1...0xF3: length = 4
+        case 0xF4: if second < 0x90 { length = 4 } else { return false }
+        default: return false
+        }
+        for index in 2..<length where place[index] & 0xC0 != 0x80 { return false }
+        place += length
+        return true
+    }
+}
