@@ -68,6 +68,19 @@ def test_a_connection_of_a_session_and_a_socket_of_the_program(client: Client, s
         made.shutdown(socket.SHUT_WR)
 
 
+def test_a_connection_outlives_a_socket_that_could_not_be_made(
+    client: Client, scripted: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no descriptor is left")
+
+    monkeypatch.setattr("outrider._sync.pipe.open_socket", fail)
+    with client.tcp("127.0.0.1", scripted(shouting).port) as connection:
+        with pytest.raises(OSError, match="no descriptor"):
+            connection.detach()
+        assert connection.read_line() == b"220 hello\r\n"
+
+
 def test_the_awaiting_client_does_the_same(service: str, scripted: Serve) -> None:
     server = scripted(shouting)
 
@@ -100,3 +113,5 @@ def test_reachability(client: Client, origin: str) -> None:
     assert client.reachability(origin, probe="connect").status == "reachable"
     assert [one.status for one in client.reachability.watch(host="127.0.0.1", timeout=0.1)] == ["reachable"]
     assert "reachability" in dir(client) and "reachable" in repr(found)
+    with pytest.raises(outrider.InvalidCall, match="without a scheme"):
+        next(client.reachability.watch(host="http://a"))

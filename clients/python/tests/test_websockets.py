@@ -9,12 +9,13 @@ import base64
 import hashlib
 import socket
 import struct
+import time
 from collections.abc import Callable
 
 import outrider
 import pytest
 from outrider import AsyncClient, Client
-from peers import Scripted
+from peers import Scripted, serve
 
 Serve = Callable[[Callable[[socket.socket], None]], Scripted]
 
@@ -47,8 +48,8 @@ def _received(stream: socket.socket) -> tuple[int, bytes]:
     return first & 0x0F, bytes(byte ^ mask[index % 4] for index, byte in enumerate(_exactly(stream, length)))
 
 
-def echoing(stream: socket.socket) -> None:
-    """Sends each message back; ``close`` is closed with 4001, and ``cut`` ends the connection."""
+def shake(stream: socket.socket, frames: bytes = b"") -> None:
+    """Accepts the handshake; the frames follow in the same segment."""
     seen = b""
     while b"\r\n\r\n" not in seen:
         seen += stream.recv(65536)
@@ -61,8 +62,13 @@ def echoing(stream: socket.socket) -> None:
     chosen = "Sec-WebSocket-Protocol: chat\r\n" if "chat" in fields.get("sec-websocket-protocol", "") else ""
     stream.sendall(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        f"Sec-WebSocket-Accept: {accept}\r\n{chosen}\r\n".encode()
+        f"Sec-WebSocket-Accept: {accept}\r\n{chosen}\r\n".encode() + frames
     )
+
+
+def echoing(stream: socket.socket) -> None:
+    """Sends each message back; ``close`` is closed with 4001, and ``cut`` ends the connection."""
+    shake(stream)
     while True:
         opcode, payload = _received(stream)
         if opcode == 9:
@@ -127,6 +133,105 @@ def test_a_connection_that_is_lost_is_replaced_where_the_program_says_so(client:
         assert [ws.recv(timeout=10), ws.recv(timeout=10)] == ["hello", b"bytes"]
         ws.send("cut")
         assert [ws.recv(timeout=20), ws.recv(timeout=20)] == ["hello", b"bytes"]
+
+
+def test_a_message_that_meets_a_lost_connection_can_be_sent_again(client: Client, scripted: Serve) -> None:
+    with client.websocket(address(scripted(echoing)), reconnect={"delay": 0.5}) as ws:
+        ws.send("cut")
+        with pytest.raises(outrider.HandleError, match="send again") as lost:
+            for _ in range(500):
+                ws.send("later")
+                time.sleep(0.002)
+        assert type(lost.value) is outrider.HandleError
+        for _ in range(500):
+            try:
+                ws.send("again")
+                break
+            except outrider.HandleError:
+                time.sleep(0.02)
+        assert ws.recv(timeout=10) == "again"
+
+
+def listening(got: list[bytes]) -> Callable[[socket.socket], None]:
+    """Notes each message and the Close frame, and answers the latter."""
+
+    def act(stream: socket.socket) -> None:
+        shake(stream)
+        while True:
+            opcode, payload = _received(stream)
+            got.append(payload)
+            if opcode == 8:
+                stream.sendall(frame(8, payload))
+                return
+
+    return act
+
+
+@pytest.mark.parametrize("stdio", [False, True])
+def test_all_that_was_sent_goes_before_the_close(binary: str, service: str, scripted: Serve, stdio: bool) -> None:
+    got: list[bytes] = []
+    made = Client(command=[binary, "serve", "--stdio"]) if stdio else Client(socket=service)
+    with made as client, client.websocket(address(scripted(listening(got))), compression=False) as ws:
+        for index in range(1000):
+            ws.send(str(index))
+        ws.send_json([1000])
+        ws.send(b"x" * 1_000_000)
+    assert got[:1001] == [str(index).encode() for index in range(1000)] + [b"[1000]"]
+    assert (len(got[1001]), got[1002]) == (1_000_000, struct.pack("!H", 1000))
+
+
+def bursting(stream: socket.socket) -> None:
+    """Sends messages of many lengths at once, and closes."""
+    shake(stream)
+    sizes = [0, 1, 125, 126, 70_000, 3, 600_000]
+    frames = b"".join(frame(1 + index % 2, b"m" * sizes[index % 7]) for index in range(700))
+    stream.sendall(frames + frame(8, struct.pack("!H", 1001)))
+    stream.recv(65536)
+
+
+def test_a_burst_arrives_whole_and_in_order(client: Client, service: str, scripted: Serve) -> None:
+    wanted = [(str, bytes)[index % 2] for index in range(700)]
+    sizes = [0, 1, 125, 126, 70_000, 3, 600_000] * 100
+    with client.websocket(address(scripted(bursting))) as ws:
+        time.sleep(0.2)
+        first = next(iter(ws))
+        found = [first, *ws]
+        assert [(type(one), len(one)) for one in found] == list(zip(wanted, sizes))
+        assert ws.close_code == 1001
+
+    async def work() -> None:
+        awaiting = AsyncClient(socket=service)
+        async with awaiting, awaiting.websocket(address(scripted(bursting))) as ws:
+            await asyncio.sleep(0.2)
+            assert [(type(one), len(one)) async for one in ws] == list(zip(wanted, sizes))
+            with pytest.raises(outrider.WebSocketClosed):
+                await ws.send("late")
+
+    asyncio.run(work())
+
+
+def test_a_server_that_closes_at_once(client: Client, scripted: Serve) -> None:
+    def act(stream: socket.socket) -> None:
+        shake(stream, frame(1, b"bye") + frame(8, struct.pack("!H", 4000)))
+
+    for _ in range(20):
+        with client.websocket(address(scripted(act))) as ws:
+            assert list(ws) == ["bye"] and ws.close_code == 4000
+
+
+def test_a_service_that_dies_ends_the_messages(binary: str, directory: str, scripted: Serve) -> None:
+    path = f"{directory}/dies.sock"
+    child = serve(binary, path)
+    with Client(socket=path) as client, client.websocket(address(scripted(echoing))) as ws:
+        ws.send("one")
+        assert ws.recv() == "one"
+        child.kill()
+        child.wait()
+        with pytest.raises(outrider.ServerGone):
+            ws.recv()
+        with pytest.raises(outrider.WebSocketClosed):
+            for _ in range(10):
+                ws.send("x" * 100_000)
 
 
 def test_a_handshake_that_is_refused(client: Client, origin: str) -> None:

@@ -39,6 +39,10 @@ class AsyncReachabilities:
         events = self._client.events("event.reachability", timeout=timeout)
         try:
             first = await self._client.invoke("reachability.watch", _wish(url, host, probe))
+        except BaseException:
+            events.close()
+            raise
+        try:
             yield Reachability(first)
             async for event in events:
                 if event.params.get("subscription") == first["subscription"]:

@@ -124,8 +124,9 @@ class AsyncTCPConnection:
     # sync:     path = self._client._socket_path()
     # sync:     if path is None or self._rest:
     # sync:         raise RuntimeError("a socket needs a service on a socket, and no bytes that were read ahead")
-    # sync:     stream, self._stream = self._name(), None
-    # sync:     return open_socket(path, stream)
+    # sync:     made = open_socket(path, self._name())
+    # sync:     self._stream = None
+    # sync:     return made
     # sync:
     # sync: def makefile(self, mode: str = "rwb", **options: Any) -> Any:
     # sync:     """The connection as a file, as of :meth:`socket.socket.makefile`."""

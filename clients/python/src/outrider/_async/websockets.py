@@ -4,19 +4,27 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
+from .._protocol.frames import encode
 from .._resources.reading import PATIENCE, WAIT
+from .._resources.records import control, record
 from .._resources.sockets import WebSocketClosed, late, message_of, messages_of
 from .responses import AsyncResponse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from types import TracebackType
     from typing import Any
 
     from .._protocol.parameters import Built
     from .caller import AsyncCaller
+    from .channel import AsyncChannel
+
+_LEAVING = 10
+"""Seconds for the end of a WebSocket; the service waits for 5 seconds for the server."""
 
 
 class AsyncWebSocket:
@@ -27,8 +35,9 @@ class AsyncWebSocket:
             async for message in ws:            # str for text, bytes for binary messages
                 print(message)
 
-    The service answers pings, sends its own, and reads ahead of the program up to its ``backlog``. Leaving the
-    ``async with`` closes it. ``response`` is the response to the handshake.
+    The service answers pings, sends its own, and reads ahead of the program up to its ``backlog``. Messages travel on
+    a connection of their own if the service has a socket. Leaving the ``async with`` closes it. ``response`` is the
+    response to the handshake.
     """
 
     response: AsyncResponse
@@ -36,7 +45,9 @@ class AsyncWebSocket:
     def __init__(self, client: AsyncCaller, built: Built | Callable[[], Awaitable[Built]]) -> None:
         self._client = client
         self._stream: str | None = None
-        self._left: Iterator[Any] = iter(())
+        self._ready: deque[Any] = deque()
+        self._channel: AsyncChannel | None = None
+        self._sends_records = False
         self._over = False
         self._failure: dict[str, Any] | None = None
         self._close: dict[str, Any] = {}
@@ -54,6 +65,13 @@ class AsyncWebSocket:
             self._over = True
             self.response.raise_for_error()
         self._stream = result.get("stream")
+        path = self._client._socket_path()
+        if path is not None and self._stream is not None:
+            from .channel import open_channel
+
+            self._channel = await open_channel(path, self._stream)
+            # a record that meets a lost connection is dropped, where a call tells that it is to be sent again
+            self._sends_records = '"reconnect":' not in built.params
 
     @property
     def close_code(self) -> int | None:
@@ -67,18 +85,36 @@ class AsyncWebSocket:
 
     async def send(self, message: str | bytes | bytearray | memoryview) -> None:
         """Sends a text message for ``str``, a binary one for bytes; waits while the server takes nothing."""
-        await self._sent(messages_of(message))
+        if self._channel is None or not self._sends_records:
+            await self._sent(messages_of(message))
+        else:
+            await self._send_record(record(message))
 
     async def send_json(self, value: Any) -> None:
         """Sends a value as JSON, in a text message."""
-        await self._sent({"json": value})
+        if self._channel is None or not self._sends_records:
+            await self._sent({"json": value})
+        else:
+            await self._send_record(record(encode(value, "the message")))
+
+    async def _send_record(self, found: bytes) -> None:
+        if self._channel is None or self._stream is None:
+            raise WebSocketClosed(self._close)
+        try:
+            await self._channel.send(found)
+        except OSError:
+            # it has ended, and the end of the messages says how
+            raise WebSocketClosed(self._close) from None
 
     async def _sent(self, message: dict[str, Any]) -> None:
         if self._stream is None:
             raise WebSocketClosed(self._close)
         try:
             await self._client.invoke("websocket.send", {"stream": self._stream, **message}, timeout=60)
-        except HandleError:
+        except HandleError as error:
+            # while it is opened again the message can be sent later
+            if error.data.get("state") == "reconnecting":
+                raise
             # it has ended, and the end of the messages says how
             raise WebSocketClosed(self._close) from None
 
@@ -88,22 +124,33 @@ class AsyncWebSocket:
         Raises :class:`~outrider.WebSocketClosed` after the last one, :class:`~outrider.RequestTimeout` if there is none
         within ``timeout`` seconds, and what went wrong if the connection failed.
         """
-        wait = WAIT if timeout is None else timeout
-        while True:
-            for value in self._left:
-                # with reconnect=, how the connection stands is told among the messages
-                if isinstance(value, str) or "socket" not in value:
-                    return message_of(value)
-            if self._over or self._stream is None:
-                self._raise_end()
-            read = {"stream": self._stream, "wait": wait}
-            answer = await self._client.invoke("stream.read", read, timeout=PATIENCE)
-            self._left = iter(answer.get("values") or ())
-            if answer.get("end"):
-                self._over, self._close, self._failure = True, answer.get("close") or {}, answer.get("error")
-                self._stream = None
-            elif not answer.get("values") and timeout is not None:
-                raise late("the WebSocket", timeout)
+        while not self._ready:
+            await self._more(timeout)
+        return self._ready.popleft()
+
+    async def _more(self, timeout: float | None) -> None:
+        """Waits for messages, or for the end; raises what comes after the last one."""
+        if self._over or self._stream is None:
+            self._raise_end()
+        elif self._channel is not None:
+            found = await self._channel.read(timeout)
+            end = None if found else self._channel.end
+        else:
+            read = {"stream": self._stream, "wait": WAIT if timeout is None else timeout}
+            end = await self._client.invoke("stream.read", read, timeout=PATIENCE)
+            # with reconnect=, how the connection stands is told among the messages
+            values = end.get("values") or ()
+            found = [message_of(one) for one in values if isinstance(one, str) or "socket" not in one]
+            if not end.get("end"):
+                end = None
+        self._ready.extend(found)
+        if end is not None:
+            self._over, self._close, self._failure = True, end.get("close") or {}, end.get("error")
+            self._stream = None
+            if self._channel is not None:
+                self._channel.close()
+        elif not found and timeout is not None:
+            raise late("the WebSocket", timeout)
 
     def _raise_end(self) -> None:
         failure, self._failure = self._failure, None
@@ -111,8 +158,15 @@ class AsyncWebSocket:
             raise from_failure(failure, self.response)
         raise WebSocketClosed(self._close)
 
-    def __aiter__(self) -> AsyncIterator[Any]:
-        return self
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        ready = self._ready
+        try:
+            while True:
+                while ready:
+                    yield ready.popleft()
+                await self._more(None)
+        except WebSocketClosed:
+            return
 
     async def __anext__(self) -> Any:
         try:
@@ -133,15 +187,29 @@ class AsyncWebSocket:
         if stream is None:
             return
         self._over = True
-        for method, params in (
-            ("websocket.close", {"stream": stream, "code": code, "reason": reason}),
-            ("stream.close", {"stream": stream}),
-        ):
-            try:
-                result = await self._client.invoke(method, params)
+        self._ready.clear()
+        try:
+            if self._channel is not None:
+                await self._leave(self._channel, {"code": code, "reason": reason})
+            else:
+                told = {"stream": stream, "code": code, "reason": reason}
+                result = await self._client.invoke("websocket.close", told)
                 self._close = result if "clean" in result else self._close
-            except (HandleError, ServerGone):
+                await self._client.invoke("stream.close", {"stream": stream})
+        except (HandleError, ServerGone):
+            pass
+
+    async def _leave(self, channel: AsyncChannel, close: dict[str, Any]) -> None:
+        """Closes it behind all that was sent; what still comes is dropped."""
+        try:
+            await channel.send(control({"close": close}))
+            while await channel.read(_LEAVING):
                 pass
+            self._close = (channel.end or {}).get("close") or self._close
+        except OSError:
+            pass
+        finally:
+            channel.close()
 
     async def __aenter__(self) -> AsyncWebSocket:
         if self._stream is None and not self._over:  # async

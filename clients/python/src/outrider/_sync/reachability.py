@@ -40,6 +40,10 @@ class Reachabilities:
         events = self._client.events("event.reachability", timeout=timeout)
         try:
             first = self._client.invoke("reachability.watch", _wish(url, host, probe))
+        except BaseException:
+            events.close()
+            raise
+        try:
             yield Reachability(first)
             for event in events:
                 if event.params.get("subscription") == first["subscription"]:

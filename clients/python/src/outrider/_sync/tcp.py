@@ -124,8 +124,9 @@ class TCPConnection:
         path = self._client._socket_path()
         if path is None or self._rest:
             raise RuntimeError("a socket needs a service on a socket, and no bytes that were read ahead")
-        stream, self._stream = self._name(), None
-        return open_socket(path, stream)
+        made = open_socket(path, self._name())
+        self._stream = None
+        return made
 
     def makefile(self, mode: str = "rwb", **options: Any) -> Any:
         """The connection as a file, as of :meth:`socket.socket.makefile`."""

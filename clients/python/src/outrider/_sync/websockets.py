@@ -5,19 +5,27 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
+from .._protocol.frames import encode
 from .._resources.reading import PATIENCE, WAIT
+from .._resources.records import control, record
 from .._resources.sockets import WebSocketClosed, late, message_of, messages_of
 from .responses import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Awaitable, Callable, Iterator
+    from collections.abc import Iterator, Awaitable, Callable
     from types import TracebackType
     from typing import Any
 
     from .._protocol.parameters import Built
     from .caller import Caller
+    from .channel import Channel
+
+_LEAVING = 10
+"""Seconds for the end of a WebSocket; the service waits for 5 seconds for the server."""
 
 
 class WebSocket:
@@ -28,8 +36,9 @@ class WebSocket:
             for message in ws:            # str for text, bytes for binary messages
                 print(message)
 
-    The service answers pings, sends its own, and reads ahead of the program up to its ``backlog``. Leaving the
-    ``with`` closes it. ``response`` is the response to the handshake.
+    The service answers pings, sends its own, and reads ahead of the program up to its ``backlog``. Messages travel on
+    a connection of their own if the service has a socket. Leaving the ``with`` closes it. ``response`` is the
+    response to the handshake.
     """
 
     response: Response
@@ -37,7 +46,9 @@ class WebSocket:
     def __init__(self, client: Caller, built: Built | Callable[[], Built]) -> None:
         self._client = client
         self._stream: str | None = None
-        self._left: Iterator[Any] = iter(())
+        self._ready: deque[Any] = deque()
+        self._channel: Channel | None = None
+        self._sends_records = False
         self._over = False
         self._failure: dict[str, Any] | None = None
         self._close: dict[str, Any] = {}
@@ -54,6 +65,13 @@ class WebSocket:
             self._over = True
             self.response.raise_for_error()
         self._stream = result.get("stream")
+        path = self._client._socket_path()
+        if path is not None and self._stream is not None:
+            from .channel import open_channel
+
+            self._channel = open_channel(path, self._stream)
+            # a record that meets a lost connection is dropped, where a call tells that it is to be sent again
+            self._sends_records = '"reconnect":' not in built.params
 
     @property
     def close_code(self) -> int | None:
@@ -67,18 +85,36 @@ class WebSocket:
 
     def send(self, message: str | bytes | bytearray | memoryview) -> None:
         """Sends a text message for ``str``, a binary one for bytes; waits while the server takes nothing."""
-        self._sent(messages_of(message))
+        if self._channel is None or not self._sends_records:
+            self._sent(messages_of(message))
+        else:
+            self._send_record(record(message))
 
     def send_json(self, value: Any) -> None:
         """Sends a value as JSON, in a text message."""
-        self._sent({"json": value})
+        if self._channel is None or not self._sends_records:
+            self._sent({"json": value})
+        else:
+            self._send_record(record(encode(value, "the message")))
+
+    def _send_record(self, found: bytes) -> None:
+        if self._channel is None or self._stream is None:
+            raise WebSocketClosed(self._close)
+        try:
+            self._channel.send(found)
+        except OSError:
+            # it has ended, and the end of the messages says how
+            raise WebSocketClosed(self._close) from None
 
     def _sent(self, message: dict[str, Any]) -> None:
         if self._stream is None:
             raise WebSocketClosed(self._close)
         try:
             self._client.invoke("websocket.send", {"stream": self._stream, **message}, timeout=60)
-        except HandleError:
+        except HandleError as error:
+            # while it is opened again the message can be sent later
+            if error.data.get("state") == "reconnecting":
+                raise
             # it has ended, and the end of the messages says how
             raise WebSocketClosed(self._close) from None
 
@@ -88,22 +124,33 @@ class WebSocket:
         Raises :class:`~outrider.WebSocketClosed` after the last one, :class:`~outrider.RequestTimeout` if there is none
         within ``timeout`` seconds, and what went wrong if the connection failed.
         """
-        wait = WAIT if timeout is None else timeout
-        while True:
-            for value in self._left:
-                # with reconnect=, how the connection stands is told among the messages
-                if isinstance(value, str) or "socket" not in value:
-                    return message_of(value)
-            if self._over or self._stream is None:
-                self._raise_end()
-            read = {"stream": self._stream, "wait": wait}
-            answer = self._client.invoke("stream.read", read, timeout=PATIENCE)
-            self._left = iter(answer.get("values") or ())
-            if answer.get("end"):
-                self._over, self._close, self._failure = True, answer.get("close") or {}, answer.get("error")
-                self._stream = None
-            elif not answer.get("values") and timeout is not None:
-                raise late("the WebSocket", timeout)
+        while not self._ready:
+            self._more(timeout)
+        return self._ready.popleft()
+
+    def _more(self, timeout: float | None) -> None:
+        """Waits for messages, or for the end; raises what comes after the last one."""
+        if self._over or self._stream is None:
+            self._raise_end()
+        elif self._channel is not None:
+            found = self._channel.read(timeout)
+            end = None if found else self._channel.end
+        else:
+            read = {"stream": self._stream, "wait": WAIT if timeout is None else timeout}
+            end = self._client.invoke("stream.read", read, timeout=PATIENCE)
+            # with reconnect=, how the connection stands is told among the messages
+            values = end.get("values") or ()
+            found = [message_of(one) for one in values if isinstance(one, str) or "socket" not in one]
+            if not end.get("end"):
+                end = None
+        self._ready.extend(found)
+        if end is not None:
+            self._over, self._close, self._failure = True, end.get("close") or {}, end.get("error")
+            self._stream = None
+            if self._channel is not None:
+                self._channel.close()
+        elif not found and timeout is not None:
+            raise late("the WebSocket", timeout)
 
     def _raise_end(self) -> None:
         failure, self._failure = self._failure, None
@@ -112,7 +159,14 @@ class WebSocket:
         raise WebSocketClosed(self._close)
 
     def __iter__(self) -> Iterator[Any]:
-        return self
+        ready = self._ready
+        try:
+            while True:
+                while ready:
+                    yield ready.popleft()
+                self._more(None)
+        except WebSocketClosed:
+            return
 
     def __next__(self) -> Any:
         try:
@@ -133,15 +187,29 @@ class WebSocket:
         if stream is None:
             return
         self._over = True
-        for method, params in (
-            ("websocket.close", {"stream": stream, "code": code, "reason": reason}),
-            ("stream.close", {"stream": stream}),
-        ):
-            try:
-                result = self._client.invoke(method, params)
+        self._ready.clear()
+        try:
+            if self._channel is not None:
+                self._leave(self._channel, {"code": code, "reason": reason})
+            else:
+                told = {"stream": stream, "code": code, "reason": reason}
+                result = self._client.invoke("websocket.close", told)
                 self._close = result if "clean" in result else self._close
-            except (HandleError, ServerGone):
+                self._client.invoke("stream.close", {"stream": stream})
+        except (HandleError, ServerGone):
+            pass
+
+    def _leave(self, channel: Channel, close: dict[str, Any]) -> None:
+        """Closes it behind all that was sent; what still comes is dropped."""
+        try:
+            channel.send(control({"close": close}))
+            while channel.read(_LEAVING):
                 pass
+            self._close = (channel.end or {}).get("close") or self._close
+        except OSError:
+            pass
+        finally:
+            channel.close()
 
     def __enter__(self) -> WebSocket:
         return self

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The messages of a WebSocket on a connection that carries nothing else, for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import socket as sockets
+from typing import cast
+
+from .._connection.peers import connect
+from .._protocol.frames import call_frame, encode
+from .._resources.records import Records
+from .._resources.streams import attached, cut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_AHEAD = 1 << 20
+"""Bytes that may wait for the program; then nothing is read."""
+
+_UNSENT = 1 << 16
+"""Bytes that are sent at once, without waiting for the end of a turn of the event loop."""
+
+
+class AsyncChannel(asyncio.Protocol):
+    """Messages both ways. Records sent in one turn of the event loop leave in one ``send``."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._line: bytes | None = b""
+        self._reply: asyncio.Future[bytes] = loop.create_future()
+        self._records = Records()
+        self._found: list[Any] = []
+        self._waiting: list[asyncio.Future[None]] = []
+        self._held = 0
+        self._is_paused = False
+        self._lost: Exception | None = None
+        self._outgoing: list[bytes] = []
+        self._unsent = 0
+        self._room: asyncio.Future[None] | None = None
+        self._transport: asyncio.Transport
+
+    @property
+    def end(self) -> dict[str, Any] | None:
+        """What the service said last; ``None`` while messages may follow."""
+        return None if self._found else self._records.end
+
+    async def open(self, stream: str) -> AsyncChannel:
+        """Turns the connection into the messages of a WebSocket."""
+        self._transport.write(call_frame(1, "stream.attach", encode({"stream": stream, "direction": "both"})))
+        attached(await self._reply)
+        return self
+
+    # Reading
+
+    async def read(self, timeout: float | None) -> list[Any]:
+        """The next messages; none at the end, and if none came in time."""
+        timer = None if timeout is None else self._loop.call_later(timeout, self._wake)
+        deadline = None if timeout is None else self._loop.time() + timeout
+        try:
+            while not self._found:
+                if self._records.end is not None:
+                    return []
+                if self._lost is not None:
+                    raise self._lost
+                if deadline is not None and self._loop.time() >= deadline:
+                    return []
+                turn = self._loop.create_future()
+                self._waiting.append(turn)
+                await turn
+        finally:
+            if timer is not None:
+                timer.cancel()
+        found, self._found, self._held = self._found, [], 0
+        if self._is_paused:
+            self._is_paused = False
+            self._transport.resume_reading()
+        return found
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if not turn.done():
+                turn.set_result(None)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The event loop gives us the transport."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes arrived: the reply to the call first."""
+        if self._line is not None:
+            self._line += data
+            if b"\n" not in self._line:
+                return
+            line, data = self._line.split(b"\n", 1)
+            self._line = None
+            if not self._reply.done():
+                self._reply.set_result(line)
+        found = self._records.feed(data)
+        self._found += found
+        self._held += len(data)
+        if self._held > _AHEAD and self._found and not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
+        if self._waiting and (found or self._records.end is not None):
+            self._wake()
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        """The service has ended the connection, or we have."""
+        self._lost = cut(problem if isinstance(problem, OSError) else None)
+        if not self._reply.done():
+            self._reply.set_exception(self._lost)
+            # raised only where it is awaited
+            self._reply.exception()
+        self._wake()
+        self.resume_writing()
+
+    # Writing
+
+    async def send(self, record: bytes) -> None:
+        """Sends a record; waits while the service takes nothing. Raises :class:`OSError` once it takes no more."""
+        while self._room is not None:
+            await asyncio.shield(self._room)
+        if self._lost is not None or self._transport.is_closing():
+            raise BrokenPipeError
+        if not self._outgoing:
+            self._loop.call_soon(self._flush)
+        self._outgoing.append(record)
+        self._unsent += len(record)
+        if self._unsent > _UNSENT:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._outgoing:
+            outgoing, self._outgoing, self._unsent = self._outgoing, [], 0
+            self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
+
+    def pause_writing(self) -> None:
+        """The service takes less than we write: sending waits."""
+        if self._room is None:
+            self._room = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        """There is room again."""
+        room, self._room = self._room, None
+        if room is not None and not room.done():
+            room.set_result(None)
+
+    def close(self) -> None:
+        """Ends the connection, and with it the WebSocket."""
+        self._transport.abort()
+
+
+async def open_channel(path: str, stream: str) -> AsyncChannel:
+    """A connection for the messages of one WebSocket."""
+    loop = asyncio.get_running_loop()
+    try:
+        made = sockets.socket(fileno=connect(path, False).detach())
+    except OSError as problem:
+        raise cut(problem) from None
+    made.setblocking(False)
+    channel = AsyncChannel(loop)
+    await loop.create_unix_connection(lambda: channel, sock=made)
+    try:
+        return await channel.open(stream)
+    except BaseException:
+        channel.close()
+        raise

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The messages of a WebSocket on a connection that carries nothing else."""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from select import POLLIN, poll
+from time import monotonic
+
+from .._resources.reading import PIECE
+from .._resources.records import Records
+from .._resources.streams import cut
+from .pipe import open_socket
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Channel:
+    """Messages both ways; any thread may send while another one reads."""
+
+    def __init__(self, path: str, stream: str) -> None:
+        self._socket = open_socket(path, stream)
+        self._records = Records()
+        self._reading, self._writing = allocate_lock(), allocate_lock()
+
+    @property
+    def end(self) -> dict[str, Any] | None:
+        """What the service said last; ``None`` while messages may follow."""
+        return self._records.end
+
+    def read(self, timeout: float | None) -> list[Any]:
+        """The next messages; none at the end, and if none came in time."""
+        deadline = None if timeout is None else monotonic() + timeout
+        if not self._reading.acquire(timeout=-1 if timeout is None else timeout):
+            return []
+        try:
+            while self._records.end is None:
+                if deadline is not None and not self._is_ready(deadline - monotonic()):
+                    return []
+                data = self._socket.recv(PIECE)
+                if not data:
+                    raise cut()
+                found = self._records.feed(data)
+                if found:
+                    return found
+            return []
+        except OSError as problem:
+            raise cut(problem) from None
+        finally:
+            self._reading.release()
+
+    def _is_ready(self, seconds: float) -> bool:
+        waiting = poll()
+        waiting.register(self._socket, POLLIN)
+        return bool(waiting.poll(max(0, seconds * 1000)))
+
+    def send(self, record: bytes) -> None:
+        """Sends a record; waits while the service takes nothing. Raises :class:`OSError` once it takes no more."""
+        with self._writing:
+            try:
+                self._socket.sendall(record)
+            except BaseException:
+                # part of a record may have left
+                self._socket.shutdown(1)
+                raise
+
+    def close(self) -> None:
+        """Ends the connection, and with it the WebSocket."""
+        self._socket.close()
+
+
+def open_channel(path: str, stream: str) -> Channel:
+    """A connection for the messages of one WebSocket."""
+    return Channel(path, stream)
