@@ -48,6 +48,20 @@ static inline int outrider_lock_heap(size_t room) {
     return result;
 }
 
+/// Large blocks are mapped, each by itself, and go back to the system when they are freed. By default glibc raises the limit
+/// from which it maps to the size of the largest block so far, up to 32 MB, and keeps what it does not map.
+static inline void outrider_map_large_blocks(void) {
+    mallopt(M_MMAP_THRESHOLD, 512 << 10);
+    mallopt(M_TRIM_THRESHOLD, 4 << 20);
+    mallopt(M_TOP_PAD, 1 << 20);
+}
+
+/// Gives a process another limit of open files. 0, or -1 and errno.
+static inline int outrider_limit_files(int process, uint64_t soft, uint64_t hard) {
+    uint64_t limit[2] = {soft, hard};
+    return (int)syscall(SYS_prlimit64, process, 7 /* RLIMIT_NOFILE */, limit, NULL);
+}
+
 /// A key of the user's keyring by its name, or -1; and a new one in its place, which all processes of the user may read:
 /// those of a service manager have another session than those of a terminal.
 static inline long outrider_key_find(const char *name) {

@@ -2,19 +2,29 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderEngine
 
 /// How many descriptors the service may have, and how many of them are for connections to servers.
 enum DescriptorLimit {
-    /// Raises the soft limit of the process to the hard limit, and returns what holds from now on.
+    /// Raises the soft limit of the process to the hard limit, and returns what holds from now on. Programs that the
+    /// service starts get the former limit.
     static func raise() -> Int {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         guard getrlimit(resource, &limit) == 0 else { return 1024 }
         var raised = limit
         raised.rlim_cur = limit.rlim_max
-        if setrlimit(resource, &raised) == 0 { limit = raised }
+        if setrlimit(resource, &raised) == 0 {
+            ChildProcess.fileLimit.withLock { [limit] in
+                $0 = (soft: UInt64(limit.rlim_cur), hard: UInt64(limit.rlim_max))
+            }
+            limit = raised
+        }
         return Int(clamping: limit.rlim_cur)
     }
+
+    /// A quarter of the descriptors, so that clients leave enough for connections and files. From 64 to 10,240.
+    static func clients(of descriptors: Int) -> Int { min(max(64, descriptors / 4), 10_240) }
 
     /// Three quarters of what clients, files and the process itself leave: an attempt tries two addresses at once for a
     /// moment, where the first is slow. From 16 to 16,384.

@@ -80,6 +80,9 @@ struct ServeOptions: ParsableArguments {
         completion: .file())
     var publicSuffixes: String?
 
+    @Option(name: .long, help: "The most clients at once; else a quarter of the descriptors, from 64 to 10,240.")
+    var maxClients: Int?
+
     @Option(name: .long, help: "The longest message taken from a client, in bytes.")
     var maxMessageBytes = defaults.maxMessageBytes
 
@@ -138,6 +141,7 @@ struct ServeOptions: ParsableArguments {
         settings.routers = routers
         settings.jars = jars
         settings.publicSuffixes = publicSuffixes
+        settings.maxClients = maxClients
         settings.maxMessageBytes = maxMessageBytes
         settings.maxInline = maxInline
         settings.connectionsPerHost = connectionsPerHost

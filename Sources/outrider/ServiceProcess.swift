@@ -30,8 +30,10 @@ struct ServiceProcess {
         // second processor brings; and connections are shared by all clients only where they are in one pool.
         let group = LoopVigil.makeGroup()
         let descriptors = DescriptorLimit.raise()
+        ServiceMemory.returnLargeBlocks()
         var wires = settings.transport
-        wires.mostConnections = DescriptorLimit.connections(of: descriptors, clients: ServerLimits().connections)
+        let clients = min(settings.maxClients ?? DescriptorLimit.clients(of: descriptors), max(1, descriptors / 2))
+        wires.mostConnections = DescriptorLimit.connections(of: descriptors, clients: clients)
         let transport = HTTPTransport(group: group, settings: wires)
         let engine = Engine(
             transport: transport, group: group, settings: settings.engine,
@@ -56,8 +58,8 @@ struct ServiceProcess {
             }
         }
         let server = Server(
-            table: Methods.table, settings: settings.server(isBusy: { engine.counts.running > 0 }), group: group,
-            log: log
+            table: Methods.table, settings: settings.server(clients: clients) { engine.counts.running > 0 },
+            group: group, log: log
         ) { peer, control in
             ClientScope(service, control, connection: peer.info.connection, user: peer.info.uid)
         }

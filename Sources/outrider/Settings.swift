@@ -29,6 +29,8 @@ struct Settings: Sendable {
     var routers: String?
     var jars: String?
     var publicSuffixes: String?
+    /// Nil for as many as the limit of descriptors allows.
+    var maxClients: Int?
     var maxMessageBytes = 16_777_216
     var maxInline = 1_048_576
     var connectionsPerHost = 6
@@ -69,6 +71,7 @@ struct Settings: Sendable {
     mutating func complete() throws {
         if stdio, socket != nil { throw ValidationError("--stdio has no socket: leave out --socket") }
         try Self.check("--idle-exit", idleExit ?? 0, 0...1_000_000_000)
+        try Self.check("--max-clients", Double(maxClients ?? 1), 1...100_000)
         try Self.check("--max-message-bytes", Double(maxMessageBytes), 4096...1_073_741_824)
         try Self.check("--max-inline", Double(maxInline), 0...8_388_608)
         try Self.check("--connections-per-host", Double(connectionsPerHost), 1...256)
@@ -123,9 +126,10 @@ struct Settings: Sendable {
 }
 
 extension Settings {
-    func server(isBusy: @escaping @Sendable () -> Bool) -> ServerSettings {
+    func server(clients: Int, isBusy: @escaping @Sendable () -> Bool) -> ServerSettings {
         var server = ServerSettings(version: ProgramVersion.current)
         server.limits.frame.message = maxMessageBytes
+        server.limits.connections = clients
         server.framing = OutriderRPC.Framing(rawValue: framing.rawValue)
         server.pad = pad
         server.allowedUsers = Set(allowUid)

@@ -5,6 +5,7 @@ import Glibc
 import NIOCore
 import OutriderFiles
 import OutriderHTTP
+import OutriderTransport
 import Synchronization
 
 /// The hidden file that a download is written to, with the journal beside it. Locked for as long as it is open, against other
@@ -55,7 +56,12 @@ final class PartialFile: Sendable {
         if !opened.isNew { journalFile.sweep() }
     }
 
-    deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
+    /// Closing may wait for the file system, so it happens away from the event loop. The lock is given back at once.
+    deinit {
+        guard descriptor >= 0 else { return }
+        flock(descriptor, LOCK_UN)
+        BlockingThreads.files.run(for: .service, isOwed: true) { [descriptor] in Glibc.close(descriptor) }
+    }
 
     private static func open(
         _ name: String, in home: DownloadPlace, mustExist: Bool

@@ -4,6 +4,7 @@
 import CLinux
 import Glibc
 package import OutriderHTTP
+package import Synchronization
 
 /// Runs a program with bytes for its standard input, and collects its standard output. Blocks.
 ///
@@ -23,6 +24,11 @@ package enum ChildProcess {
     private static let newSession: CInt = 0x80
     /// The most that is taken from it, in bytes.
     private static let mostBytes = 4 << 20
+
+    /// The limit of open files that this process was started with; nil if it was not changed since.
+    ///
+    /// Programs that use `select` fail with more than 1024.
+    package static let fileLimit = Mutex<(soft: UInt64, hard: UInt64)?>(nil)
 
     /// - Parameters:
     ///   - path: where the program is; nil to look for its name in PATH.
@@ -49,6 +55,7 @@ package enum ChildProcess {
             close(inward[1])
             return .notStarted(code)
         }
+        if let limit = fileLimit.withLock({ $0 }) { _ = outrider_limit_files(process, limit.soft, limit.hard) }
         let output = exchange(input, inward[1], outward[0], with: process, seconds: seconds)
         // it leads a group of its own as long as it has not been waited for
         if output == nil || output.map({ $0.count > mostBytes }) == true { kill(-process, SIGKILL) }

@@ -266,7 +266,8 @@ final class Connection: Peer, Sendable {
         feedBox.withLock { $0 = nil }
         lose(leftovers.questions)
         for waiter in leftovers.waiters { waiter.resume(throwing: RPCError(.clientGone, "the client is gone")) }
-        dispatch?.close()
+        // what a client has made may refer to the client, as callbacks of a session do
+        dispatchBox.withLock { $0.take() }?.close()
         service.tally.connections.count(-1)
         service.closed(self)
     }

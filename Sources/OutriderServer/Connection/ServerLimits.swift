@@ -10,7 +10,7 @@ package struct ServerLimits: Sendable {
     package var message = MessageLimits()
     package var calls = CallLimits()
     package var outbox = OutboxLimits()
-    /// Clients at once. Default 256.
+    /// Clients at once. The service sets it by `--max-clients` or the limit of descriptors. Default 256.
     package var connections = 256
     /// When all places are taken, a client that has said no message for so long gives way to a new one. Default 10 s.
     package var firstMessage = Duration.seconds(10)

@@ -19,9 +19,8 @@ final class UnixSocketListener: Sendable {
     ) async throws -> UnixSocketListener {
         let channel = try await ServerBootstrap(group: group)
             .serverChannelInitializer { channel in
-                // Out of descriptors: wait a second, then accept again.
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
+                    try channel.pipeline.syncOperations.addHandler(ListenerPause())
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -73,7 +72,8 @@ final class UnixSocketListener: Sendable {
             wire, loop: channel.eventLoop, transport: .socket, pid: Int(peer.pid), uid: Int(peer.uid))
         guard let connection else {
             let error = RPCError(
-                .tooMany, "too many clients are connected, or the service is stopping; try again later",
+                .tooMany,
+                "too many clients are connected, or the service is stopping (try again later, or raise --max-clients)",
                 data: ["what": .string("connections")])
             let line = ByteBuffer(bytes: Outgoing.error(nil, error).frame(.line).bytes)
             return channel.eventLoop.makeCompletedFuture {
@@ -84,6 +84,24 @@ final class UnixSocketListener: Sendable {
             let feed = FrameFeed(connection, framing: framing)
             try channel.pipeline.syncOperations.addHandler(SocketChannelHandler(connection, wire, feed))
         }
+    }
+}
+
+/// Takes the listener off the loop while no descriptor is free, and tries again ten times a second.
+///
+/// Without it the socket stays readable, and the loop accepts in vain as fast as it can.
+private final class ListenerPause: ChannelInboundHandler {
+    typealias InboundIn = any Channel
+
+    private static let pause = TimeAmount.milliseconds(100)
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let code = (error as? IOError)?.errnoCode, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) else {
+            return context.fireErrorCaught(error)
+        }
+        let channel = context.channel
+        try? channel.syncOptions?.setOption(.autoRead, value: false)
+        channel.eventLoop.scheduleTask(in: Self.pause) { try? channel.syncOptions?.setOption(.autoRead, value: true) }
     }
 }
 

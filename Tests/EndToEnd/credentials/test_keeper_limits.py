@@ -95,6 +95,21 @@ def test_a_service_without_files_to_spare_says_so_and_goes_on_later(server, stor
     assert server.outcomes() == ["ok"]
 
 
+def test_programs_that_the_service_starts_have_its_first_limit_of_files(server, store, tmp_path):
+    """The service raises its own; programs that use `select` fail beyond 1024 files."""
+    script, seen = tmp_path / "key.sh", tmp_path / "seen"
+    script.write_text(f"#!/bin/sh\nulimit -S -n >> {seen}\necho {'ab' * 32}\n")
+    script.chmod(0o700)
+    store.key = ["command", str(script)]
+    store.put(server, server.issue())
+    seen.unlink()
+    with Service(store, tmp_path / "log", tmp_path, before=["prlimit", "--nofile=300:4096"]) as service:
+        service.adopt(store, server)
+        assert "result" in service.call("oauth.refresh", credential="work")
+        assert resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE) == (4096, 4096)
+    assert set(seen.read_text().split()) == {"300"}
+
+
 # The directory goes away
 
 

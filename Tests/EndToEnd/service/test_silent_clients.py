@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Clients that connect and say nothing do not lock others out."""
+"""Clients that connect and say nothing do not lock others out, and a want of descriptors costs no processor time."""
 
 import contextlib
 import json
 import os
+import resource
 import socket
 import subprocess
+import time
 
 import contract
 import pytest
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
-# the limit of server.info
 PLACES = 256
 
 
@@ -22,7 +23,7 @@ def crowded(tmp_path, clocks):
     """A service whose places are all taken by silent clients, but for one client that works."""
     path = str(tmp_path / "s")
     process = subprocess.Popen(
-        [contract.binary(), "serve", "--socket", path],
+        [contract.binary(), "serve", "--socket", path, "--max-clients", str(PLACES)],
         stdin=subprocess.DEVNULL,
         env={**os.environ, **clocks.environment},
     )
@@ -85,3 +86,45 @@ def test_clients_that_have_spoken_keep_their_places(crowded, clocks):
         assert silent[0].recv(1 << 16)
         assert refused(path)["code"] == -32011
     assert "result" in worker.call("server.info")
+
+
+def test_places_are_a_quarter_of_the_descriptors(tmp_path):
+    for files, places in (((500, 4000), 1000), ((200, 200), 64)):
+        path = str(tmp_path / "s")
+        process = subprocess.Popen(
+            [contract.binary(), "serve", "--socket", path], stdin=subprocess.DEVNULL,
+            preexec_fn=lambda files=files: resource.setrlimit(resource.RLIMIT_NOFILE, files))
+        contract.await_socket(path, process)
+        with contract.Wire(path) as wire:
+            assert wire.call("server.info")["result"]["limits"]["connections"] == places
+        process.terminate()
+        process.wait(10)
+
+
+def test_without_descriptors_the_listener_rests(tmp_path):
+    """A socket that stays readable keeps no processor busy, and its clients come in when a descriptor is free."""
+    path = str(tmp_path / "s")
+    process = subprocess.Popen([contract.binary(), "serve", "--socket", path], stdin=subprocess.DEVNULL)
+    with contextlib.ExitStack() as stack:
+        stack.callback(process.wait, 10)
+        stack.callback(process.terminate)
+        contract.await_socket(path, process)
+        worker = stack.enter_context(contract.Wire(path))
+        assert "result" in worker.call("server.info")
+        used, (_, most) = len(os.listdir(f"/proc/{process.pid}/fd")), resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (used, most))
+        waiting = [stack.enter_context(contract.Wire(path)) for _ in range(8)]
+        numbers = [wire.start("server.info") for wire in waiting]
+        before = seconds(process)
+        time.sleep(0.2)
+        assert seconds(process) - before < 0.06
+        assert "result" in worker.call("server.info")
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (most, most))
+        for wire, number in zip(waiting, numbers):
+            assert "result" in wire.reply(number)
+
+
+def seconds(process):
+    """Of processor time so far."""
+    with open(f"/proc/{process.pid}/stat") as stat:
+        return sum(map(int, stat.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
