@@ -22,6 +22,8 @@ struct CommandFailure: Error {
     var message: String?
     /// A second sentence, on a line of its own.
     var note: String?
+    /// The service ended before it had read the whole message, so it has done nothing of it.
+    var isUnread = false
 
     init(_ status: Status, _ message: String?) {
         self.init(code: status.rawValue, message)

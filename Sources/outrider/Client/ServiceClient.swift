@@ -45,8 +45,16 @@ struct ServiceClient: ~Copyable {
 
     private var wire: Wire
     private var lastID = 0
+    private var hasHeard = false
+    /// Connects anew, for a first call that the service has not read.
+    private let reconnect: (() throws(CommandFailure) -> Wire)?
+    /// A service that is killed accepts connections for some milliseconds more.
+    private static let mostConnections = 5
 
-    init(_ wire: consuming Wire) { self.wire = wire }
+    init(_ wire: consuming Wire, reconnect: (() throws(CommandFailure) -> Wire)? = nil) {
+        self.wire = wire
+        self.reconnect = reconnect
+    }
 
     /// Sends a call without waiting for its reply; `reply(by:)` gives that with the same id.
     mutating func send(_ order: Order) throws(CommandFailure) -> Int {
@@ -66,6 +74,7 @@ struct ServiceClient: ~Copyable {
         do {
             while true {
                 let line = try wire.receive(by: deadline)
+                hasHeard = true
                 if line.allSatisfy({ $0 == UInt8(ascii: " ") }) { continue }
                 if let found = try take(line, onEvent) { return found }
             }
@@ -84,6 +93,25 @@ struct ServiceClient: ~Copyable {
     mutating func call(
         _ method: String, _ params: JSONText, by deadline: Deadline,
         onEvent: ([UInt8]) throws(CommandFailure) -> Void = { (_) throws(CommandFailure) in }
+    ) throws(CommandFailure) -> Reply {
+        var connections = 1
+        while true {
+            do {
+                return try callOnce(method, params, by: deadline, onEvent: onEvent)
+            } catch {
+                // handles of earlier calls would be gone with their connection
+                let isFirst = lastID == 1 && !hasHeard
+                guard error.isUnread, isFirst, connections < Self.mostConnections, let reconnect else { throw error }
+                connections += 1
+                wire = try reconnect()
+                lastID = 0
+            }
+        }
+    }
+
+    private mutating func callOnce(
+        _ method: String, _ params: JSONText, by deadline: Deadline,
+        onEvent: ([UInt8]) throws(CommandFailure) -> Void
     ) throws(CommandFailure) -> Reply {
         let id = try send(method, params)
         while let (found, reply) = try reply(by: deadline, onEvent: onEvent) {

@@ -32,7 +32,11 @@ struct ServiceOptions: ParsableArguments {
     func connect(orPrivate: Bool = false, isDetached: Bool = false) throws(CommandFailure) -> Service {
         if stdio { return try Service.privately(isDetached: isDetached) }
         let path = try ServicePath(flag: socket, peer: peerUid)
-        if spawn { return Service(ServiceClient(try Daemon(socket: path).connect())) }
+        if spawn {
+            let daemon = Daemon(socket: path)
+            let client = ServiceClient(try daemon.connect()) { () throws(CommandFailure) in try daemon.connect() }
+            return Service(client)
+        }
         if let wire = try path.connect() { return Service(ServiceClient(wire)) }
         if orPrivate, !path.isNamed { return try Service.privately(isDetached: isDetached) }
         throw CommandFailure(

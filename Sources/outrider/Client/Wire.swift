@@ -51,7 +51,7 @@ struct Wire: ~Copyable {
     func send(_ message: [UInt8]) throws(CommandFailure) {
         let line = message + [UInt8(ascii: "\n")]
         let isSent = line.withUnsafeBytes { FileBytes.write($0, to: output) }
-        if !isSent { throw CommandFailure(.ended, "the service ended the connection: \(systemError(errno))") }
+        if !isSent { throw Self.unread("the service ended the connection", errno) }
     }
 
     /// The next line, without its line feed. Throws `timedOut` at the deadline, `ended` at the end of input.
@@ -121,8 +121,16 @@ struct Wire: ~Copyable {
         } else if count == 0 {
             throw CommandFailure(.ended, "the service ended the connection before it answered")
         } else if errno != EINTR {
-            throw CommandFailure(.ended, "the connection to the service broke: \(systemError(errno))")
+            throw Self.unread("the connection to the service broke", errno)
         }
+    }
+
+    /// A Unix socket is reset if the other end was closed with bytes that it had not read, or before it was accepted. The
+    /// last byte of a message was then not read.
+    private static func unread(_ sentence: String, _ code: Int32) -> CommandFailure {
+        var failure = CommandFailure(.ended, "\(sentence): \(systemError(code))")
+        failure.isUnread = code == ECONNRESET || code == EPIPE
+        return failure
     }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import ArgumentParser
+import OutriderHTTP
 
 /// What a start of the service would read from the configuration file, and what overrules it.
 struct ConfigCommand: ParsableCommand {
@@ -45,7 +46,7 @@ struct ConfigCommand: ParsableCommand {
         for entry in file.entries {
             let source =
                 ConfigFile.variable(over: entry.key).map { "overruled by $\($0)" } ?? "line \(entry.line)"
-            let text = entry.text.isEmpty ? "true" : entry.text
+            let text = entry.text.isEmpty ? "true" : Redaction.withoutCredentials(entry.text)
             try StandardOutput.line("  \(entry.key): \(text)  (\(source))".printable.utf8)
         }
     }

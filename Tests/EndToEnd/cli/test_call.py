@@ -4,6 +4,7 @@
 
 import json
 import os
+import select
 import socket
 import subprocess
 import threading
@@ -247,3 +248,33 @@ def test_the_exit_status_tells_the_kind_of_a_failure(call, origin, path, status)
     assert done.returncode == status
     assert json.loads(done.stdout)["ok"] is (status == 0)
     assert call("data.send", "url=" + url).returncode == 0
+
+
+def test_a_service_that_dies_before_it_reads_a_call_is_replaced(place):
+    """A process that is killed accepts connections for some milliseconds more."""
+    with socket.socket(socket.AF_UNIX) as dying:
+        dying.bind(place)
+        os.chmod(place, 0o600)
+        dying.listen()
+        command = [contract.binary(), "call", "--socket", place, "--spawn", "server.info"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert select.select([dying], [], [], LONG)[0]
+            os.unlink(place)
+            dying.close()
+            said, errors = process.communicate(timeout=LONG)
+    assert process.returncode == 0, errors
+    assert json.loads(said)["transport"] == "socket"
+
+
+def test_a_call_that_was_read_is_not_repeated(place):
+    with socket.socket(socket.AF_UNIX) as dying:
+        dying.bind(place)
+        os.chmod(place, 0o600)
+        dying.listen()
+        command = [contract.binary(), "call", "--socket", place, "--spawn", "server.info"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            connection, _ = dying.accept()
+            assert connection.recv(65536).endswith(b"\n")
+            connection.close()
+            process.communicate(timeout=LONG)
+    assert process.returncode == 5
