@@ -9,8 +9,10 @@ extension SecretMembers {
     /// The members that the schema marks as `locked`.
     static let marked = SecretMembers(
         methods: [
+            "oauth.callback": ["/url"],
             "oauth.create": ["/assertion", "/clientSecret", "/token/accessToken", "/token/refreshToken"],
             "oauth.set": ["/token/accessToken", "/token/refreshToken"],
+            "oauth.token": ["/refused"],
             "request.decide": ["/answer/passphrase", "/answer/token/accessToken", "/answer/token/refreshToken"],
         ],
         results: ["/passphrase", "/token/accessToken", "/token/refreshToken"]

@@ -18,13 +18,15 @@ struct OAuthCallback: Method {
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             let credential: CredentialName? = try fields.optional("credential")
-            let url: String? = try fields.optional("url") { text in
-                text.utf8.contains(where: { "?#".utf8.contains($0) }) && text.utf8.count <= 1 << 16
-                    ? nil : "must be the whole URL that the browser was sent to, with what stands behind ? or #"
-            }
+            let url: Secret? = try fields.optional("url")
             try fields.finish()
             self.credential = try JSONFields.need("credential", credential)
-            self.url = Secret(try JSONFields.need("url", url))
+            self.url = try JSONFields.need("url", url)
+            guard self.url.count <= 1 << 16, self.url.withBytes({ $0.contains { "?#".utf8.contains($0) } }) else {
+                throw JSONComplaint(
+                    "url must be the whole URL that the browser was sent to, with the part after ? or #",
+                    at: JSONPointer(member: "url"))
+            }
         }
     }
 

@@ -39,13 +39,13 @@ struct RouterDefine: Method {
 }
 
 extension RouterRecord {
-    /// Puts it into the table of its client, or into the one that all share.
+    /// Puts it into the table of its client, or into the one that the connections of its user share.
     func keep(_ call: Call<ClientScope>) throws(RPCError) {
         if isShared, call.peer.info.transport == .stdio {
             throw RPCError(
                 .notPermitted, "shared works on a socket only: a service on stdio has one client",
                 data: ["pointer": .string("/shared")])
         }
-        try (isShared ? call.scope.service.routers : call.scope.routers).keep(self)
+        try (isShared ? call.scope.share.routers : call.scope.routers).keep(self)
     }
 }

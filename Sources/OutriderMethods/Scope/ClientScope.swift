@@ -42,9 +42,9 @@ package final class ClientScope: ConnectionScope {
         self.service = service
         self.control = control
         quota = service.engine.makeQuota()
-        share = service.shares.share(of: user)
+        share = service.shares.share(of: user, routers: service.routers)
         handles = HandleTable(detached: share.handles, streams: service.streams, user: user)
-        routers = RouterTable(shared: service.routers)
+        routers = RouterTable(shared: share.routers)
     }
 
     package func inputEnded() {

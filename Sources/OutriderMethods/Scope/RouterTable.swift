@@ -67,7 +67,7 @@ extension RouterRecord: JSONEncodable {
     }
 }
 
-/// Routers by name and by handle: one table per connection, and one that all share.
+/// Routers by name and by handle: one table per connection, one that the connections of a user share, and one for all.
 package final class RouterTable: Sendable {
     private struct Contents {
         var byName: [String: RouterRecord] = [:]
@@ -97,9 +97,9 @@ package final class RouterTable: Sendable {
             data: ["limit": .integer(Int64(HandleKind.router.limit)), "what": .string(HandleKind.router.limitName)])
     }
 
-    /// What a handle or a name stands for; a client's own come before those that all share.
+    /// What a handle or a name stands for; a client's own come before those that are shared.
     func find(_ reference: String) throws(RPCError) -> RouterRecord {
-        if let record = look(reference) ?? shared?.look(reference) { return record }
+        if let record = look(reference) { return record }
         let near = NearNames.of(reference, among: all.map(\.router.name))
         let hint = near.isEmpty ? "router.list names those that are" : "did you mean \(near.joined(separator: " or "))?"
         throw RPCError(
@@ -116,7 +116,7 @@ package final class RouterTable: Sendable {
         shared?.remove(record)
     }
 
-    /// A client's own and those that all share, by name.
+    /// A client's own and those that are shared, by name.
     var all: [RouterRecord] {
         let own = contents.withLock { Array($0.byName.values) }
         let others = shared?.all.filter { other in !own.contains { $0.router.name == other.router.name } } ?? []
@@ -124,6 +124,6 @@ package final class RouterTable: Sendable {
     }
 
     private func look(_ reference: String) -> RouterRecord? {
-        contents.withLock { $0.byHandle[reference] ?? $0.byName[reference] }
+        contents.withLock { $0.byHandle[reference] ?? $0.byName[reference] } ?? shared?.look(reference)
     }
 }

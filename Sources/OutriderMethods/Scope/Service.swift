@@ -22,7 +22,7 @@ package final class Service: Sendable {
     let credentials: any CredentialWatchers
     /// Closes the connections to servers that lie idle.
     let flush: @Sendable () -> Void
-    /// Routers that all connections share.
+    /// Routers that the service was started with, for all connections.
     package let routers = RouterTable()
     /// The connections to servers, asked for by `server.stats`.
     package let pool: @Sendable () async -> PoolCounts

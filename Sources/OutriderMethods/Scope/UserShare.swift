@@ -3,7 +3,7 @@
 
 import Synchronization
 
-/// What the connections of one user share: detached requests, and sessions that were made for all of them.
+/// What the connections of one user share: detached requests, and sessions and routers that were made for all of them.
 ///
 /// No connection of another user finds any of it.
 final class UserShare: Sendable {
@@ -12,6 +12,10 @@ final class UserShare: Sendable {
     let sessions = NameTable()
     /// Caches by name.
     let caches = NamedCaches()
+    let routers: RouterTable
+
+    /// - Parameter routers: those that the service was started with, which all users share.
+    init(routers: RouterTable) { self.routers = RouterTable(shared: routers) }
 }
 
 /// The shares of all users, each made when a connection of the user first comes.
@@ -19,10 +23,10 @@ final class UserShares: Sendable {
     /// By user id; nil where the kernel does not tell, as on stdio.
     private let shares = Mutex<[Int?: UserShare]>([:])
 
-    func share(of user: Int?) -> UserShare {
+    func share(of user: Int?, routers: RouterTable) -> UserShare {
         shares.withLock { shares in
             if let share = shares[user] { return share }
-            let share = UserShare()
+            let share = UserShare(routers: routers)
             shares[user] = share
             return share
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
+import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
@@ -43,7 +45,12 @@ struct ServerSetLog: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let before = try call.scope.control.setLog(params.setting, for: call.peer)
+        // opening a file may take long
+        let (control, peer, setting) = (call.scope.control, call.peer, params.setting)
+        let set = try await offLoop(for: call.scope.quota.client) { () throws(HTTPFailure) in
+            Swift.Result { () throws(RPCError) in try control.setLog(setting, for: peer) }
+        }
+        let before = try set.get()
         call.scope.service.monitors.logChanged()
         return Result(before: before)
     }

@@ -20,6 +20,7 @@ pytestmark = [
 ]
 
 OWNER, OTHER = 61_001, 61_002
+UNKNOWN = -32012
 
 # sends each line to the socket as another user, answers callbacks, and prints the reply to each call
 CLIENT = """
@@ -156,3 +157,20 @@ def test_the_owner_and_root_may_do_everything(socket_path, origin):
             user=user)
         assert result(sent)["status"] == 200
         assert "result" in listed
+
+
+def test_what_a_user_shares_is_not_for_another_one(socket_path, origin):
+    """Sessions and routers carry credentials."""
+    session = ("session.create", {"name": "team", "shared": True})
+    router = ("router.define", {
+        "name": "api", "shared": True, "baseUrl": origin, "endpoints": {"e": {"path": "/json"}}})
+    use = [("data.send", {"url": origin + "/json", "session": "team"}),
+           ("router.send", {"router": "api", "endpoint": "e"}), ("router.list", {})]
+    made = calls(socket_path, session, router, *use, user=OWNER)
+    assert all("result" in reply for reply in made), made
+    again = calls(socket_path, *use, user=OWNER)
+    assert [reply["result"]["status"] for reply in again[:2]] == [200, 200]
+    first, second, listed = calls(socket_path, *use)
+    assert first["error"]["code"] == second["error"]["code"] == UNKNOWN, (first, second)
+    assert listed["result"]["routers"] == []
+    assert "result" in calls(socket_path, router)[0]
