@@ -8,6 +8,7 @@ import time
 import contract
 import pytest
 from request_client import get, memory, result
+from tcp_server import Host
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -51,6 +52,20 @@ def test_a_bad_answer_is_a_failure_that_keeps_what_came(wire, server, path):
         assert answer["body"]["kind"] == "none"
     # the next request finds a connection that works
     assert get(wire, server.url("/fine"))["body"]["text"] == "fine"
+
+
+def test_a_head_that_drips_must_be_whole_in_time(wire):
+    def drip(connection):
+        connection.recv(65536)
+        for byte in b"HTTP/1.1 200 OK\r\nX-Long: " + bytes(200):
+            connection.sendall(bytes([byte or 0x78]))
+            time.sleep(0.02)
+
+    with Host(drip) as host:
+        began = time.monotonic()
+        answer = get(wire, f"http://127.0.0.1:{host.port}/", timeout={"firstByte": 0.3, "idle": 5})
+        assert time.monotonic() - began < 3
+    assert answer["error"]["code"] == 1405 and answer["error"]["phase"] == "firstByte", answer
 
 
 @pytest.mark.parametrize(
