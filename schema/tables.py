@@ -7,7 +7,12 @@ import re
 import marks
 from writers import MADE_BY, quoted
 
-HEAD = ["// " + MADE_BY, "// SPDX-License-Identifier: Apache-2.0", "// SPDX-FileCopyrightText: The Outrider authors", ""]
+HEAD = [
+    "// " + MADE_BY,
+    "// SPDX-License-Identifier: Apache-2.0",
+    "// SPDX-FileCopyrightText: The Outrider authors",
+    "",
+]
 # The words of method names that Swift writes otherwise than with one capital.
 WORDS = {
     "har": "HAR", "json": "JSON", "mime": "MIME", "oauth": "OAuth", "rpc": "RPC", "sse": "SSE", "tcp": "TCP",

@@ -11,6 +11,8 @@ SYSTEM = {"Glibc", "Musl", "Synchronization"}
 
 # target: what it may import besides SYSTEM, lowest floor first
 MAY_IMPORT = {
+    # the contract, embedded
+    "CContract": set(),
     "OutriderFiles": set(),
     "OutriderJSON": {"CJansson"},
     "OutriderYAML": {"CYaml", "OutriderJSON"},
@@ -43,7 +45,7 @@ MAY_IMPORT = {
         "Logging",
         "NIOCore",
     },
-    "OutriderMethods": {"OutriderEngine", "OutriderHTTP", "OutriderJSON", "OutriderRPC", "OutriderYAML"},
+    "OutriderMethods": {"CContract", "OutriderEngine", "OutriderHTTP", "OutriderJSON", "OutriderRPC", "OutriderYAML"},
     "outrider": {
         "ArgumentParser",
         "Logging",
@@ -75,7 +77,7 @@ def _imports(tree: Tree) -> "list[str]":
     return found
 
 
-_TARGET = re.compile(r"\.(?:executableTarget|target)\(\s*name:\s*\"(\w+)\"(.*?)swiftSettings", re.DOTALL)
+_TARGET = re.compile(r"\.(?:executableTarget|target)\(\s*name:\s*\"(\w+)\"(.*?)\n        \)", re.DOTALL)
 _DEPENDENCY = re.compile(r"^\s+(?:\.product\(name: )?\"(\w+)\"", re.MULTILINE)
 
 
