@@ -102,15 +102,3 @@ enum HTTP2RequestFields {
         HTTPFailure(.createURLRequestFailed, "\(what) contains a character that must not be sent")
     }
 }
-
-extension String {
-    /// Whether each byte is as it should be.
-    @inline(__always)
-    func allBytes(_ isFine: (UInt8) -> Bool) -> Bool {
-        var text = self
-        return text.withUTF8 { bytes in
-            for byte in bytes where !isFine(byte) { return false }
-            return true
-        }
-    }
-}

@@ -71,3 +71,15 @@ struct WireBytes: ~Copyable {
         capacity = 0
     }
 }
+
+extension String {
+    /// Whether each byte is as it should be.
+    @inline(__always)
+    func allBytes(_ isFine: (UInt8) -> Bool) -> Bool {
+        var text = self
+        return text.withUTF8 { bytes in
+            for byte in bytes where !isFine(byte) { return false }
+            return true
+        }
+    }
+}

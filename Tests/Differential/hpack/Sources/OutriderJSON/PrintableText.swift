@@ -1,0 +1,1 @@
+../../../../../Sources/OutriderJSON/PrintableText.swift
