@@ -11,10 +11,11 @@ shared machine vary; this number does not, within half a percent.
 
 Kinds: `plain` is a tiny response over HTTP, and the kinds beside it add one option each. `http`, `https` and `https64`
 read 1 KB of JSON: one after the other, the same over TLS, and 64 at once over TLS. `batch` is `https64` in arrays of
-64 calls.
+64 calls. `http1` and `http2` read 1 KB one after the other over TLS from nginx, where that is installed.
 """
 import argparse
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -43,7 +44,10 @@ KINDS = {
     "https": {},
     "https64": {},
     "batch": {},
+    "http1": {"httpVersion": "1.1"},
+    "http2": {"httpVersion": "2"},
 }
+NGINX = ("http1", "http2")
 SMALL = b'{"ok": true, "items": [1, 2, 3]}'
 ITEMS = [{"id": n, "name": f"item {n}", "price": n * 1.5, "ok": True} for n in range(18)]
 LARGE = json.dumps({"items": ITEMS}).encode()
@@ -186,6 +190,8 @@ def measure(binary, folder, kind, ports, requests):
     """Instructions of one request, by function."""
     secure, path = kind in ("https", "https64", "batch"), "1k" if kind in ("http", "https", "https64", "batch") else "a"
     url = "%s://localhost:%d/%s" % (("https", ports[1], path) if secure else ("http", ports[0], path))
+    if kind in NGINX:
+        url = "https://localhost:%d/1k.json" % ports[2]
     way = WAYS.get(kind, one_by_one)
     few, many = (run(binary, folder, url, KINDS[kind], requests * n, way) for n in (1, 3))
     many.subtract(few)
@@ -196,6 +202,14 @@ def listen(context=None):
     listener = socket.create_server(("127.0.0.1", 0))
     threading.Thread(target=serve, args=(listener, context), daemon=True).start()
     return listener.getsockname()[1]
+
+
+@contextlib.contextmanager
+def nginx(folder):
+    """The port of one that agrees to HTTP/2; the certificates of the folder are its own."""
+    port = origin.free_port()
+    with origin.nginx(folder, "listen 127.0.0.1:%d ssl http2;" % port):
+        yield port
 
 
 def report(kind, costs, functions):
@@ -218,15 +232,18 @@ def main():
         print("instructions: valgrind is not installed, nothing is counted (apt-get install valgrind)")
         return
     binary = os.environ.get("OUTRIDER") or str(ROOT / ".build/release/outrider")
-    with tempfile.TemporaryDirectory() as folder:
-        origin.certificates(folder)
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        kinds = options.kinds.split(",")
+        secure = stack.enter_context(nginx(folder)) if any(kind in NGINX for kind in kinds) else None
+        if secure is None:
+            origin.certificates(folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(os.path.join(folder, "leaf.pem"), os.path.join(folder, "leaf.key"))
-        ports = listen(), listen(context)
+        ports = listen(), listen(context), secure
         # valgrind cannot read the debug information that Swift writes
         stripped = os.path.join(folder, "outrider")
         subprocess.run(("strip", "--strip-debug", "-o", stripped, binary), check=True)
-        for kind in options.kinds.split(","):
+        for kind in kinds:
             report(kind, measure(stripped, folder, kind, ports, options.requests), options.functions)
 
 

@@ -157,14 +157,15 @@ def parallel_requests(n, url, ca):
     measure(n, lambda n: all(pool.map(one, range(n))))
 
 
-def parallel_httpx(n, url, ca):
+def parallel_httpx(n, url, ca, http2=False):
     import asyncio
 
     import httpx
     import origin
 
     loop = asyncio.new_event_loop()
-    client = httpx.AsyncClient(verify=origin.context(ca), limits=httpx.Limits(max_connections=64))
+    limits = httpx.Limits(max_connections=1 if http2 else 64)
+    client = httpx.AsyncClient(verify=origin.context(ca), limits=limits, http2=http2)
 
     async def worker(count):
         for _ in range(count):
@@ -174,6 +175,10 @@ def parallel_httpx(n, url, ca):
         await asyncio.gather(*(worker(max(1, n // 64)) for _ in range(64)))
 
     measure(n, lambda n: loop.run_until_complete(calls(n)), lambda _: loop.run_until_complete(calls(64)))
+
+
+def parallel_httpx_http2(n, url, ca):
+    parallel_httpx(n, url, ca, http2=True)
 
 
 def parallel_aiohttp(n, url, ca):
@@ -201,12 +206,19 @@ def parallel_aiohttp(n, url, ca):
     loop.run_until_complete(session.close())
 
 
-def parallel_pycurl(n, url, ca):
+def parallel_pycurl_http2(n, url, ca):
+    parallel_pycurl(n, url, ca, http2=True)
+
+
+def parallel_pycurl(n, url, ca, http2=False):
     from io import BytesIO
 
     import pycurl
 
     multi = pycurl.CurlMulti()
+    if http2:
+        multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
+        multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, 1)
 
     def start(handle):
         handle.out = BytesIO()
@@ -219,6 +231,9 @@ def parallel_pycurl(n, url, ca):
             handle = pycurl.Curl()
             handle.setopt(pycurl.URL, url)
             handle.setopt(pycurl.CAINFO, ca)
+            if http2:
+                handle.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS)
+                handle.setopt(pycurl.PIPEWAIT, 1)
             handles.append(handle)
             start(handle)
         left, running = n - len(handles), len(handles)
@@ -250,6 +265,33 @@ def parallel_outrider(n, url, ca):
                 assert response.json()["id"] == 1
 
         measure(n, work, lambda _: work(256))
+
+
+def parallel_outrider_six(n, url, ca):
+    """Over HTTP/1.1, with six connections."""
+    import outrider
+
+    with outrider.Client() as client:
+        session = client.session(connections_per_host=6, http2=False)
+
+        def work(n):
+            for response in session.many([url] * n, window=64):
+                assert response.json()["id"] == 1
+
+        measure(n, work, lambda _: work(256))
+
+
+def sequential_outrider_http1(n, url, ca):
+    import outrider
+
+    with outrider.Client() as client:
+        session = client.session(http2=False)
+
+        def work(n):
+            for _ in range(n):
+                assert session.get(url).json()["id"] == 1
+
+        measure(n, work)
 
 
 def parallel_outrider_async(n, url, ca):

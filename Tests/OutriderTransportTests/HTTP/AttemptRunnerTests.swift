@@ -225,6 +225,7 @@ final class ScriptedLine: AttemptConnection {
     let facts = ConnectionFacts()
     let place: ConnectionPlace
     let generation = 0
+    let holder = PoolHolder()
     var isDead = false
     private(set) var streams: [ScriptedStream] = []
     private(set) var isClosed = false
@@ -236,7 +237,7 @@ final class ScriptedLine: AttemptConnection {
         place = ConnectionPlace(.service, pool)
     }
 
-    func reserve() {}
+    func reserve(for holder: PoolHolder) {}
     func close() { isClosed = true }
     func drain() {}
     func decline() {}

@@ -26,7 +26,7 @@ final class StagedConnection {
         _ = pool.place(for: .service) { place = try? $0.get() }
         connection = HTTP1Connection(
             id: pool.makeID(), key: borrower.key, channel: channel, facts: ConnectionFacts(), generation: 0,
-            place: try #require(place), pool: pool)
+            place: try #require(place), holder: borrower.holder, pool: pool)
         try channel.pipeline.syncOperations.addHandler(reads)
         try connection.install()
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
@@ -64,6 +64,7 @@ final class StagedConnection {
 final class Borrower: PoolWaiter {
     let key = PoolKey.of(.local(1)).0
     let connectionsPerHost = 8
+    let holder = PoolHolder()
     private(set) var lent: (any AttemptConnection)?
 
     func carry(on connection: any AttemptConnection) { lent = connection }

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""HTTP/2 beside httpx, curl and our own HTTP/1.1, and the codings beside their libraries, interleaved in one run.
+
+http2.py [--quick] [--only ROW] [--rounds N] [--json FILE] [--strict]
+
+The origin is nginx on loopback with TLS. Instructions a request are counted by instructions.py --kinds https,http2.
+"""
+import os
+import resource
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import origin  # noqa: E402
+from run import arguments, told  # noqa: E402
+from transfers import MOST, Transfers  # noqa: E402
+
+ROUND_TRIP = 0.02
+CODED = """
+    location /br/ {{ alias {folder}/www/; add_header Content-Encoding br; default_type text/plain; }}
+    location /zstd/ {{ alias {folder}/www/; add_header Content-Encoding zstd; default_type text/plain; }}
+"""
+
+
+class HTTP2(Transfers):
+    """The daemon of the other benchmarks, and nginx that agrees to HTTP/2."""
+
+    # ---- many small requests
+
+    def crowd(self):
+        k = 1 if self.options.quick else 4
+        counts = {"httpx_http2": 320 * k, "pycurl_http2": 3200 * k, "outrider_six": 3200 * k, "outrider": 3200 * k}
+        samples = self.interleave({p: (lambda p=p, n=n: self.workload("parallel", p, n)) for p, n in counts.items()})
+        self.rated("64 at once over one connection, 1 KB", samples,
+                   [("httpx_http2", 8), ("pycurl_http2", 0.8), ("outrider_six", 1)])
+
+    def far(self):
+        proxy = origin.DelayProxy(self.https, ROUND_TRIP)
+        url = f"https://localhost:{proxy.port}/1k.json"
+        cells = {p: (lambda p=p: self.workload("parallel", p, 1024, url))
+                 for p in ("httpx_http2", "pycurl_http2", "aiohttp", "outrider_six", "outrider")}
+        samples = self.interleave(cells)
+        proxy.stop()
+        title = f"64 at once, {ROUND_TRIP * 1000:.0f} ms away"
+        self.rated(title, samples, [("outrider_six", 5), ("aiohttp", 1)])
+
+    def burst(self):
+        """200 requests at once to a host far away."""
+        proxy = origin.DelayProxy(self.https, ROUND_TRIP)
+        url = f"https://localhost:{proxy.port}/1k.json"
+        cells = {"outrider_six": lambda: self.sent_at_once(url, httpVersion="1.1", session=True),
+                 "outrider": lambda: self.sent_at_once(url)}
+        samples = self.interleave(cells)
+        proxy.stop()
+        values = {name: statistics.median(some) for name, some in samples.items()}
+        self.row("200 requests at once, 20 ms away", "requests/s", values)
+        self.judged(values["outrider"], 5 * values["outrider_six"], "5 x outrider_six")
+
+    def sent_at_once(self, url, session=False, **params):
+        """Requests a second of 200, on a connection that is warm."""
+        import json
+
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(self.socket)
+            reader = client.makefile("rb")
+
+            def call(count, method, params):
+                line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n"
+                client.sendall(line * count)
+                return [json.loads(reader.readline()) for _ in range(count)][-1]["result"]
+
+            if session:
+                params["session"] = call(1, "session.create", {"connectionsPerHost": 6})["session"]
+            call(12, "data.send", {"url": url, **params})
+            began = time.perf_counter()
+            assert call(200, "data.send", {"url": url, **params})["status"] == 200
+            return 200 / (time.perf_counter() - began)
+
+    def sequential(self):
+        k = 1 if self.options.quick else 4
+        counts = {"pycurl": 1000 * k, "outrider_http1": 1000 * k, "outrider": 1000 * k}
+        samples = self.interleave({p: (lambda p=p, n=n: self.workload("sequential", p, n)) for p, n in counts.items()})
+        self.rated("one after the other, HTTPS, 1 KB", samples, [("outrider_http1", 0.97)])
+
+    def rated(self, title, samples, reach):
+        rate = {p: statistics.median(s["n"] / s["seconds"] for s in runs) for p, runs in samples.items()}
+        cpu = {p: statistics.median(1e6 * s["cpu"] / s["n"] for s in runs) for p, runs in samples.items()}
+        self.row(title, "requests/s", rate, None, cpu)
+        for peer, factor in reach:
+            self.judged(rate["outrider"], factor * rate[peer], f"{factor:g} x {peer}")
+
+    def judged(self, value, wanted, name):
+        print(f"  reach {name:24} {'yes' if value >= wanted else 'NO'}", flush=True)
+        if value < wanted:
+            self.rows[-1]["missed"].append(name)
+
+    # ---- long bodies
+
+    def downward(self):
+        url = f"https://localhost:{self.https}/gigabyte"
+        self.transfer(
+            f"{self.size >> 20} MiB down over HTTP/2", 0.8,
+            {"curl": lambda: self.curl("--http2", "-o", "/dev/null", url),
+             "outrider_http1": lambda: self.rate(lambda: self.ask(
+                 "data.send", {"url": url, "bodyTo": "discard", "httpVersion": "1.1"})),
+             "outrider": lambda: self.rate(lambda: self.ask(
+                 "data.send", {"url": url, "bodyTo": "discard", "httpVersion": "2"}))})
+
+    def upward(self):
+        url = f"https://localhost:{self.https}/sink"
+        self.transfer(
+            f"{self.size >> 20} MiB up over HTTP/2", 0.8,
+            {"curl": lambda: self.curl("--http2", "-o", "/dev/null", "-H", "Expect:", "-X", "POST", "-T", self.path,
+                                       url),
+             "outrider": lambda: self.rate(lambda: self.sent(url, {"file": self.path}))})
+
+    def far_down(self):
+        """One stream, whose window has to grow."""
+        proxy = origin.DelayProxy(self.https, ROUND_TRIP)
+        path = os.path.join(self.folder, "www", "far")
+        size, self.size = self.size, 1 << 26
+        with open(path, "wb") as file:
+            file.truncate(self.size)
+        url = f"https://localhost:{proxy.port}/far"
+        self.transfer(
+            "64 MiB down over HTTP/2, 20 ms away", 0.6,
+            {"curl": lambda: self.curl("--http2", "-o", "/dev/null", url),
+             "outrider": lambda: self.rate(lambda: self.ask("data.send", {"url": url, "bodyTo": "discard"}))})
+        self.size = size
+        proxy.stop()
+
+    def transfer(self, title, factor, cells):
+        self.peak()
+        samples = self.interleave(cells)
+        ratios = [ours / theirs for ours, theirs in zip(samples["outrider"], samples["curl"])]
+        self.row(title, "MB/s", {name: statistics.median(some) for name, some in samples.items()})
+        self.judged(statistics.median(ratios), factor, f"{factor:g} x curl")
+        held = self.peak()
+        print(f"  memory {held:.1f} MB, at most {MOST}: {'yes' if held <= MOST else 'NO'}")
+        if held > MOST:
+            self.rows[-1]["missed"].append(f"{MOST} MB")
+
+    # ---- codings
+
+    def codings(self):
+        """CPU of the service for a coded body, beside that of the program of the library."""
+        plain = os.path.join(self.folder, "www", "plain")
+        size = 1 << (26 if self.options.quick else 28)
+        with open(plain, "w") as file:
+            line = "".join(f'{{"id": {number}, "name": "item {number * 7919 % 10007}"}}\n' for number in range(20000))
+            while file.tell() < size:
+                file.write(line)
+        size = os.path.getsize(plain)
+        for coding, pack, unpack in (("br", ("brotli", "-q", "5", "-w", "22"), ("brotli", "-dc")),
+                                     ("zstd", ("zstd", "-q", "-3", "--no-check"), ("zstd", "-dcq"))):
+            coded = os.path.join(self.folder, "www", "coded." + coding)
+            subprocess.run((*pack, "-f", "-o", coded, plain), check=True)
+            url = f"https://localhost:{self.https}/{coding}/coded.{coding}"
+
+            def ours(url=url):
+                before = self.cpu()
+                response = self.ask("data.send", {"url": url, "bodyTo": "discard"})
+                assert response["body"]["size"] == size, response
+                return size / (self.cpu() - before) / 1e6
+
+            def theirs(coded=coded, unpack=unpack):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                subprocess.run((*unpack, coded), stdout=subprocess.DEVNULL, check=True)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                return size / (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 1e6
+
+            samples = self.interleave({unpack[0]: theirs, "outrider": ours})
+            values = {name: statistics.median(some) for name, some in samples.items()}
+            self.row(f"decoding {coding}, {size >> 20} MiB, CPU", "MB/s", values)
+            self.judged(values["outrider"], 0.8 * values[unpack[0]], f"0.8 x {unpack[0]}")
+
+    def cpu(self):
+        with open(f"/proc/{self.daemon.pid}/stat") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+ROWS = ("crowd", "sequential", "burst", "far", "downward", "upward", "far_down", "codings")
+
+
+def main():
+    options = arguments(__doc__, "a quarter of the work", ROWS).parse_args()
+    sink = origin.Sink()
+    with tempfile.TemporaryDirectory(prefix="outrider-bench-") as folder:
+        secure = origin.free_port()
+        place = f"""
+    listen 127.0.0.1:{secure} ssl http2; http2_chunk_size 16k; http2_max_concurrent_streams 256;
+    location = /sink {{ client_max_body_size 0; client_body_buffer_size 256k; proxy_request_buffering off;
+      proxy_pass {sink.url}; }}
+""" + CODED.format(folder=folder)
+        with origin.nginx(folder, place) as (http, _, ca):
+            bench = HTTP2(options, folder, http, secure, ca, sink)
+            bench.start_daemon()
+            try:
+                for name in options.only or ROWS:
+                    getattr(bench, name)()
+            finally:
+                bench.stop_daemon()
+                sink.stop()
+    return told(bench.rows, options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
