@@ -17,8 +17,8 @@ package struct EngineSettings: Sendable {
     package var proxyEnvironment: Result<ProxyRules, HTTPFailure> = .success(.direct)
     /// For requests that say nothing of proxies, in sessions that do not; nil for the direct way.
     package var proxies: ProxyRules?
-    /// Default 6, as URLSession has it.
-    package var connectionsPerHost = 6
+    /// Connections to one origin that all clients together may have. Default 64.
+    package var connectionsPerHost = 64
     /// Attempts of one request, whatever its retriers say. Default 100.
     package var mostAttempts = 100
     /// Default of a request's `maxInline`, in bytes. Default 1 MiB.

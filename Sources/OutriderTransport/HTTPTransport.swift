@@ -63,6 +63,16 @@ package final class HTTPTransport: Transport {
         for pool in pools { pool.loop.execute { pool.flush() } }
     }
 
+    /// Ends the connections of a plan that another one takes the place of: idle ones now, the others with their last request.
+    /// Those that the new plan, or that of the service, could have made stay.
+    package func retire(_ old: SecurityPlan, for new: SecurityPlan, besides service: SecurityPlan) {
+        for pool in pools {
+            pool.loop.execute {
+                pool.retire { old.mayMake($0) && !new.mayMake($0) && !service.mayMake($0) }
+            }
+        }
+    }
+
     /// Closes idle connections, and others when they are done; refuses further attempts.
     package func close() {
         for pool in pools { pool.loop.execute { pool.close() } }

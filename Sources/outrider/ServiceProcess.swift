@@ -43,7 +43,10 @@ struct ServiceProcess {
         // what killed services have left; nobody waits for it
         Task.detached { engine.sweep() }
         let log = ServerLog(settings.log)
-        let service = Service(engine: engine, log: log, flush: { transport.flush() }) {
+        let service = Service(
+            engine: engine, log: log, flush: { transport.flush() },
+            retire: { transport.retire($0, for: $1, besides: engine.settings.security) }
+        ) {
             let counts = await transport.counts()
             var pool = PoolCounts(connections: counts.busy + counts.idle, idle: counts.idle, waiting: counts.waiting)
             (pool.http2, pool.streams, pool.draining) = (counts.http2, counts.streams, counts.draining)

@@ -33,7 +33,7 @@ struct Settings: Sendable {
     var maxClients: Int?
     var maxMessageBytes = 16_777_216
     var maxInline = 1_048_576
-    var connectionsPerHost = 6
+    var connectionsPerHost = 64
     var maxAttempts = 100
     var idleConnection = 60.0
     var timeoutResolve = 5.0
@@ -74,7 +74,7 @@ struct Settings: Sendable {
         try Self.check("--max-clients", Double(maxClients ?? 1), 1...100_000)
         try Self.check("--max-message-bytes", Double(maxMessageBytes), 4096...1_073_741_824)
         try Self.check("--max-inline", Double(maxInline), 0...8_388_608)
-        try Self.check("--connections-per-host", Double(connectionsPerHost), 1...256)
+        try Self.check("--connections-per-host", Double(connectionsPerHost), 1...1000)
         try Self.check("--max-attempts", Double(maxAttempts), 1...1000)
         try Self.check("--idle-connection", idleConnection, 0...3600)
         let timeouts = [

@@ -39,7 +39,7 @@ struct PoolMachineTests {
         var pool = machine()
         #expect(pool.ask(1, for: key, limit: 1) == .open)
         #expect(pool.ask(2, for: key, limit: 1) == .wait)
-        #expect(pool.ended(of: key) == 2)
+        #expect(pool.ended(of: key) == .open(2))
         #expect(pool.ended(of: key) == nil)
         #expect(pool.counts == .init())
     }
@@ -50,7 +50,41 @@ struct PoolMachineTests {
         #expect(pool.ask(4, for: key, limit: 1) == .wait)
         #expect(pool.ended(of: key) == nil)
         #expect(pool.ended(of: key) == nil)
-        #expect(pool.ended(of: key) == 4)
+        #expect(pool.ended(of: key) == .open(4))
+    }
+
+    @Test func `clients take turns, the one with the fewest connections first`() {
+        var pool = machine()
+        let (large, small) = (PoolHolder(client: ClientKey(1)), PoolHolder(client: ClientKey(2)))
+        for waiter in 1...2 { #expect(pool.ask(UInt64(waiter), for: key, limit: 2, holder: large) == .open) }
+        for waiter in 3...6 { #expect(pool.ask(UInt64(waiter), for: key, limit: 2, holder: large) == .wait) }
+        for waiter in 7...8 { #expect(pool.ask(UInt64(waiter), for: key, limit: 2, holder: small) == .wait) }
+        #expect(pool.takeBack(100, of: key, by: large, now: 0) == .lend(7))
+        // each has one now
+        #expect(pool.takeBack(101, of: key, by: large, now: 0) == .lend(3))
+        #expect(pool.takeBack(100, of: key, by: small, now: 0) == .lend(8))
+        #expect(pool.takeBack(101, of: key, by: large, now: 0) == .lend(4))
+        #expect(pool.ended(of: key, by: small) == .open(5))
+        #expect(pool.counts == .init(busy: 2, idle: 0, waiting: 1))
+    }
+
+    @Test func `a session keeps to its own limit, and holds back no other requests`() {
+        var pool = machine()
+        let own = PoolHolder(session: SessionConnections(session: 1, limit: 1))
+        let larger = PoolHolder(session: SessionConnections(session: 2, limit: 3))
+        #expect(pool.ask(1, for: key, limit: 2, holder: own) == .open)
+        #expect(pool.ask(2, for: key, limit: 2, holder: own) == .wait)
+        #expect(pool.ask(3, for: key, limit: 2) == .open)
+        #expect(pool.takeBack(103, of: key, now: 0) == .keep)
+        #expect(pool.ask(4, for: key, limit: 2, holder: own) == .wait)
+        #expect(pool.ask(5, for: key, limit: 2) == .lend(103))
+        #expect(pool.takeBack(103, of: key, now: 0) == .keep)
+        // the place of its own that is free again may be any connection
+        #expect(pool.ended(of: key, by: own) == .lend(2, 103))
+        #expect(pool.takeBack(103, of: key, by: own, now: 0) == .lend(4))
+        // a limit above that of the service counts
+        for waiter in 6...7 { #expect(pool.ask(UInt64(waiter), for: key, limit: 2, holder: larger) == .open) }
+        #expect(pool.ask(8, for: key, limit: 2, holder: larger) == .wait)
     }
 
     @Test func `the youngest idle connection is lent first`() {
@@ -150,7 +184,7 @@ struct PoolMachineTests {
                     }
                 case 4 where !busy.isEmpty || opening > 0:
                     if opening > 0 { opening -= 1 } else { busy.removeLast() }
-                    if let waiter = pool.ended(of: key) {
+                    if case .open(let waiter) = pool.ended(of: key) {
                         #expect(waiter == waiting.removeFirst())
                         opening += 1
                     }

@@ -40,7 +40,8 @@ extension ExchangeDriver {
         ExchangeOutcome(
             url: url, method: attempt?.method ?? exchange.method, head: answer.map(ExchangeHead.init), body: body,
             bodyBytes: sink.size, isTruncated: isTruncated, failure: failure, attempts: machine.attempts,
-            redirects: hops, timelines: timelines, total: (ContinuousClock.now - began).seconds)
+            redirects: hops, timelines: timelines, total: (ContinuousClock.now - began).seconds,
+            trailers: answer?.body.trailers ?? [])
     }
 
     /// Tells the last events, the outlet, and everything that waits for the end.

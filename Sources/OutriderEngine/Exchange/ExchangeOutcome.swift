@@ -34,6 +34,8 @@ package struct ExchangeOutcome: Sendable {
     package var resumeData: String?
     /// What the server calls the file of a download.
     package var suggestedName: String?
+    /// Fields that came behind the body (RFC 9110 section 6.5); empty unless all of the body came.
+    package var trailers: HTTPFields = []
 }
 
 extension MonitorDetail.Finish {

@@ -12,7 +12,7 @@
 /// the protocol of an origin is known, a single connection is opened and the other attempts wait. Connections and
 /// waiters are ids; the runner keeps the objects. Times are seconds of any clock that does not go back.
 ///
-/// Responsible for: the limit per key, order among waiters, age and number of idle connections.
+/// Responsible for: the limit per key, turns of waiters, age and number of idle connections.
 /// Not responsible for: opening, closing, deadlines of waiters (which call `cancel`).
 package struct PoolMachine: ~Copyable {
     package typealias ConnectionID = UInt64
@@ -51,6 +51,7 @@ package struct PoolMachine: ~Copyable {
     package struct Request {
         let waiter: WaiterID
         let limit: Int
+        let holder: PoolHolder
         /// The attempt died or was refused on another connection: an idle HTTP/1.1 connection may be as dead.
         let isReplay: Bool
         /// A connection that has just refused the attempt.
@@ -79,10 +80,11 @@ package struct PoolMachine: ~Copyable {
     }
 
     package mutating func ask(
-        _ waiter: WaiterID, for key: PoolKey, limit: Int, isReplay: Bool = false, avoiding: ConnectionID? = nil,
-        now: @autoclosure () -> Double = 0
+        _ waiter: WaiterID, for key: PoolKey, limit: Int, holder: PoolHolder = PoolHolder(), isReplay: Bool = false,
+        avoiding: ConnectionID? = nil, now: @autoclosure () -> Double = 0
     ) -> Ask {
-        let request = Request(waiter: waiter, limit: limit, isReplay: isReplay, avoiding: avoiding)
+        let request = Request(
+            waiter: waiter, limit: limit, holder: holder, isReplay: isReplay, avoiding: avoiding)
         guard !key.mayBeShared else { return askShared(request, for: key, now: now()) }
         let answer = places[key, default: PoolPlace(mayBeShared: false)].ask(
             request, mostWaiters: config.waitersPerKey, isPlain: true)
@@ -123,21 +125,23 @@ package struct PoolMachine: ~Copyable {
     ///
     /// - Parameter capacity: attempts at once; nil for a connection that carries attempts in turn.
     package mutating func opened(
-        _ connection: ConnectionID, of key: PoolKey, capacity: Int?, now: Double
+        _ connection: ConnectionID, of key: PoolKey, capacity: Int?, by holder: PoolHolder = PoolHolder(), now: Double
     ) -> [Next] {
         guard key.mayBeShared else { return [] }
         if capacity == nil { plain.insert(key, now: now) } else { plain.remove(key) }
         return change(key) {
-            $0.opened(connection, capacity: capacity, now: now)
+            $0.opened(connection, capacity: capacity, by: holder, now: now)
             return $0.next(isPlain: capacity == nil)
         }
     }
 
     /// A connection that was being opened is no more.
-    package mutating func openingEnded(of key: PoolKey, failed: Bool) -> [Next] {
-        guard key.mayBeShared else { return ended(of: key).map { [.open($0)] } ?? [] }
+    package mutating func openingEnded(
+        of key: PoolKey, by holder: PoolHolder = PoolHolder(), failed: Bool
+    ) -> [Next] {
+        guard key.mayBeShared else { return ended(of: key, by: holder).map { [$0] } ?? [] }
         return change(key) {
-            $0.openingEnded(failed: failed)
+            $0.openingEnded(by: holder, failed: failed)
             return $0.next(isPlain: false)
         }
     }
@@ -160,9 +164,11 @@ package struct PoolMachine: ~Copyable {
     }
 
     /// A connection for single attempts has done its work and can carry another attempt.
-    package mutating func takeBack(_ connection: ConnectionID, of key: PoolKey, now: Double) -> TakeBack {
+    package mutating func takeBack(
+        _ connection: ConnectionID, of key: PoolKey, by holder: PoolHolder = PoolHolder(), now: Double
+    ) -> TakeBack {
         guard let index = places.index(forKey: key) else { return .evict(connection) }
-        if let waiter = places.values[index].takeBack(connection, now: now) {
+        if let waiter = places.values[index].takeBack(connection, by: holder, now: now) {
             counts.waiting -= 1
             return .lend(waiter)
         }
@@ -176,19 +182,10 @@ package struct PoolMachine: ~Copyable {
         return .evict(oldest)
     }
 
-    /// A connection for single attempts ended while carrying. Returns the waiter for which a new connection is to be opened.
-    package mutating func ended(of key: PoolKey) -> WaiterID? {
+    /// A connection for one attempt that carried one has ended. Returns what a waiter gets for it.
+    package mutating func ended(of key: PoolKey, by holder: PoolHolder = PoolHolder()) -> Next? {
         guard places[key] != nil else { return nil }
-        return change(key) { place -> WaiterID? in
-            place.busy -= 1
-            // the end of a connection makes room for a new one
-            guard let first = place.waiters.first, place.busy + place.shared.count < max(1, first.limit) else {
-                return nil
-            }
-            place.waiters.removeFirst()
-            place.open()
-            return first.id
-        }
+        return change(key) { $0.ended(by: holder) }
     }
 
     // MARK: connections with slots
@@ -235,9 +232,8 @@ package struct PoolMachine: ~Copyable {
 
     /// A waiter gives up. False for an id that was not waiting.
     package mutating func cancel(_ waiter: WaiterID, of key: PoolKey) -> Bool {
-        guard let index = places[key]?.waiters.firstIndex(where: { $0.id == waiter }) else { return false }
-        change(key) { _ = $0.waiters.remove(at: index) }
-        return true
+        guard places[key] != nil else { return false }
+        return change(key) { $0.cancel(waiter) }
     }
 
     /// The connections to close because they have been idle too long.

@@ -11,11 +11,6 @@ struct PoolPlace {
         let since: Double
     }
 
-    struct Waiter {
-        let id: WaiterID
-        let limit: Int
-    }
-
     /// A connection with slots for several attempts.
     struct Shared {
         let connection: ConnectionID
@@ -40,15 +35,15 @@ struct PoolPlace {
     var idle: [Idle] = []
     /// In the order of their opening.
     var shared: [Shared] = []
-    /// The first to come is first.
-    var waiters: [Waiter] = []
+    /// Attempts that wait, and who uses the connections that carry one attempt each or are being opened.
+    private var lines = PoolLines()
 
     init(mayBeShared: Bool) { self.mayBeShared = mayBeShared }
 
-    var isEmpty: Bool { busy == 0 && idle.isEmpty && waiters.isEmpty && shared.isEmpty }
+    var isEmpty: Bool { busy == 0 && idle.isEmpty && lines.isEmpty && shared.isEmpty }
 
     var counts: PoolMachine.Counts {
-        var counts = PoolMachine.Counts(busy: busy, idle: idle.count, waiting: waiters.count)
+        var counts = PoolMachine.Counts(busy: busy, idle: idle.count, waiting: lines.count)
         for connection in shared {
             if connection.used > 0 { counts.busy += 1 } else { counts.idle += 1 }
             counts.streams += connection.used
@@ -57,23 +52,30 @@ struct PoolPlace {
         return counts
     }
 
-    private func mayOpen(limit: Int, isPlain: Bool) -> Bool {
-        busy + shared.count < max(1, limit) && (opening == 0 || isPlain || hasFailed)
+    private func mayOpen(isPlain: Bool) -> Bool { opening == 0 || isPlain || hasFailed }
+
+    /// - Parameter left: connections that the session of the attempt may still use.
+    private static func mayOpen(limit: Int, _ holder: PoolHolder, left: Int, busy: Int, shared: Int) -> Bool {
+        left > shared && busy + shared < max(1, max(limit, holder.session?.limit ?? 0))
     }
 
-    mutating func open() {
+    private mutating func open(_ holder: PoolHolder) {
         busy += 1
+        lines.use(holder)
         if mayBeShared { opening += 1 }
     }
 
     mutating func ask(_ ask: PoolMachine.Request, mostWaiters: Int, isPlain: Bool) -> PoolMachine.Ask {
-        if !ask.isReplay, let youngest = idle.popLast() {
+        let left = lines.left(for: ask.holder)
+        if !ask.isReplay, left > 0, let youngest = idle.popLast() {
             busy += 1
+            lines.use(ask.holder)
             return .lend(youngest.connection)
         }
         if let slot = takeSlot(avoiding: ask.avoiding) { return .lend(slot) }
-        if mayOpen(limit: ask.limit, isPlain: isPlain) {
-            open()
+        let fits = Self.mayOpen(limit: ask.limit, ask.holder, left: left, busy: busy, shared: shared.count)
+        if fits, mayOpen(isPlain: isPlain) {
+            open(ask.holder)
             return .open
         }
         // no slot of the avoided connection will come back if none is used
@@ -81,10 +83,9 @@ struct PoolPlace {
             shared[slot].used = 1
             return .lend(shared[slot].connection)
         }
-        guard waiters.count < mostWaiters else { return .refuse }
-        let waiter = Waiter(id: ask.waiter, limit: ask.limit)
-        // a replay has waited before
-        if ask.isReplay { waiters.insert(waiter, at: 0) } else { waiters.append(waiter) }
+        guard lines.count < mostWaiters else { return .refuse }
+        lines.add(
+            PoolLines.Waiter(id: ask.waiter, limit: ask.limit, holder: ask.holder, isReplay: ask.isReplay))
         return .wait
     }
 
@@ -101,28 +102,34 @@ struct PoolPlace {
     }
 
     /// The waiter that gets the connection that is free now; if there is none, it is idle from now on.
-    mutating func takeBack(_ connection: ConnectionID, now: Double) -> WaiterID? {
-        if !waiters.isEmpty { return waiters.removeFirst().id }
+    mutating func takeBack(_ connection: ConnectionID, by holder: PoolHolder, now: Double) -> WaiterID? {
+        lines.giveUp(holder)
+        if let waiter = lines.take({ _, left in left > 0 }) {
+            lines.use(waiter.holder)
+            return waiter.id
+        }
         busy -= 1
         idle.append(Idle(connection: connection, since: now))
         return nil
     }
 
     /// - Parameter capacity: nil for a connection that carries one attempt at a time.
-    mutating func opened(_ connection: ConnectionID, capacity: Int?, now: Double) {
+    mutating func opened(_ connection: ConnectionID, capacity: Int?, by holder: PoolHolder, now: Double) {
         opening = max(0, opening - 1)
         hasFailed = false
         guard let capacity else { return }
         busy -= 1
+        lines.giveUp(holder)
         shared.append(Shared(connection: connection, capacity: capacity, used: 1, since: now))
     }
 
     /// The opening says nothing soon of what the origin speaks.
     mutating func openingWaits() { opening = max(0, opening - 1) }
 
-    mutating func openingEnded(failed: Bool) {
+    mutating func openingEnded(by holder: PoolHolder, failed: Bool) {
         opening = max(0, opening - 1)
         busy -= 1
+        lines.giveUp(holder)
         if failed { hasFailed = true }
     }
 
@@ -131,7 +138,7 @@ struct PoolPlace {
         guard let index = shared.firstIndex(where: { $0.connection == connection }) else { return false }
         shared[index].used = max(0, shared[index].used - 1)
         shared[index].since = now
-        return shared[index].used == 0 && waiters.isEmpty
+        return shared[index].used == 0 && lines.isEmpty
     }
 
     mutating func setCapacity(_ capacity: Int, of connection: ConnectionID) {
@@ -165,20 +172,42 @@ struct PoolPlace {
         return oldest
     }
 
-    /// What waiters get now: free slots, then places to open another connection.
+    /// A connection for one attempt that carried one is no more: one end makes room for one.
+    mutating func ended(by holder: PoolHolder) -> PoolMachine.Next? {
+        busy -= 1
+        lines.giveUp(holder)
+        return step(isPlain: true)
+    }
+
+    /// False if it was not waiting.
+    mutating func cancel(_ waiter: WaiterID) -> Bool { lines.cancel(waiter) }
+
+    /// What waiters get now: free slots, idle connections, then places to open another connection.
     mutating func next(isPlain: Bool) -> [PoolMachine.Next] {
         var next: [PoolMachine.Next] = []
-        while let first = waiters.first {
-            if let slot = takeSlot(avoiding: nil) {
-                next.append(.lend(first.id, slot))
-            } else if mayOpen(limit: first.limit, isPlain: isPlain) {
-                open()
-                next.append(.open(first.id))
-            } else {
-                break
-            }
-            waiters.removeFirst()
-        }
+        while let step = step(isPlain: isPlain) { next.append(step) }
         return next
+    }
+
+    private mutating func step(isPlain: Bool) -> PoolMachine.Next? {
+        if lines.isEmpty { return nil }
+        if shared.contains(where: \.hasSlot), let waiter = lines.take({ _, _ in true }),
+            let slot = takeSlot(avoiding: nil)
+        {
+            return .lend(waiter.id, slot)
+        }
+        if !idle.isEmpty, let waiter = lines.take({ !$0.isReplay && $1 > 0 }), let youngest = idle.popLast() {
+            busy += 1
+            lines.use(waiter.holder)
+            return .lend(waiter.id, youngest.connection)
+        }
+        guard mayOpen(isPlain: isPlain) else { return nil }
+        let (busy, shared) = (busy, shared.count)
+        let waiter = lines.take {
+            Self.mayOpen(limit: $0.limit, $0.holder, left: $1, busy: busy, shared: shared)
+        }
+        guard let waiter else { return nil }
+        open(waiter.holder)
+        return .open(waiter.id)
     }
 }

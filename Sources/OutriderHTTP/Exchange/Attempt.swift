@@ -20,7 +20,8 @@ package struct Attempt: Sendable {
         var security = SecurityPlan.standard
         var httpVersion = HTTPVersionChoice.auto
         var priority = RequestPriority.normal
-        var connectionsPerHost = 6
+        var connectionsPerHost = 64
+        var sessionConnections: SessionConnections?
         var client = ClientKey.service
         var decodesContent = true
         var maximumBodyBytes: Int?
@@ -84,11 +85,20 @@ package struct Attempt: Sendable {
         get { parts.values.priority }
         set { values.priority = newValue }
     }
-    /// Connections to one origin that may exist at once; further attempts wait. Default 6, as URLSession has it.
+    /// Connections to one origin that all clients together may have; further attempts wait. Default 64.
     package var connectionsPerHost: Int {
         get { parts.values.connectionsPerHost }
         set { values.connectionsPerHost = newValue }
     }
+    /// What its session says of that; nil if its session says nothing.
+    package var sessionConnections: SessionConnections? {
+        get { parts.values.sessionConnections }
+        set { values.sessionConnections = newValue }
+    }
+    /// Connections to one origin that the attempt may be one of.
+    package var mostConnections: Int { sessionConnections?.limit ?? connectionsPerHost }
+    /// Into whose use its connection counts.
+    package var holder: PoolHolder { PoolHolder(client: client, session: sessionConnections) }
     /// Whose share its connection, its name lookup and its file reads count into.
     package var client: ClientKey {
         get { parts.values.client }

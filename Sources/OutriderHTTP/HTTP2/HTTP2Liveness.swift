@@ -4,12 +4,13 @@
 /// Decides when to send a PING, and when a connection is dead. Times are seconds of a clock that does not go back.
 ///
 ///     quiet ──5 s without a byte while a stream waits, or a request after 30 s of silence──▶ PING
-///     PING  ──5 s──▶ suspect (no new stream) ──5 s──▶ dead         any byte ends this
+///     PING  ──3 s──▶ suspect (no new stream) ──2 s──▶ dead         any byte ends this
 ///
-/// At least 10 s between two PINGs, and at most two without a frame of a stream between them: servers count more as abuse.
+/// So a request on a connection that went silent is sent again, or fails, within 12 seconds. At least 10 s between two PINGs, and at most two without a frame of a stream between them: servers count more as abuse.
 struct HTTP2Liveness {
     static let patience = 5.0
-    static let death = 10.0
+    static let suspicion = 3.0
+    static let death = 5.0
     static let silence = 30.0
     static let interval = 10.0
     static let mostIdlePings = 2
@@ -59,7 +60,7 @@ struct HTTP2Liveness {
         if let pending {
             let quiet = now - max(pending, lastHeard)
             if quiet >= Self.death { return .dead }
-            if quiet >= Self.patience, !isSuspect {
+            if quiet >= Self.suspicion, !isSuspect {
                 isSuspect = true
                 return .suspect
             }

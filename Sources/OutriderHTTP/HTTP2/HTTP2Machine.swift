@@ -85,7 +85,7 @@ package struct HTTP2Machine: ~Copyable {
     /// Streams that were begun, with those that have ended.
     package var begunStreams: Int { Int(nextNumber / 2) }  // safe: below 2^31
 
-    /// Whether `timePassed` has to be called about every second.
+    /// Whether `timePassed` has to be called about every half second.
     package var needsTicks: Bool { !isClosed && (openStreams > 0 || awaitsSettings != nil || liveness.isPending) }
 
     /// The next thing that happened; nil if there is none.

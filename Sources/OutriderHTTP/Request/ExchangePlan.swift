@@ -20,8 +20,8 @@ package struct ExchangePlan: Sendable {
     /// Whether `start` sends it; otherwise the first `resume` does.
     package var startsImmediately = true
 
-    /// Connections to one origin at once; nil for the service's own number.
-    package var connectionsPerHost: Int?
+    /// Connections to one origin that the session uses at once; nil if the session says nothing.
+    package var sessionConnections: SessionConnections?
     /// Whose turn comes first, where a session does not do everything at once.
     package var priority = RequestPriority.normal
 

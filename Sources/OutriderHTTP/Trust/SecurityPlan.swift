@@ -147,6 +147,18 @@ package final class SecurityPlan: Sendable {
                 + "allHostsMustBeEvaluated to false)", phase: .tls)
     }
 
+    /// Whether a connection with this security may be one of the plan, to whatever host.
+    package func mayMake(_ security: ConnectionSecurity) -> Bool {
+        let policies = [table.policy ?? .default] + table.hosts.list.map(\.value)
+        guard policies.contains(security.policy) else { return false }
+        var settings = table.settings
+        if settings == security.settings { return true }
+        return table.identities.list.contains {
+            settings.identity = $0.value
+            return settings == security.settings
+        }
+    }
+
     /// Where to connect in place of the URL's host and port; nil for those.
     package func target(for url: HTTPURL) -> ConnectTarget? {
         if let own = own?.connectTo, origin == Origin(url) { return own }

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 package import OutriderEngine
-import OutriderHTTP
+package import OutriderHTTP
 import OutriderJSON
 package import OutriderRPC
 import Synchronization
@@ -83,11 +83,13 @@ extension Service {
     /// What the methods of all connections share, made once by the roof.
     package convenience init(
         engine: Engine, log: any LogOutlet = NoLog(), flush: @escaping @Sendable () -> Void = {},
+        retire: @escaping @Sendable (SecurityPlan, SecurityPlan) -> Void = { _, _ in },
         pool: @escaping @Sendable () async -> PoolCounts
     ) {
         let monitors = MonitorBoard(engine.monitor, log: log)
         let credentials = CredentialBoard(monitors)
-        self.init(engine: engine, monitors: monitors, credentials: credentials, flush: flush, pool: pool)
+        self.init(
+            engine: engine, monitors: monitors, credentials: credentials, flush: flush, retire: retire, pool: pool)
         engine.credentials.tell(credentials)
         monitors.logChanged()
     }

@@ -34,7 +34,7 @@ struct RequestAssembly {
         let own = plan
         plan.adaptations = []
         plan.retriers = []
-        plan.connectionsPerHost = settings?.spec.connectionsPerHost
+        plan.sessionConnections = session?.connections(settings)
         plan.priority = params.priority ?? .normal
         plan.startsImmediately = params.startsImmediately ?? settings?.spec.startsImmediately ?? true
         if let redirect = settings?.spec.redirect, params.codes?.saysRedirect != true {

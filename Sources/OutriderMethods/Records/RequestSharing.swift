@@ -112,6 +112,7 @@ extension Redaction {
         var outcome = outcome
         outcome.url = url(outcome.url)
         outcome.head = outcome.head.map(head)
+        outcome.trailers = fields(outcome.trailers)
         outcome.redirects = outcome.redirects.map(hop)
         outcome.resumeData = nil
         return outcome

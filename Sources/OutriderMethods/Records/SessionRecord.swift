@@ -81,6 +81,14 @@ final class SessionRecord: Holdable {
         session.change(settings.spec.limits)
     }
 
+    /// Its own limit of connections; nil without one.
+    func connections(_ settings: SessionSettings?) -> SessionConnections? {
+        settings?.spec.connectionsPerHost.map { limit in
+            let number = UInt64(UInt(bitPattern: ObjectIdentifier(self)))  // safe: a pointer has 64 bits
+            return SessionConnections(session: number, limit: limit)
+        }
+    }
+
     /// Its requests are cancelled by the client's end, if it is theirs; it only lives as long as they may need it.
     var isAwaited: Bool { true }
 

@@ -26,7 +26,7 @@ struct ResponseShape: JSONEncodable {
     }
 
     var expectedBytes: Int {
-        let fields = showsHeaders ? outcome.head?.fields.list.count ?? 0 : 0
+        let fields = showsHeaders ? (outcome.head?.fields.list.count ?? 0) &+ outcome.trailers.list.count : 0
         return 512 &+ fields &* 80 &+ body.expectedBytes
     }
 
@@ -40,6 +40,9 @@ struct ResponseShape: JSONEncodable {
             writer.member("status", head.status)
             if showsHeaders { writer.member("headers", FieldsShape(head.fields)) }
             writer.member("httpVersion", head.version)
+            if showsHeaders, !outcome.trailers.list.isEmpty {
+                writer.member("trailers", FieldsShape(outcome.trailers))
+            }
         }
         writer.member("body", body)
         if let failure { writer.member("error", FailureShape(failure)) }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 package import OutriderEngine
+import OutriderHTTP
 
 /// What the methods of all connections share, made once by the roof.
 package final class Service: Sendable {
@@ -22,6 +23,8 @@ package final class Service: Sendable {
     let credentials: any CredentialWatchers
     /// Closes the connections to servers that lie idle.
     let flush: @Sendable () -> Void
+    /// Ends the connections of a session's plan, the first one, that has become the second one.
+    let retire: @Sendable (SecurityPlan, SecurityPlan) -> Void
     /// Routers that the service was started with, for all connections.
     package let routers = RouterTable()
     /// The connections to servers, asked for by `server.stats`.
@@ -36,6 +39,7 @@ package final class Service: Sendable {
     init(
         engine: Engine, monitors: any ServiceMonitors, credentials: any CredentialWatchers,
         flush: @escaping @Sendable () -> Void,
+        retire: @escaping @Sendable (SecurityPlan, SecurityPlan) -> Void,
         pool: @escaping @Sendable () async -> PoolCounts
     ) {
         self.engine = engine
@@ -44,6 +48,7 @@ package final class Service: Sendable {
         self.monitors = monitors
         self.credentials = credentials
         self.flush = flush
+        self.retire = retire
         self.pool = pool
     }
 }

@@ -25,10 +25,15 @@ struct SessionUpdate: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> SessionInfoShape {
         let record = try SessionRecord.own(params.session, call.scope)
+        let old = record.settings.plan
         var settings = record.settings
         try params.changes.apply(to: &settings, isShared: record.isShared, call)
         try await params.changes.openJar(for: &settings, title: record.title, call)
         record.update(settings, replacesCredentials: params.changes.hasCredentials)
+        if let old, old !== settings.plan {
+            let service = call.scope.service
+            service.retire(old, settings.plan ?? service.engine.settings.security)
+        }
         record.tell(.sessionUpdated, call.scope.owner)
         return SessionInfoShape(record, call.scope)
     }

@@ -279,7 +279,7 @@ extension DuplexRunner: Timed {
     var deadline: NIODeadline { clock.deadline }
 
     func deadlinePassed(_ now: NIODeadline) {
-        end(clock.failure(now, host: peer, limit: attempt.connectionsPerHost))
+        end(clock.failure(now, host: peer, limit: attempt.mostConnections))
     }
 }
 

@@ -17,8 +17,11 @@ protocol AttemptConnection: AnyObject {
     /// The state of the trusted roots under which it was made.
     var generation: Int { get }
 
+    /// Who uses a connection that carries one attempt at a time; for whose request another one was opened.
+    var holder: PoolHolder { get }
+
     /// The pool is about to lend a slot.
-    func reserve()
+    func reserve(for holder: PoolHolder)
 
     /// Writes the head of a request in the form of the protocol, and a body of at most 64 KiB that need not wait. Nil if the
     /// connection cannot carry a request any more: then the slot is gone, and the attempt asks the pool again.

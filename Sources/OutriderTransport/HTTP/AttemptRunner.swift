@@ -66,7 +66,6 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
         pool.loop.assertInEventLoop()
         waiting = completion
-        // it may have been cancelled already
         guard stage == .created else { return resume(.failure(.cancelled(sent))) }
         if let refusal { return end(refusal) }
         stage = .queued
@@ -142,7 +141,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         ticket = nil
         if let opening {
             opening.cancel()
-            pool.openingEnded(of: key, failed: openingFailed)
+            pool.openingEnded(of: key, by: holder, failed: openingFailed)
         }
         opening = nil
         letGo()
@@ -177,11 +176,12 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
 
 extension AttemptRunner: PoolWaiter {
     var connectionsPerHost: Int { attempt.connectionsPerHost }
+    var holder: PoolHolder { attempt.holder }
 
     func openConnection() {
         ticket = nil
         // the place was given to us although we had ended: give it on
-        guard stage == .queued else { return pool.openingEnded(of: key, failed: false) }
+        guard stage == .queued else { return pool.openingEnded(of: key, by: holder, failed: false) }
         stage = .opening
         let opening = ConnectionOpening(attempt, key: key, pool: pool, wiring: wiring)
         self.opening = opening
@@ -395,6 +395,6 @@ extension AttemptRunner: Timed {
     var deadline: NIODeadline { clock.deadline }
 
     func deadlinePassed(_ now: NIODeadline) {
-        end(clock.failure(now, host: place, limit: attempt.connectionsPerHost))
+        end(clock.failure(now, host: place, limit: attempt.mostConnections))
     }
 }

@@ -27,6 +27,7 @@ final class ConnectionOpening: @unchecked Sendable {
     private let destination: HTTPURL
     private let key: PoolKey
     private let client: ClientKey
+    private let holder: PoolHolder
     /// Its place in the share of its client, given on to the connection; and the wait for it.
     private var place: ConnectionPlace?
     private var placeID: FairQueue.ID?
@@ -53,6 +54,7 @@ final class ConnectionOpening: @unchecked Sendable {
         url = attempt.url
         destination = key.connectTo?.applied(to: attempt.url) ?? attempt.url
         client = attempt.client
+        holder = attempt.holder
         duplex = attempt.duplex
         isBare = attempt.duplex != nil || attempt.upgrade != nil
         self.key = key
@@ -252,13 +254,13 @@ final class ConnectionOpening: @unchecked Sendable {
                 if key.version == .http2 { return fail(.notNegotiated(key, url.host, tls?.alpn)) }
                 let connection = HTTP1Connection(
                     id: pool.makeID(), key: key, channel: channel, facts: facts, generation: generation, place: place,
-                    pool: pool)
+                    holder: holder, pool: pool)
                 try connection.install()
                 return opened(connection, capacity: nil)
             }
             let connection = HTTP2Connection(
                 id: pool.makeID(), key: key, channel: channel, facts: facts, generation: generation, place: place,
-                pool: pool)
+                holder: holder, pool: pool)
             try connection.install()
             opened(connection, capacity: connection.capacity)
         } catch {

@@ -8,6 +8,7 @@ import OutriderHTTP
 protocol PoolWaiter: AnyObject {
     var key: PoolKey { get }
     var connectionsPerHost: Int { get }
+    var holder: PoolHolder { get }
     /// Here it is, with a slot.
     func carry(on connection: any AttemptConnection)
     /// There is none to lend, but a place for one: open it.
@@ -39,20 +40,7 @@ final class ConnectionPool: @unchecked Sendable {
     /// Those that wait for a place in the share of their client.
     private var unplaced: [FairQueue.ID: Placed] = [:]
 
-    /// The states of trusted roots, as they were when they were last looked at.
-    private var roots: [ConnectionSecurity: RootsState] = [:]
-    private var lastGeneration = 0
-
-    private struct RootsState {
-        var stamps: FileStamps
-        /// Another one after each change.
-        var generation: Int
-        var looked: NIODeadline
-    }
-
-    /// How long changed roots may stay unnoticed.
-    private static let mostRoots = 256
-    private static let rootsPatience = TimeAmount.milliseconds(1000)
+    private var generations = TrustGenerations()
 
     init(on loop: any EventLoop, config: PoolMachine.Config, mostConnections: Int) {
         shares = FairQueue(places: mostConnections, mostWaiting: config.waitersPerKey)
@@ -86,7 +74,8 @@ final class ConnectionPool: @unchecked Sendable {
         if let own = addresses.changed() { idle.values.filter { $0.facts.isLost(own) }.forEach(dropIdle) }
         let id = makeID()
         switch machine.ask(
-            id, for: waiter.key, limit: waiter.connectionsPerHost, isReplay: isReplay, avoiding: avoiding, now: now)
+            id, for: waiter.key, limit: waiter.connectionsPerHost, holder: waiter.holder, isReplay: isReplay,
+            avoiding: avoiding, now: now)
         {
         case .lend(let connection):
             lend(connection, to: waiter)
@@ -166,41 +155,33 @@ final class ConnectionPool: @unchecked Sendable {
         _ = machine.cancel(waiter, of: key)
     }
 
-    // MARK: roots
+    // MARK: trust
 
     /// Which state of its roots connections are made under now.
-    func generation(of security: ConnectionSecurity) -> Int { roots[security]?.generation ?? 0 }
+    func generation(of security: ConnectionSecurity) -> Int { generations.current(of: security) }
 
-    /// Where the roots of a trust have changed, closes the idle connections that rest on the old ones: a root that was
-    /// removed vouches for nothing any more. Those that are in use are closed when they are done.
+    /// Where the roots of a trust have changed, ends the connections that rest on the old ones: a root that was removed
+    /// vouches for nothing any more.
     func closeOutdated(_ key: PoolKey, _ tls: TLSBridge) {
         loop.assertInEventLoop()
-        guard key.usesTLS else { return }
-        let now = NIODeadline.now()
-        guard var state = roots[key.security] else {
-            // what is forgotten is looked at anew, and its connections count as outdated
-            if roots.count >= Self.mostRoots { roots = [:] }
-            lastGeneration &+= 1
-            roots[key.security] = RootsState(
-                stamps: tls.stamps(of: key.security), generation: lastGeneration, looked: now)
-            return
-        }
-        guard now >= state.looked + Self.rootsPatience else { return }
-        state.looked = now
-        let stamps = tls.stamps(of: key.security)
-        let isChanged = stamps != state.stamps
-        state.stamps = stamps
-        if isChanged {
-            lastGeneration &+= 1
-            state.generation = lastGeneration
-        }
-        roots[key.security] = state
-        guard isChanged else { return }
+        guard key.usesTLS, generations.look(key.security, tls) else { return }
         spares.close()
-        for connection in idle.values where connection.key.security == key.security && connection.key.usesTLS {
+        end { $0 == key.security }
+    }
+
+    /// Ends the connections of securities that a session has given up.
+    func retire(_ isGivenUp: (ConnectionSecurity) -> Bool) {
+        loop.assertInEventLoop()
+        generations.end(isGivenUp)
+        end(isGivenUp)
+    }
+
+    /// Closes idle connections over TLS; those in use end with their last request.
+    private func end(_ isOver: (ConnectionSecurity) -> Bool) {
+        for connection in idle.values where connection.key.usesTLS && isOver(connection.key.security) {
             dropIdle(connection)
         }
-        for connection in shared.values where connection.key.security == key.security && connection.key.usesTLS {
+        for connection in shared.values where connection.key.usesTLS && isOver(connection.key.security) {
             connection.drain()
         }
     }
@@ -216,12 +197,12 @@ final class ConnectionPool: @unchecked Sendable {
         let key = connection.key
         if isOutdated(connection, key) {
             connection.close()
-            return ended(of: key)
+            return ended(connection)
         }
-        switch machine.takeBack(connection.id, of: key, now: now) {
+        switch machine.takeBack(connection.id, of: key, by: connection.holder, now: now) {
         case .lend(let waiter):
             guard let waiter = waiters.removeValue(forKey: waiter) else { return }
-            connection.reserve()
+            connection.reserve(for: waiter.holder)
             waiter.carry(on: connection)
         case .keep: keep(connection, evicting: nil)
         case .evict(let oldest): keep(connection, evicting: oldest)
@@ -242,16 +223,16 @@ final class ConnectionPool: @unchecked Sendable {
         }
     }
 
-    /// A connection, or the attempt to open one, has come to its end.
-    func ended(of key: PoolKey) {
+    /// A connection that carried one attempt at a time, or was to, has come to its end.
+    func ended(_ connection: any AttemptConnection) {
         loop.assertInEventLoop()
-        if let next = machine.ended(of: key) { serve([.open(next)]) }
+        if let next = machine.ended(of: connection.key, by: connection.holder) { serve([next]) }
     }
 
     /// An attempt to open a connection has come to its end.
-    func openingEnded(of key: PoolKey, failed: Bool) {
+    func openingEnded(of key: PoolKey, by holder: PoolHolder, failed: Bool) {
         loop.assertInEventLoop()
-        serve(machine.openingEnded(of: key, failed: failed))
+        serve(machine.openingEnded(of: key, by: holder, failed: failed))
     }
 
     /// An attempt to open a connection waits for its place in the share of its client.
@@ -270,7 +251,7 @@ final class ConnectionPool: @unchecked Sendable {
             case .lend(let id, let connection):
                 guard let waiter = waiters.removeValue(forKey: id) else { continue }
                 let connection = idle.removeValue(forKey: connection) ?? shared[connection]
-                connection?.reserve()
+                connection?.reserve(for: waiter.holder)
                 loop.assumeIsolated().execute {
                     if let connection { waiter.carry(on: connection) } else { waiter.openConnection() }
                 }
@@ -287,7 +268,9 @@ final class ConnectionPool: @unchecked Sendable {
         loop.assertInEventLoop()
         guard connection.key.mayBeShared else { return }
         if capacity != nil { shared[connection.id] = connection }
-        serve(machine.opened(connection.id, of: connection.key, capacity: capacity, now: now))
+        serve(
+            machine.opened(
+                connection.id, of: connection.key, capacity: capacity, by: connection.holder, now: now))
     }
 
     /// An attempt on a shared connection has ended, or has not begun.
@@ -361,7 +344,7 @@ final class ConnectionPool: @unchecked Sendable {
 
     private func lend(_ id: PoolMachine.ConnectionID, to waiter: any PoolWaiter) {
         guard let connection = idle.removeValue(forKey: id) ?? shared[id] else { return waiter.openConnection() }
-        connection.reserve()
+        connection.reserve(for: waiter.holder)
         waiter.carry(on: connection)
     }
 

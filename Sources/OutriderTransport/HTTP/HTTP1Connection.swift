@@ -53,6 +53,8 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     private var ending: HTTP1Machine.End?
     private var room = ReadRoom()
     private var isClosed = false
+    /// Who uses it, or did last.
+    private(set) var holder: PoolHolder
     /// Whether an attempt has it, or is about to; otherwise the pool has it.
     private var isLent = true
     /// Whether the body of the running request goes out in chunks (RFC 9112 section 7.1).
@@ -64,9 +66,10 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
 
     init(
         id: PoolMachine.ConnectionID, key: PoolKey, channel: any Channel, facts: ConnectionFacts, generation: Int,
-        place: ConnectionPlace, pool: ConnectionPool
+        place: ConnectionPlace, holder: PoolHolder, pool: ConnectionPool
     ) {
         self.generation = generation
+        self.holder = holder
         self.id = id
         self.key = key
         self.channel = channel
@@ -82,7 +85,10 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
 
     // MARK: what the pool wants
 
-    func reserve() { isLent = true }
+    func reserve(for holder: PoolHolder) {
+        self.holder = holder
+        isLent = true
+    }
 
     func close() {
         channel.eventLoop.assertInEventLoop()
@@ -126,7 +132,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     func cancel() {
         let wasLent = isLent
         close()
-        if wasLent { pool.ended(of: key) }
+        if wasLent { pool.ended(self) }
     }
 
     func send(_ piece: ByteBuffer, isLast: Bool) -> EventLoopFuture<Int> {
@@ -320,12 +326,12 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         close()
         // first, since the place of a connection that died belongs to the request that is sent again
         user?.ended(end, error)
-        if wasLent { pool.ended(of: key) } else { pool.idleEnded(self) }
+        if wasLent { pool.ended(self) } else { pool.idleEnded(self) }
     }
 
     private func finish() {
         close()
-        pool.ended(of: key)
+        pool.ended(self)
     }
 }
 

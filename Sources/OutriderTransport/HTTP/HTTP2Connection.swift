@@ -23,6 +23,8 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
     let channel: any Channel
     let place: ConnectionPlace
     let generation: Int
+    /// For whose request it was opened.
+    let holder: PoolHolder
     private let pool: ConnectionPool
     private var machine: HTTP2Machine
     /// By the slots of their ids.
@@ -49,8 +51,9 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
 
     init(
         id: PoolMachine.ConnectionID, key: PoolKey, channel: any Channel, facts: ConnectionFacts, generation: Int,
-        place: ConnectionPlace, pool: ConnectionPool
+        place: ConnectionPlace, holder: PoolHolder, pool: ConnectionPool
     ) {
+        self.holder = holder
         self.id = id
         self.key = key
         self.channel = channel
@@ -73,7 +76,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
 
     // MARK: what the pool wants
 
-    func reserve() {
+    func reserve(for holder: PoolHolder) {
         lent += 1
         reserved += 1
     }
@@ -291,10 +294,10 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
 
     // MARK: time
 
-    /// The machine looks at the clock every second while something may take too long.
+    /// The machine looks at the clock every half second while something may take too long.
     private func watchTime() {
         guard tick == nil, !isClosed, machine.needsTicks else { return }
-        tick = channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(1000)) {
+        tick = channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(500)) {
             self.tick = nil
             self.machine.timePassed(self.pool.now)
             self.pump()

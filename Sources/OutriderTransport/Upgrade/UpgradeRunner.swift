@@ -366,7 +366,7 @@ extension UpgradeRunner: Timed {
     var deadline: NIODeadline { clock.deadline }
 
     func deadlinePassed(_ now: NIODeadline) {
-        end(clock.failure(now, host: host, limit: attempt.connectionsPerHost))
+        end(clock.failure(now, host: host, limit: attempt.mostConnections))
     }
 }
 

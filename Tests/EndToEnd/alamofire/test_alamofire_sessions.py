@@ -54,7 +54,7 @@ def test_a_session_has_settings_with_defaults(line):
     assert told["headers"] == [{"name": "X-Api", "value": "1"}] and told["timeout"]["total"] == 7
     assert len(told["interceptors"]) == 1
     plain = result(line.call("session.get", {"session": create(line)}))
-    assert plain["connectionsPerHost"] == 6 and plain["startImmediately"] is True
+    assert plain["connectionsPerHost"] == 64 and plain["startImmediately"] is True
 
 
 def test_fields_of_a_session_reach_the_server(line, bin):

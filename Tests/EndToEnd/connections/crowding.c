@@ -28,7 +28,7 @@ static void *crowd(void *path) {
     none = before;
     none.rlim_cur = 0;
     setrlimit(RLIMIT_NOFILE, &none);
-    for (int i = 0; i < 5000; i++) submit(queue(0, 0), NULL, rest);
+    for (int i = 0; i < 300; i++) submit(queue(0, 0), NULL, rest);
     usleep(2500000);
     setrlimit(RLIMIT_NOFILE, &before);
     unlink(path);

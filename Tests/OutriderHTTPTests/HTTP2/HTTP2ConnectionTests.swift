@@ -304,11 +304,11 @@ struct HTTP2ConnectionTests {
         #expect(bench.kinds().isEmpty)
         bench.machine.timePassed(5)
         #expect(bench.kinds() == [.ping])
-        bench.machine.timePassed(9)
+        bench.machine.timePassed(7.9)
         #expect(bench.took().isEmpty)
-        bench.machine.timePassed(10)
+        bench.machine.timePassed(8)
         #expect(bench.took() == [.capacity(0)])
-        bench.machine.timePassed(15)
+        bench.machine.timePassed(10)
         let events = bench.took()
         #expect(
             events.broke

@@ -94,6 +94,11 @@ class Reading:
         return call_frame(1, "stream.attach", encode({"stream": self.name}))
 
 
+def pieces(content: bytes, size: int) -> Iterator[bytes]:
+    for start in range(0, len(content), size):
+        yield content[start : start + size]
+
+
 def _value(value: Any, kind: str) -> Any:
     if kind in ("lines", "frames") and isinstance(value, dict):
         data = a2b_base64(value["base64"])

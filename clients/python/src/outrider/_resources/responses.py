@@ -14,7 +14,7 @@ from .._protocol.raised import raised_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from datetime import timedelta
     from typing import Any, TypeVar
 
@@ -33,11 +33,6 @@ def piece_of(answer: Any) -> tuple[bytes, bool]:
     """What one ``response.read`` gave, and whether the body ends there."""
     data = a2b_base64(answer["base64"])
     return data, answer["end"] is True or not data
-
-
-def pieces(content: bytes, size: int) -> Iterator[bytes]:
-    for start in range(0, len(content), size):
-        yield content[start : start + size]
 
 
 def checked_size(size: int) -> int:
@@ -129,6 +124,11 @@ class ResponseData:
     def http_version(self) -> str | None:
         """Such as ``1.1`` or ``2``."""
         return self.raw.get("httpVersion")
+
+    @property
+    def trailers(self) -> Headers:
+        """The fields that came behind the body; empty when there were none."""
+        return Headers(self.raw.get("trailers") or ())
 
     @property
     def attempts(self) -> int:

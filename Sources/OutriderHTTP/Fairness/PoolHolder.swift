@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What uses a connection: the requests of a client, or those of a session with a limit of its own.
+package struct PoolHolder: Sendable, Hashable {
+    package var client: ClientKey
+    /// Nil for the requests of the client that no session with a limit of its own makes.
+    package var session: SessionConnections?
+
+    package init(client: ClientKey = .service, session: SessionConnections? = nil) {
+        self.client = client
+        self.session = session
+    }
+}
+
+/// The `connectionsPerHost` of a session.
+package struct SessionConnections: Sendable, Hashable {
+    /// Different for each session.
+    package var session: UInt64
+    /// Connections to one origin that the requests of the session use at once.
+    package var limit: Int
+
+    package init(session: UInt64, limit: Int) {
+        self.session = session
+        self.limit = limit
+    }
+}
