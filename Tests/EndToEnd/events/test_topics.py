@@ -77,9 +77,11 @@ def queued(wire, parts):
 
 
 def crowded(wire, parts):
-    requests = [start(wire, parts.server.url("/stall/head")) for _ in range(7)]
+    result(wire.call("session.create", {"name": "six", "connectionsPerHost": 6}))
+    requests = [start(wire, parts.server.url("/stall/head"), session="six") for _ in range(7)]
     for request in requests:
         end(wire, request)
+    result(wire.call("session.close", {"session": "six"}))
 
 
 def expecting(wire, parts):

@@ -85,7 +85,6 @@ def test_nobody_waits_for_64_clients_that_stopped(listening, feeder):
     """Bounded memory, and a stream beside them runs to its end."""
     with contextlib.ExitStack() as stack:
         wire = stack.enter_context(contract.Wire(listening))
-        # no more than six connections go to one of them
         others = [stack.enter_context(Feeder()) for _ in range(16)]
         before = memory(wire)
         stopped = [(others[number % 16], f"/endless/{number}", contract.Wire(listening)) for number in range(64)]
