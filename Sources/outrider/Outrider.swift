@@ -56,6 +56,8 @@ struct Outrider: AsyncParsableCommand {
             ConnectCommand.self,
             ReachabilityCommand.self,
             WebSocketCommand.self,
+            RecordCommand.self,
+            ReplayCommand.self,
             LoginCommand.self,
             LogoutCommand.self,
             TokenCommand.self,

@@ -76,6 +76,15 @@ struct ServeOptions: ParsableArguments {
     var jars: String?
 
     @Option(
+        name: .long,
+        help: """
+            A cassette that all requests are played from; with :once, :newEpisodes or :all behind it they are recorded; \
+            else $OUTRIDER_REPLAY.
+            """,
+        completion: .file())
+    var replay: String?
+
+    @Option(
         name: .long, help: "A Public Suffix List that counts if it is newer than the one that is built in.",
         completion: .file())
     var publicSuffixes: String?
@@ -140,6 +149,7 @@ struct ServeOptions: ParsableArguments {
         settings.proxy = proxy
         settings.routers = routers
         settings.jars = jars
+        settings.replay = replay
         settings.publicSuffixes = publicSuffixes
         settings.maxClients = maxClients
         settings.maxMessageBytes = maxMessageBytes

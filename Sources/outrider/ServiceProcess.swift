@@ -5,6 +5,7 @@ import Glibc
 import NIOCore
 import OutriderEngine
 import OutriderHTTP
+import OutriderJSON
 import OutriderMethods
 import OutriderRPC
 import OutriderServer
@@ -35,11 +36,13 @@ struct ServiceProcess {
         let clients = min(settings.maxClients ?? DescriptorLimit.clients(of: descriptors), max(1, descriptors / 2))
         wires.mostConnections = DescriptorLimit.connections(of: descriptors, clients: clients)
         let transport = HTTPTransport(group: group, settings: wires)
+        let tape = try cassette()
+        let stage = settings.replay.map { _ in ReplayStage(tape, isClosed: true) }
         let engine = Engine(
             transport: transport, group: group, settings: settings.engine,
-            fields: Self.fields)
+            fields: Self.fields, stage: stage)
         let vault = settings.store.vault(trustRoots: settings.engine.caFile, proxy: settings.proxy)
-        engine.credentials.use(vault)
+        engine.credentials.use(stage != nil && tape?.records != true ? PlayedVault(vault) : vault)
         // what killed services have left; nobody waits for it
         Task.detached { engine.sweep() }
         let log = ServerLog(settings.log)
@@ -74,10 +77,27 @@ struct ServiceProcess {
                     + "until the machine stops")
         }
         service.closeDetached()
+        tape?.stopNow()
         engine.close()
         vault.close()
         // Everything has ended; what destructors of linked libraries still want is not waited for.
         _exit(status)
+    }
+
+    /// The cassette for all requests; nil for none.
+    private func cassette() throws(CommandFailure) -> Tape? {
+        let wishes: Tape.Settings?
+        do throws(JSONComplaint) {
+            wishes = try settings.cassette()
+        } catch {
+            throw CommandFailure(.usage, "--replay, or OUTRIDER_REPLAY: \(error.message)")
+        }
+        guard let wishes else { return nil }
+        do throws(HTTPFailure) {
+            return try Tape.openNow(wishes)
+        } catch {
+            throw CommandFailure(.usage, "--replay, or OUTRIDER_REPLAY: \(error.message)")
+        }
     }
 
     private func serve(_ server: Server<ClientScope>, _ listening: [Listening]) async throws -> Int32 {

@@ -5,6 +5,8 @@ import ArgumentParser
 import Glibc
 import OutriderEngine
 import OutriderHTTP
+import OutriderJSON
+import OutriderMethods
 import OutriderRPC
 import OutriderServer
 import OutriderTransport
@@ -31,6 +33,8 @@ struct Settings: Sendable {
     var publicSuffixes: String?
     /// Nil for as many as the limit of descriptors allows.
     var maxClients: Int?
+    /// A cassette for all requests, perhaps with a colon and its mode.
+    var replay: String?
     var maxMessageBytes = 16_777_216
     var maxInline = 1_048_576
     var connectionsPerHost = 64
@@ -95,6 +99,8 @@ struct Settings: Sendable {
     private mutating func takeEnvironment() throws {
         if proxy == nil { proxy = environmentVariable("OUTRIDER_PROXY") }
         if caFile == nil { caFile = environmentVariable("SSL_CERT_FILE") }
+        if replay == nil { replay = environmentVariable("OUTRIDER_REPLAY") }
+        if replay?.isEmpty == true { replay = nil }
         if jars == nil { jars = environmentVariable("OUTRIDER_JARS") }
         if logFile == nil { logFile = environmentVariable("OUTRIDER_LOG_FILE") }
         if logLevel == nil { logLevel = try Self.choice("OUTRIDER_LOG") }
@@ -176,8 +182,27 @@ extension Settings {
         return engine
     }
 
+    /// In place of a cassette: stubs alone have responses.
+    private static let noCassette = "-"
+
+    /// The cassette of the service; nil for none. Its mode is `none` unless the text ends in another one.
+    func cassette() throws(JSONComplaint) -> Tape.Settings? {
+        guard let replay, replay != Self.noCassette else { return nil }
+        if replay.hasPrefix("{") {
+            var settings = try ReplayParameter.settings(parsing: replay)
+            settings.program = ProgramVersion.current
+            return settings
+        }
+        let mode = replay.lastIndex(of: ":").flatMap { Tape.Mode(rawValue: String(replay[replay.index(after: $0)...])) }
+        let path = mode == nil ? replay : String(replay.prefix(upTo: replay.lastIndex(of: ":") ?? replay.endIndex))
+        var settings = Tape.Settings(path: Self.absolute(path))
+        settings.mode = mode ?? .none
+        settings.program = ProgramVersion.current
+        return settings
+    }
+
     /// The path from the root, without a slash at its end.
-    private static func absolute(_ path: String) -> String {
+    static func absolute(_ path: String) -> String {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return path }

@@ -20,6 +20,9 @@ extension ExchangeDriver {
     func applyToken(
         of name: String, isRequired: Bool, to attempt: inout Attempt, home: HTTPURL
     ) async throws(HTTPFailure) {
+        if exchange.stage?.playsOnly == true {
+            return attempt.fields.set("Authorization", "Bearer \(SecretFields.mask)")
+        }
         let shared = try await exchange.surroundings.shared(name)
         guard try mayKnow(shared.snapshot.spec, attempt, home, isRequired) else { return }
         exchange.hold()
@@ -62,12 +65,14 @@ extension ExchangeDriver {
 
     /// Whether the token that the attempt was given may be the reason of the failure, or of a response that is none.
     func concernsToken(_ name: String, _ failure: HTTPFailure?) -> Bool {
+        if isRefusedInCassette { return true }
         guard let given = given[name], let attempt, given.credential.isIn(attempt) else { return false }
         return failure != nil || answer.map { given.isRefused(by: $0.status, $0.fields) } == true
     }
 
     /// What a refused token leads to.
     func tokenVerdict(_ name: String) async -> RetryVerdict {
+        if isRefusedInCassette { return .retry(after: 0) }
         guard let given = given[name], let attempt else { return .doNotRetry }
         let isRefused = answer.map { given.isRefused(by: $0.status, $0.fields) }
         exchange.hold()
@@ -78,6 +83,12 @@ extension ExchangeDriver {
         } catch {
             return .fail(error)
         }
+    }
+
+    /// While a cassette plays, no token is refreshed: a request that was refused is repeated if that was recorded.
+    private var isRefusedInCassette: Bool {
+        guard let stage = exchange.stage, stage.playsOnly, answer?.status == 401, let attempt else { return false }
+        return stage.has(attempt)
     }
 
     /// The refusal of a token is not what a stream is for: why it is a failure, and nil where it is none.

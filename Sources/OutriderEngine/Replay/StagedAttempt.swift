@@ -16,6 +16,7 @@ final class StagedAttempt: LoopAttempt, @unchecked Sendable {
     private enum Source {
         case none
         case script(AttemptScript, next: Int)
+        case socket(PlayedSocket)
         case inner(any LoopAttempt)
         case over(HTTPFailure)
     }
@@ -29,6 +30,7 @@ final class StagedAttempt: LoopAttempt, @unchecked Sendable {
     private let observer: any AttemptObserver
     let loop: any EventLoop
     private var source = Source.none
+    private var recording: Recording?
     private var collector: BodyCollector?
     private var completion: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
     private var waiting: ((Piece) -> Void)?
@@ -65,7 +67,20 @@ final class StagedAttempt: LoopAttempt, @unchecked Sendable {
         switch source {
         case .none: return .failure(Self.cancelled)
         case .over(let failure): return .failure(failure)
-        case .inner(let inner): return inner.poll(completion)
+        case .inner(let inner):
+            guard let recording else { return inner.poll(completion) }
+            let ready = inner.poll { piece in
+                recording.took(piece)
+                completion(piece)
+            }
+            if let ready { recording.took(ready) }
+            return ready
+        case .socket(let socket):
+            guard !isHeld, let piece = Self.piece(of: socket) else {
+                waiting = completion
+                return nil
+            }
+            return piece
         case .script(let script, let next):
             guard !isHeld, let piece = piece(of: script, next) else {
                 waiting = completion
@@ -89,7 +104,12 @@ final class StagedAttempt: LoopAttempt, @unchecked Sendable {
         disarm()
         collector?.stop()
         collector = nil
-        if case .inner(let inner) = old { inner.cancel() }
+        recording?.cut()
+        switch old {
+        case .inner(let inner): inner.cancel()
+        case .socket(let socket): socket.stop()
+        default: break
+        }
         let waiting = waiting
         self.waiting = nil
         waiting?(.failure(failure))
@@ -132,10 +152,16 @@ final class StagedAttempt: LoopAttempt, @unchecked Sendable {
     private func begin(_ body: [UInt8]) {
         if case .over = source { return }
         switch stage.course(of: attempt, body) {
-        case .network:
-            let inner = transport.make(attempt, observer: observer)
-            source = .inner(inner)
-            inner.start { self.finish($0) }
+        case .network: send()
+        case .record(let recording):
+            self.recording = recording
+            if let upgrade = attempt.upgrade {
+                attempt.upgrade = .webSocket(RecordedOwner(upgrade.owner, recording))
+                // messages are recorded as they are
+                attempt.fields.remove("Sec-WebSocket-Extensions")
+            }
+            send()
+        case .fail(let failure): stop(failure)
         case .script(let script):
             observer.sending(self)
             if attempt.body != .none {
@@ -144,6 +170,20 @@ final class StagedAttempt: LoopAttempt, @unchecked Sendable {
             }
             deadline = loop.scheduleTask(in: .seconds(attempt.timeouts.total)) { self.late(.total) }
             run(script)
+        }
+    }
+
+    private func send() {
+        let inner = transport.make(attempt, observer: observer)
+        source = .inner(inner)
+        inner.start { result in
+            self.recording?.began(result)
+            guard self.recording != nil, case .success(let response) = result else { return self.finish(result) }
+            var shown = AttemptResponse(
+                status: response.status, reason: response.reason, version: response.version, fields: response.fields,
+                body: StagedBody(self, of: response.body))
+            shown.cache = response.cache
+            self.finish(.success(shown))
         }
     }
 
@@ -161,6 +201,9 @@ final class StagedAttempt: LoopAttempt, @unchecked Sendable {
 
     private func head(_ script: AttemptScript) {
         guard let head = script.head else { return stop(script.failure ?? Self.cancelled) }
+        if head.status == 101, let upgrade = attempt.upgrade, let messages = script.messages {
+            return open(upgrade, head, messages)
+        }
         let expected = head.fields.contains("Content-Encoding") ? nil : head.fields.first("Content-Length")
         finish(
             .success(
@@ -169,9 +212,31 @@ final class StagedAttempt: LoopAttempt, @unchecked Sendable {
                     body: StagedBody(self, expectedBytes: expected.flatMap { Int64($0) }, script.trailers))))
     }
 
+    /// A recorded WebSocket is open.
+    private func open(_ upgrade: Upgrade, _ head: AttemptScript.Head, _ messages: [ReplayMessage]) {
+        let socket = PlayedSocket(messages, stage.mask, factor: stage.factor, on: loop)
+        source = .socket(socket)
+        deadline?.cancel()
+        socket.wake = { [weak self] in self?.wake() }
+        upgrade.owner.upgraded(socket)
+        finish(
+            .success(
+                AttemptResponse(
+                    status: 101, reason: head.reason, version: "1.1", fields: head.fields,
+                    body: StagedBody(self, expectedBytes: nil, []))))
+        socket.start()
+    }
+
+    private static func piece(of socket: PlayedSocket) -> Piece? {
+        if let bytes = socket.take() { return .success(bytes) }
+        if let failure = socket.failure { return .failure(failure) }
+        return socket.isOver ? .success(nil) : nil
+    }
+
     /// The next piece of a script's body, if it is due.
     private func piece(of script: AttemptScript, _ next: Int) -> Piece? {
         guard next < script.chunks.count else {
+            if script.staysOpen, script.failure == nil { return nil }
             disarm()
             guard let failure = script.failure else { return .success(nil) }
             source = .over(failure)
@@ -202,9 +267,14 @@ final class StagedAttempt: LoopAttempt, @unchecked Sendable {
 
     /// Hands the next piece over to the reader that waits for it.
     private func wake() {
-        guard case .script(let script, let next) = source, waiting != nil, !isHeld,
-            let piece = piece(of: script, next)
-        else { return }
+        guard waiting != nil, !isHeld else { return }
+        let piece: Piece? =
+            switch source {
+            case .script(let script, let next): piece(of: script, next)
+            case .socket(let socket): Self.piece(of: socket)
+            default: nil
+            }
+        guard let piece else { return }
         let waiting = waiting
         self.waiting = nil
         waiting?(piece)
@@ -276,46 +346,5 @@ extension AttemptScript {
                 return StubReply.Chunk(after: Double(piece.count) / Double(rate), piece)
             }
         }
-    }
-}
-
-/// The body of a staged response. When the last reference to it goes, the rest of the body is given up.
-final class StagedBody: AttemptResponseBody {
-    private let attempt: StagedAttempt
-    let expectedBytes: Int64?
-    let trailers: HTTPFields
-
-    init(_ attempt: StagedAttempt, expectedBytes: Int64?, _ trailers: HTTPFields) {
-        self.attempt = attempt
-        self.expectedBytes = expectedBytes
-        self.trailers = trailers
-    }
-
-    deinit { abandon() }
-
-    private typealias Continuation = UnsafeContinuation<Result<ByteBuffer?, HTTPFailure>, Never>
-
-    func next() async throws(HTTPFailure) -> ByteBuffer? {
-        let attempt = attempt
-        let loop = attempt.loop
-        return try await withTaskCancellationHandler {
-            await withUnsafeContinuation { (continuation: Continuation) in
-                let pull = { @Sendable in
-                    if let ready = attempt.poll({ continuation.resume(returning: $0) }) {
-                        continuation.resume(returning: ready)
-                    }
-                }
-                if loop.inEventLoop { pull() } else { loop.execute(pull) }
-            }
-        } onCancel: {
-            loop.execute { attempt.cancel() }
-        }.get()
-    }
-
-    var timeline: Timeline { Timeline() }
-
-    func abandon() {
-        let attempt = attempt
-        if attempt.loop.inEventLoop { attempt.abandon() } else { attempt.loop.execute { attempt.abandon() } }
     }
 }

@@ -8,6 +8,7 @@ internal import OutriderJSON
 /// A text that is no JSON, or ends too early, is read as far as it looks like JSON.
 struct JSONRedaction {
     private let bytes: [UInt8]
+    private let names: SecretNames
     private var position = 0
     private var masked: [UInt8] = []
     private var isChanged = false
@@ -18,20 +19,23 @@ struct JSONRedaction {
     private var name: String?
 
     /// Nil if there is nothing to hide.
-    static func masked(_ bytes: [UInt8]) -> [UInt8]? {
-        var redaction = JSONRedaction(bytes)
+    static func masked(_ bytes: [UInt8], _ names: SecretNames) -> [UInt8]? {
+        var redaction = JSONRedaction(bytes, names)
         redaction.run()
         return redaction.isChanged ? redaction.masked : nil
     }
 
-    private init(_ bytes: [UInt8]) { self.bytes = bytes }
+    private init(_ bytes: [UInt8], _ names: SecretNames) {
+        self.bytes = bytes
+        self.names = names
+    }
 
     private mutating func run() {
         while position < bytes.count {
             let byte = bytes[position]
             switch byte {
             case UInt8(ascii: "{"), UInt8(ascii: "["):
-                if secretDepth == nil, let name, SecretFields.containsParameter(name) {
+                if secretDepth == nil, let name, names.isSecret(parameter: name) {
                     // quantities may be grouped under such a name: {"tokens": {"used": 5}}
                     secretDepth = SecretFields.countsTokens(name) ? nil : depth
                 }
@@ -59,7 +63,7 @@ struct JSONRedaction {
             name = text(position + 1..<max(position + 1, end - 1))
             keep(end - position)
         } else {
-            value(to: end, isSecret: name.map(SecretFields.containsParameter) ?? false)
+            value(to: end, isSecret: name.map { names.isSecret(parameter: $0) } ?? false)
         }
     }
 
@@ -68,7 +72,7 @@ struct JSONRedaction {
         let end = bytes[position...].firstIndex { ",:\"{}[] \t\r\n".utf8.contains($0) } ?? bytes.endIndex
         guard UInt8(ascii: "-") == bytes[position] || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[position])
         else { return keep(end - position) }
-        let isSecret = name.map { SecretFields.containsParameter($0) && !SecretFields.countsTokens($0) } ?? false
+        let isSecret = name.map { names.isSecret(parameter: $0) && !SecretFields.countsTokens($0) } ?? false
         value(to: end, isSecret: isSecret)
     }
 

@@ -23,57 +23,71 @@ package enum Redaction: Sendable {
 
     /// A target or a whole URL: the credentials before its host, and parameters in its query and its fragment.
     package func url(_ text: String) -> String {
-        guard self == .masked else { return text }
-        let text = Self.withoutCredentials(text)
+        self == .masked ? Self.masked(text, SecretNames()) : text
+    }
+
+    /// A target or a whole URL without the parameters of these names.
+    static func masked(_ text: String, _ names: SecretNames) -> String {
+        let text = withoutCredentials(text)
         let bytes = Array(text.utf8)
         guard let start = bytes.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else {
             return text
         }
         let fragment = bytes[start...].firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
         var masked = Array(bytes[..<start])
-        masked += Self.parameters(bytes[start..<fragment])
+        masked += parameters(bytes[start..<fragment], names)
         // routes of pages stand in a fragment with a query of their own
         let query = bytes[fragment...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.endIndex
-        masked += Self.parameters(bytes[fragment..<query]) + Self.parameters(bytes[query...])
+        masked += parameters(bytes[fragment..<query], names) + parameters(bytes[query...], names)
         return String(decoding: masked, as: UTF8.self)
     }
 
     /// Of `scheme://user:password@host/`, and of `//user:password@host/`, what stands before the `@`.
     package static func withoutCredentials(_ text: String) -> String {
+        guard let range = rangeOfCredentials(in: text) else { return text }
+        return String(text[..<range.lowerBound]) + SecretFields.mask + String(text[range.upperBound...])
+    }
+
+    /// What stands before the `@`; nil if there is none.
+    static func credentials(of text: String) -> Substring? { rangeOfCredentials(in: text).map { text[$0] } }
+
+    private static func rangeOfCredentials(in text: String) -> Range<String.Index>? {
         let bytes = text.utf8
         guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")), bytes[slash...].starts(with: "//".utf8) else {
-            return text
+            return nil
         }
         let start = bytes.index(slash, offsetBy: 2)
         let ends = Array("/?#".utf8)
         let end = bytes[start...].firstIndex { ends.contains($0) } ?? bytes.endIndex
-        guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return text }
-        return String(text[..<start]) + SecretFields.mask + String(text[at...])
+        return bytes[start..<end].lastIndex(of: UInt8(ascii: "@")).map { start..<$0 }
     }
 
     /// A body of a form or of JSON; others stay as they are.
     package func body(_ bytes: [UInt8], contentType: String?) -> [UInt8] {
         guard self == .masked, let type = contentType.flatMap(MediaType.init(parsing:)) else { return bytes }
         if type.type == "application", type.subtype == "x-www-form-urlencoded" {
-            return Self.pairs(bytes[...]) ?? bytes
+            return Self.masked(form: bytes, SecretNames()) ?? bytes
         }
         guard type.subtype == "json" || type.subtype.hasSuffix("+json") else { return bytes }
-        return JSONRedaction.masked(bytes) ?? bytes
+        return JSONRedaction.masked(bytes, SecretNames()) ?? bytes
     }
 
     /// Pairs behind a question mark or a number sign, which are kept.
-    private static func parameters(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        guard let masked = pairs(bytes.dropFirst()) else { return bytes }
+    private static func parameters(_ bytes: ArraySlice<UInt8>, _ names: SecretNames) -> ArraySlice<UInt8> {
+        guard let masked = pairs(bytes.dropFirst(), names) else { return bytes }
         return bytes.prefix(1) + masked
     }
 
+    /// A form; nil if there is nothing to hide.
+    static func masked(form bytes: [UInt8], _ names: SecretNames) -> [UInt8]? { pairs(bytes[...], names) }
+
     /// Pairs as in a form; nil if there is nothing to hide.
-    private static func pairs(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
+    private static func pairs(_ bytes: ArraySlice<UInt8>, _ names: SecretNames) -> [UInt8]? {
         var isChanged = false
         let pairs = bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { pair in
             guard let equals = pair.firstIndex(of: UInt8(ascii: "=")), equals + 1 < pair.endIndex else { return pair }
             let name = String(decoding: PercentEncoding.decode(pair[..<equals]), as: UTF8.self)
-            guard SecretFields.containsParameter(name) else { return pair }
+            guard names.isSecret(parameter: name) else { return pair }
             isChanged = true
             return pair[...equals] + SecretFields.mask.utf8
         }

@@ -29,6 +29,8 @@ package struct AttemptScript: Sendable {
     package var cut: Int?
     package var trailers: HTTPFields = []
     package var failure: HTTPFailure?
+    /// The body does not end: the reader stops.
+    package var staysOpen = false
     /// The messages of a WebSocket, behind a head with status 101.
     package var messages: [ReplayMessage]?
 

@@ -35,9 +35,15 @@ package struct URLPattern: Sendable, Equatable {
         pieces = try Self.pieces(of: Self.lowered(text))
     }
 
+    /// With http in place of ws, and https in place of wss: an attempt to open a WebSocket has such a URL.
+    static func withoutWebSocket(_ url: String) -> String {
+        if url.hasPrefix("ws://") { return "http" + url.dropFirst(2) }
+        return url.hasPrefix("wss://") ? "https" + url.dropFirst(3) : url
+    }
+
     /// Scheme and host in lower case, as URLs have them.
     private static func lowered(_ text: String) -> String {
-        let parts = URLParts(text)
+        let parts = URLParts(withoutWebSocket(text))
         let query = parts.query.map { "?" + $0 } ?? ""
         return parts.origin.lowercased() + parts.path + query
     }

@@ -94,6 +94,7 @@ final class SessionRecord: Holdable {
 
     func close() {
         session.close(HTTPFailure(.sessionDeinitialized, "the session ended with the client that made it"))
+        stage.close()
         tell(.sessionClosed, owner)
     }
 

@@ -2,14 +2,53 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderEngine
+import OutriderHTTP
 import OutriderRPC
 
 extension ClientScope {
     /// The stage of requests of a session; nil for what the service has.
     func stage(of session: SessionRecord?) -> ReplayStage? { (session?.stage ?? stages).current }
 
-    /// Where the stage of a session is kept. Throws `unknownHandle`.
-    func ownStage(_ session: SessionReference?) throws(RPCError) -> OwnStage {
-        try session?.resolved(self)?.stage ?? stages
+    /// The stage that a method is about: of a session, of this connection, or with `*` of the whole service. Nil if there is
+    /// none. Throws `unknownHandle`, and `wrongState` for a service without a stage.
+    func stage(named session: SessionReference?) throws(RPCError) -> ReplayStage? {
+        if session?.text == SessionReference.service { return try serviceStage() }
+        return try (session?.resolved(self)?.stage ?? stages).current
+    }
+
+    /// The same, made if need be.
+    func madeStage(named session: SessionReference?) throws(RPCError) -> ReplayStage {
+        if session?.text == SessionReference.service { return try serviceStage() }
+        return try (session?.resolved(self)?.stage ?? stages).made(over: service.engine.stage)
+    }
+
+    private func serviceStage() throws(RPCError) -> ReplayStage {
+        if let stage = service.engine.stage { return stage }
+        throw RPCError(
+            .wrongState, "the service has no stage for all requests: start it with --replay",
+            data: ["pointer": .string("/session"), "state": .string("none")])
+    }
+}
+
+extension SessionReference {
+    /// Stands for the requests of all connections, where methods about stages are concerned.
+    fileprivate static let service = "*"
+}
+
+extension ReplayParameter {
+    /// Opens the cassette. Throws `wrongState` with the failure.
+    func open(_ call: Call<ClientScope>, pointer: String) async throws(RPCError) -> Tape {
+        var settings = settings
+        settings.program = call.scope.control.version
+        do throws(HTTPFailure) {
+            return try await Tape.open(settings, for: call.scope.quota.client)
+        } catch {
+            var failure = error
+            failure.pointer = pointer
+            var refusal = RPCError(failure)
+            refusal.code = RPCError.Code.wrongState.rawValue
+            refusal.data?["state"] = .string("unusable")
+            throw refusal
+        }
     }
 }

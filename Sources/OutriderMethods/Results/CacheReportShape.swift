@@ -48,12 +48,3 @@ private struct CacheStatusShape: JSONEncodable {
         }
     }
 }
-
-extension WallTime {
-    /// Of milliseconds since 1970, in the years 1 to 9999.
-    init(milliseconds: Int64) {
-        let clamped = min(max(milliseconds, -62_135_596_800_000), 253_402_300_799_999)
-        // safe: clamped above
-        self.init(seconds: Int(clamped / 1000), nanoseconds: Int(max(0, clamped % 1000)) * 1_000_000)
-    }
-}

@@ -62,5 +62,6 @@ package final class ClientScope: ConnectionScope {
         service.passphrases.withdraw(owner)
         inbox.end()
         handles.close()
+        stages.close()
     }
 }

@@ -12,12 +12,20 @@ final class OwnStage: Sendable {
     var current: ReplayStage? { stage.withLock { $0 } }
 
     /// The stage, made when first asked for.
-    func made() -> ReplayStage {
+    ///
+    /// - Parameter base: gets the requests that the stage has nothing for.
+    func made(over base: ReplayStage?) -> ReplayStage {
         stage.withLock { stage in
             if let stage { return stage }
-            let made = ReplayStage()
+            let made = ReplayStage(over: base)
             stage = made
             return made
         }
+    }
+
+    /// The owner is gone: what was recorded is written.
+    func close() {
+        guard let tape = current?.eject() else { return }
+        Task.detached { await tape.stop() }
     }
 }

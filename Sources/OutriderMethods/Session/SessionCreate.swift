@@ -12,6 +12,8 @@ struct SessionCreate: Method {
     struct Params: JSONDecodable {
         var label: String?
         var isShared: Bool
+        /// Nil for no cassette.
+        var replay: ReplayParameter?
         var session: SessionParameters
 
         init(json: JSONValue) throws(JSONComplaint) {
@@ -22,6 +24,7 @@ struct SessionCreate: Method {
                 return name.hasPrefix(HandleKind.session.rawValue) ? "must not look like a handle" : nil
             }
             isShared = try fields.optional("shared") ?? false
+            replay = try fields.optional("replay")
             session = try SessionParameters(&fields)
             try fields.finish()
             if isShared && label == nil {
@@ -42,10 +45,13 @@ struct SessionCreate: Method {
         try params.session.apply(to: &settings, isShared: params.isShared, call)
         let handle = Handle<SessionRecord>()
         try await params.session.openJar(for: &settings, title: params.label ?? handle.name, call)
+        let tape = try await params.replay?.open(call, pointer: "/replay/path")
         let record = SessionRecord(
             settings, handle, name: params.label, isShared: params.isShared, scope)
+        if let tape { _ = record.stage.made(over: scope.service.engine.stage).put(tape) }
         let directory = params.isShared ? scope.share.sessions : scope.sessions
         if let name = params.label, !directory.add(record, as: name) {
+            await tape?.stop()
             throw RPCError(
                 .wrongState, "there is a session named \(name.excerpt) already: use it, or close it first",
                 data: ["pointer": .string("/name"), "state": .string("taken")])
@@ -55,6 +61,7 @@ struct SessionCreate: Method {
             try owner.keep(record, as: record.handle)
         } catch {
             if let name = params.label { directory.remove(record, as: name) }
+            await tape?.stop()
             throw error
         }
         record.tell(.sessionCreated, scope.owner)

@@ -19,7 +19,9 @@ enum ServiceEnvironment {
     private static let prefixes = ["LC_", "OUTRIDER_"]
 
     static func isPassedOn(_ name: some StringProtocol) -> Bool {
-        names.contains(String(name)) || prefixes.contains { name.hasPrefix($0) }
+        // the cassette of one program is not for all
+        if name == "OUTRIDER_REPLAY" { return false }
+        return names.contains(String(name)) || prefixes.contains { name.hasPrefix($0) }
     }
 
     /// The variables of this process that are passed on, as `NAME=value`.

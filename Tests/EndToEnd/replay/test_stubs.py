@@ -127,7 +127,7 @@ def test_chunks_trailers_delays_and_files(wire, tmp_path):
 
 
 def test_requests_without_a_stub(wire, origin):
-    """They fail without touching the network, unless they may pass."""
+    """They fail without touching the network, unless they may pass. [A16]"""
     name = stub(wire, url="/a", response={"text": "a"})
     failure = get(wire, origin + "/json")["error"]
     assert failure["code"] == 2203 and name in failure["message"] and not failure["retryable"]
@@ -140,6 +140,7 @@ def test_requests_without_a_stub(wire, origin):
 
 
 def test_sessions_have_stubs_of_their_own(wire, origin):
+    """A session is given responses in place of its transport. [A3]"""
     session = result(wire.call("session.create", {}))["session"]
     stub(wire, session=session, url="/json", response={"text": "staged"})
     assert get(wire, origin + "/json", session=session)["body"]["text"] == "staged"

@@ -80,12 +80,12 @@ struct StubAdd: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let stage = try call.scope.ownStage(params.session)
+        let stage = try call.scope.madeStage(named: params.session)
         var rule = params.rule
         for reply in params.replies { rule.replies.append(try await reply.made(call.scope.quota)) }
         let (after, unmatched) = (rule.after, params.unmatched)
         let finished = rule
-        let name = try stage.made().withStubs { stubs throws(RPCError) -> String? in
+        let name = try stage.withStubs { stubs throws(RPCError) -> String? in
             if let after, !stubs.contains(after) {
                 throw RPCError(
                     .unknownHandle, "there is no stub \(after.excerpt) in this session: add it first",
@@ -98,116 +98,5 @@ struct StubAdd: Method {
         throw RPCError(
             .tooMany, "a session may have \(StubTable.most) stubs: remove some",
             data: ["what": .string("stubs"), "limit": .integer(Int64(StubTable.most))])
-    }
-}
-
-/// The params of methods about stubs of a session, of one or of all of them.
-struct StubParams: JSONDecodable {
-    var session: SessionReference?
-    var stub: String?
-
-    init(json: JSONValue) throws(JSONComplaint) {
-        var fields = try JSONFields(json)
-        session = try fields.optional("session")
-        stub = try fields.optional("stub")
-        try fields.finish()
-    }
-}
-
-/// Lists the stubs of a session.
-struct StubList: Method {
-    static let name = "stub.list"
-
-    struct Result: JSONEncodable {
-        var stubs: [StubTable.Entry]
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { $0.member("stubs", stubs.map { StubInfoShape(entry: $0) }) }
-        }
-    }
-
-    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> Result {
-        let stage = try call.scope.ownStage(params.session).current
-        return Result(stubs: stage?.withStubs { $0.entries } ?? [])
-    }
-}
-
-/// Lists the requests that came to the stubs of a session.
-struct StubRequests: Method {
-    static let name = "stub.requests"
-
-    struct Result: JSONEncodable {
-        var requests: [StubTable.Seen]
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { $0.member("requests", requests.map { StubRequestShape($0) }) }
-        }
-    }
-
-    static func call(_ params: StubParams, _ call: Call<ClientScope>) async throws -> Result {
-        let stage = try call.scope.ownStage(params.session).current
-        let requests = stage?.withStubs { $0.requests } ?? []
-        return Result(requests: requests.filter { params.stub == nil || $0.stub == params.stub })
-    }
-}
-
-/// Removes stubs.
-struct StubRemove: Method {
-    static let name = "stub.remove"
-
-    struct Result: JSONEncodable {
-        var removed: Int
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("removed", removed) } }
-    }
-
-    static func call(_ params: StubParams, _ call: Call<ClientScope>) async throws -> Result {
-        let stage = try call.scope.ownStage(params.session).current
-        let removed = stage?.withStubs { stubs in
-            if params.stub == nil {
-                stubs.forgetRequests()
-                stubs.unmatched = nil
-            }
-            return stubs.remove(params.stub)
-        }
-        return Result(removed: removed ?? 0)
-    }
-}
-
-private struct StubInfoShape: JSONEncodable {
-    var entry: StubTable.Entry
-
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("stub", entry.name)
-            writer.member("method", entry.rule.method)
-            writer.member("url", entry.rule.url.text)
-            writer.member("hits", entry.hits)
-            writer.member("last", entry.last.map { StubRequestShape($0) })
-        }
-    }
-}
-
-private struct StubRequestShape: JSONEncodable {
-    var seen: StubTable.Seen
-
-    init(_ seen: StubTable.Seen) { self.seen = seen }
-
-    func encode(to writer: inout JSONWriter) {
-        let request = seen.request
-        writer.object { writer in
-            writer.member("method", request.method)
-            writer.member("url", request.url)
-            writer.member("headers", FieldsShape(request.fields))
-            if !request.body.isEmpty {
-                if let text = String(validating: request.body, as: UTF8.self) {
-                    writer.member("text", text)
-                } else {
-                    request.body.withUnsafeBytes { writer.member("base64", base64: $0) }
-                }
-            }
-            writer.member("stub", seen.stub)
-            writer.member("at", TimeShape(WallTime(milliseconds: seen.time)))
-        }
     }
 }

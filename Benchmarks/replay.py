@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Cassettes beside vcrpy, in one run: a played request, loading, the cost of recording, the first event of a stream.
+
+    Benchmarks/replay.py [--binary .build/release/outrider]
+
+Needs vcrpy and requests; prints a table in Markdown, and exits with 1 if a goal is missed.
+"""
+
+import argparse
+import http.server
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "clients/python/src"))
+ENTRIES, ROUNDS = 300, 5
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    body = b'{"id": 7, "name": "Ada"}'
+
+    def log_message(self, *_):
+        """Says nothing."""
+
+    def do_GET(self):
+        if self.path.startswith("/sse"):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Connection", "close")
+            self.end_headers()
+            for number in range(4):
+                self.wfile.write(b"data: %d\n\n" % number)
+                self.wfile.flush()
+                time.sleep(0.5 if number < 3 else 0)
+            self.close_connection = True
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(self.body)))
+        self.end_headers()
+        self.wfile.write(self.body)
+
+
+def median(work, count):
+    """The median time of one call, in milliseconds."""
+    times = []
+    for index in range(count):
+        start = time.perf_counter()
+        work(index)
+        times.append((time.perf_counter() - start) * 1000)
+    return statistics.median(times)
+
+
+def played(ask, origin, many):
+    return median(lambda index: ask(f"{origin}/{index % many}"), 300)
+
+
+def outrider_figures(origin, directory, figures):
+    import outrider
+
+    tape, small = os.path.join(directory, "a.har"), os.path.join(directory, "b.har")
+    with outrider.Client(stdio=True) as client:
+        client.get(origin + "/warm")
+        plain, recorded = [], []
+        for _ in range(ROUNDS):
+            plain.append(median(lambda index: client.get(f"{origin}/{index}"), ENTRIES))
+            client.call("replay.start", path=tape, mode="all")
+            recorded.append(median(lambda index: client.get(f"{origin}/{index}"), ENTRIES))
+            client.call("replay.stop")
+        figures["plain"], figures["recorded"] = min(plain), min(recorded)
+        client.call("replay.start", path=small, mode="all")
+        client.get(origin + "/0")
+        client.call("replay.stop")
+        echo = [median(lambda index: client.call("diagnostics.echo", value=1), 500) for _ in range(ROUNDS)]
+        figures["echo"] = min(echo)
+        loads = []
+        for _ in range(ROUNDS):
+            start = time.perf_counter()
+            client.call("replay.start", path=tape, mode="none")
+            loads.append((time.perf_counter() - start) * 1000)
+            client.call("replay.stop")
+        figures["load"] = min(loads)
+        for name, path, many in (("one", small, 1), ("many", tape, ENTRIES)):
+            client.call("replay.start", path=path, mode="none", repeat="last")
+            figures[name] = min(played(client.get, origin, many) for _ in range(ROUNDS))
+            client.call("replay.stop")
+        client.call("replay.start", path=os.path.join(directory, "sse.har"), mode="all")
+        start = time.perf_counter()
+        with client.sse(origin + "/sse") as events:
+            for _ in events:
+                break
+        figures["first"] = (time.perf_counter() - start) * 1000
+        client.call("replay.stop")
+
+
+def vcr_figures(origin, directory, figures):
+    import requests
+    import vcr
+
+    for name, many in (("vcr one", 1), ("vcr many", ENTRIES)):
+        tape = os.path.join(directory, f"vcr{many}.yaml")
+        session = requests.Session()
+        with vcr.use_cassette(tape):
+            for index in range(many):
+                session.get(f"{origin}/{index}")
+        start = time.perf_counter()
+        with vcr.use_cassette(tape, record_mode="none", allow_playback_repeats=True):
+            session.get(f"{origin}/0")
+            figures[name + " load"] = (time.perf_counter() - start) * 1000
+            figures[name] = min(played(session.get, origin, many) for _ in range(2))
+    start = time.perf_counter()
+    with vcr.use_cassette(os.path.join(directory, "sse.yaml")):
+        with requests.get(origin + "/sse", stream=True) as response:
+            next(response.iter_lines())
+            figures["vcr first"] = (time.perf_counter() - start) * 1000
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", default=str(ROOT / ".build/release/outrider"))
+    os.environ["OUTRIDER_BIN"] = parser.parse_args().binary
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    origin, figures = f"http://127.0.0.1:{server.server_port}", {}
+    with tempfile.TemporaryDirectory() as directory:
+        outrider_figures(origin, directory, figures)
+        vcr_figures(origin, directory, figures)
+    f = figures
+    rows = [
+        ("played request, 1 entry", f["one"], "vcrpy", f["vcr one"], f["vcr one"] / f["one"], 10, False),
+        ("played request, 300 entries", f["many"], "vcrpy", f["vcr many"], f["vcr many"] / f["many"], 10, False),
+        ("played request", f["one"], "diagnostics.echo", f["echo"], f["one"] / f["echo"], 3, True),
+        ("loading 300 entries", f["load"], "vcrpy", f["vcr many load"], f["load"], 20, True),
+        ("recorded request", f["recorded"], "plain", f["plain"], f["recorded"] / f["plain"], 1.15, True),
+        ("first event while recording", f["first"], "vcrpy", f["vcr first"], f["first"], 100, True),
+    ]
+    print("| what | ms | beside | ms | figure | goal | |\n| --- | --- | --- | --- | --- | --- | --- |")
+    missed = 0
+    for what, mine, beside, theirs, figure, goal, is_most in rows:
+        met = figure <= goal if is_most else figure >= goal
+        missed += not met
+        sign = "≤" if is_most else "≥"
+        verdict = "met" if met else "missed"
+        print(f"| {what} | {mine:.3f} | {beside} | {theirs:.3f} | {figure:.2f} | {sign} {goal} | {verdict} |")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

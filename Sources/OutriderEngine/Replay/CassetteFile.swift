@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Crypto
+import Glibc
+import OutriderFiles
+import OutriderHTTP
+
+/// The file that a cassette is recorded to: locked, and valid after each entry.
+///
+/// An entry and the end of the file are written over the old end in one call, so that what a crash leaves can be read.
+// proof: used by one thread at a time, which `RecordingQueue` sees to.
+final class CassetteFile: @unchecked Sendable {
+    /// Bytes of a cassette.
+    static let most = 256 << 20
+
+    private let path: String
+    private let file: CInt
+    /// Behind the last entry.
+    private var end: Int
+    private var hasEntries: Bool
+
+    /// Takes the open file with a lock. Throws `cassetteUnusable` if another program records to it.
+    private init(_ path: String, _ file: CInt, end: Int, hasEntries: Bool) {
+        self.path = path
+        self.file = file
+        self.end = end
+        self.hasEntries = hasEntries
+    }
+
+    deinit { close(file) }
+
+    /// Opens the file and reads what is there. Blocks.
+    ///
+    /// - Parameters:
+    ///   - isNew: entries that are there are dropped.
+    ///   - program: the version of this program, for the head of a new file.
+    static func open(
+        _ path: String, isNew: Bool, program: String
+    ) throws(HTTPFailure) -> (file: CassetteFile, contents: CassetteReader.Contents) {
+        let file: CInt
+        do throws(FileFault) {
+            file = try CheckedFile.open(path, O_RDWR | O_CREAT, [.regular], mode: 0o600)
+        } catch {
+            throw Tape.unusable(path, "it cannot be opened to record: \(error.description)", posix: error.code)
+        }
+        do throws(HTTPFailure) {
+            guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+                throw Tape.unusable(
+                    path, "another program records to it: wait for its end, or use another file", posix: errno)
+            }
+            let contents = try isNew ? CassetteReader.Contents() : read(file, path)
+            guard var end = isNew ? 0 : contents.end else {
+                throw Tape.unusable(
+                    path, "it was written by another program, and can be played only: record to another file")
+            }
+            if end == 0 { end = try begin(file, path, program) }
+            return (CassetteFile(path, file, end: end, hasEntries: contents.hasEntries), contents)
+        } catch {
+            close(file)
+            throw error
+        }
+    }
+
+    private static func begin(_ file: CInt, _ path: String, _ program: String) throws(HTTPFailure) -> Int {
+        let head = CassetteWriter.head(program: program)
+        guard ftruncate(file, 0) == 0, write(file, head + CassetteWriter.tail, at: 0) else {
+            throw Tape.unusable(path, "it cannot be written: \(reason(errno))", posix: errno)
+        }
+        return head.count
+    }
+
+    private static func read(_ file: CInt, _ path: String) throws(HTTPFailure) -> CassetteReader.Contents {
+        try Tape.parse(try bytes(of: file, path), path)
+    }
+
+    /// All bytes of an open file.
+    static func bytes(of file: CInt, _ path: String) throws(HTTPFailure) -> [UInt8] {
+        var info = stat()
+        guard fstat(file, &info) == 0 else { throw Tape.unusable(path, reason(errno), posix: errno) }
+        guard info.st_size <= most else {
+            throw Tape.unusable(path, "it is longer than \(most >> 20) MiB: split it")
+        }
+        let size = Int(info.st_size)
+        var count = 0
+        var failed: CInt = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: max(1, size)) { memory, used in
+            while count < size {
+                let got = pread(file, memory.baseAddress.map { $0 + count }, size - count, count)
+                if got < 0, errno == EINTR { continue }
+                if got < 0 { failed = errno }
+                if got <= 0 { break }
+                count += got
+            }
+            used = count
+        }
+        if failed != 0 { throw Tape.unusable(path, reason(failed), posix: failed) }
+        return bytes
+    }
+
+    /// Appends a line. Throws `cassetteUnusable` after it has put the old end back.
+    func append(_ line: [UInt8]) throws(HTTPFailure) {
+        let bytes = Array((hasEntries ? ",\n" : "\n").utf8) + line + CassetteWriter.tail
+        guard end + bytes.count <= Self.most else {
+            throw Tape.unusable(path, "it would be longer than \(Self.most >> 20) MiB: record fewer requests")
+        }
+        guard Self.write(file, bytes, at: end) else {
+            let code = errno
+            // there was room for the old end
+            _ = Self.write(file, CassetteWriter.tail, at: end)
+            _ = ftruncate(file, end + CassetteWriter.tail.count)
+            throw Tape.unusable(path, "it cannot be written: \(Self.reason(code))", posix: code)
+        }
+        end += bytes.count - CassetteWriter.tail.count
+        hasEntries = true
+    }
+
+    /// Puts a long body into a file of its own. Returns its name, beside the cassette.
+    func keep(_ body: [UInt8]) throws(HTTPFailure) -> String {
+        let name = SHA256.hash(data: body).map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined()
+        let directory = path + ".d"
+        guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
+            throw Tape.unusable(path, "\(directory) cannot be made: \(Self.reason(errno))", posix: errno)
+        }
+        let place = "\(directory)/\(name)"
+        let target: CInt
+        do throws(FileFault) {
+            target = try CheckedFile.open(place, O_WRONLY | O_CREAT | O_TRUNC, .own)
+        } catch {
+            throw Tape.unusable(path, "\(place) cannot be written: \(error.description)", posix: error.code)
+        }
+        defer { close(target) }
+        guard Self.write(target, body, at: 0) else {
+            let code = errno
+            unlink(place)
+            throw Tape.unusable(path, "\(place) cannot be written: \(Self.reason(code))", posix: code)
+        }
+        return "\(path.split(separator: "/").last ?? "").d/\(name)"
+    }
+
+    /// Syncs to disk.
+    func sync() { _ = fdatasync(file) }
+
+    private static func write(_ file: CInt, _ bytes: [UInt8], at offset: Int) -> Bool {
+        bytes.withUnsafeBytes { memory in
+            var written = 0
+            while written < memory.count {
+                let count = pwrite(
+                    file, memory.baseAddress.map { $0 + written }, memory.count - written, offset + written)
+                if count < 0, errno == EINTR { continue }
+                if count == 0 { errno = ENOSPC }
+                guard count > 0 else { return false }
+                written += count
+            }
+            return true
+        }
+    }
+
+    private static func reason(_ code: CInt) -> String { String(cString: strerror(code)).lowercased() }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+
+/// The server's side of a recorded WebSocket: sends the recorded messages up to the next one of the client, and expects that.
+// proof: everything runs on the loop; other threads only carry the reference.
+final class PlayedSocket: UpgradeLink, @unchecked Sendable {
+    private let loop: any EventLoop
+    private let messages: [ReplayMessage]
+    private let mask: CassetteMask
+    private let factor: Double
+    private var position = 0
+    private var tap = FrameTap()
+    private var output: [UInt8] = []
+    private var alarm: Scheduled<Void>?
+    /// The recorded server has closed.
+    private var hasClosed = false
+    private(set) var failure: HTTPFailure?
+    private(set) var isOver = false
+    /// There is more to read.
+    var wake: (() -> Void)?
+
+    /// - Parameter factor: of the recorded waits; 0 for none.
+    init(_ messages: [ReplayMessage], _ mask: CassetteMask, factor: Double, on loop: any EventLoop) {
+        self.messages = messages
+        self.mask = mask
+        self.factor = factor
+        self.loop = loop
+    }
+
+    func start() { advance() }
+
+    func stop() {
+        isOver = true
+        alarm?.cancel()
+        wake = nil
+    }
+
+    /// The bytes that have come; nil if there are none.
+    func take() -> ByteBuffer? {
+        guard !output.isEmpty else { return nil }
+        defer { output = [] }
+        return ByteBuffer(bytes: output)
+    }
+
+    private func advance() {
+        while !isOver, alarm == nil, position < messages.count, !messages[position].isSent {
+            let message = messages[position]
+            let wait = position == 0 ? 0 : (message.time - messages[position - 1].time) * factor
+            guard wait > 0 else {
+                emit(message)
+                continue
+            }
+            alarm = loop.scheduleTask(in: .seconds(wait)) {
+                self.alarm = nil
+                self.emit(message)
+                self.advance()
+            }
+        }
+        wake?()
+    }
+
+    private func emit(_ message: ReplayMessage) {
+        position += 1
+        if message.opcode == 8 { hasClosed = true }
+        output += FrameTap.serverFrame(message.opcode, message.bytes)
+        wake?()
+    }
+
+    // MARK: the client
+
+    func onLoop(_ work: @escaping @Sendable () -> Void) {
+        if loop.inEventLoop { work() } else { loop.execute(work) }
+    }
+
+    func soon(_ work: @escaping @Sendable () -> Void) { loop.execute(work) }
+
+    func write(_ bytes: [UInt8], _ completion: @escaping @Sendable (Bool) -> Void) {
+        for (opcode, payload) in tap.feed(bytes) where !isOver { took(opcode, payload) }
+        completion(true)
+        advance()
+    }
+
+    func finish(within seconds: Double) {
+        onLoop {
+            self.isOver = true
+            self.wake?()
+        }
+    }
+
+    private func took(_ opcode: UInt8, _ payload: [UInt8]) {
+        switch opcode {
+        case 9: output += FrameTap.serverFrame(10, payload)
+        case 8:
+            if !hasClosed { output += FrameTap.serverFrame(8, payload) }
+            isOver = true
+        case 1, 2: expect(opcode, payload)
+        default: break
+        }
+    }
+
+    private func expect(_ opcode: UInt8, _ payload: [UInt8]) {
+        let sent = opcode == 1 ? mask.line(payload) : payload
+        guard position < messages.count, messages[position].isSent, messages[position].opcode < 8 else {
+            return fail("the client sent \(Self.shown(sent)), and no message of it was recorded here")
+        }
+        let wanted = messages[position]
+        guard wanted.opcode == opcode, RequestMatcher.areSame(wanted.bytes, sent) else {
+            return fail("\(Self.shown(wanted.bytes)) was recorded, and the client sent \(Self.shown(sent))")
+        }
+        position += 1
+    }
+
+    private func fail(_ text: String) {
+        failure = HTTPFailure(
+            .replayMismatch, "message \(position + 1) of the WebSocket differs: \(text)", phase: .response,
+            retryable: false, sent: .sent)
+        isOver = true
+    }
+
+    private static func shown(_ bytes: [UInt8]) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else { return "\(bytes.count) bytes" }
+        return text.count <= 80 ? text : text.prefix(77) + "…"
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+
+/// The body of a staged response. When the last reference to it goes, the rest of the body is given up.
+final class StagedBody: AttemptResponseBody {
+    private let attempt: StagedAttempt
+    let expectedBytes: Int64?
+    private let staged: HTTPFields
+    /// The body of the network, while it is recorded.
+    private let inner: (any AttemptResponseBody)?
+
+    init(_ attempt: StagedAttempt, expectedBytes: Int64?, _ trailers: HTTPFields) {
+        self.attempt = attempt
+        self.expectedBytes = expectedBytes
+        staged = trailers
+        inner = nil
+    }
+
+    init(_ attempt: StagedAttempt, of inner: any AttemptResponseBody) {
+        self.attempt = attempt
+        self.inner = inner
+        expectedBytes = inner.expectedBytes
+        staged = []
+    }
+
+    var trailers: HTTPFields { inner?.trailers ?? staged }
+
+    var wireBytes: (got: Int64, of: Int64?)? { inner?.wireBytes }
+
+    deinit { abandon() }
+
+    private typealias Continuation = UnsafeContinuation<Result<ByteBuffer?, HTTPFailure>, Never>
+
+    func next() async throws(HTTPFailure) -> ByteBuffer? {
+        let attempt = attempt
+        let loop = attempt.loop
+        return try await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: Continuation) in
+                let pull = { @Sendable in
+                    if let ready = attempt.poll({ continuation.resume(returning: $0) }) {
+                        continuation.resume(returning: ready)
+                    }
+                }
+                if loop.inEventLoop { pull() } else { loop.execute(pull) }
+            }
+        } onCancel: {
+            loop.execute { attempt.cancel() }
+        }.get()
+    }
+
+    var timeline: Timeline { inner?.timeline ?? Timeline() }
+
+    func abandon() {
+        let attempt = attempt
+        if attempt.loop.inEventLoop { attempt.abandon() } else { attempt.loop.execute { attempt.abandon() } }
+    }
+}

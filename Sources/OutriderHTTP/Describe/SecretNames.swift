@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The names that are secret beside those of `SecretFields`, and those that are shown on purpose.
+package struct SecretNames: Sendable, Equatable {
+    /// Lower-case names of fields.
+    package var fields: Set<String> = []
+    /// Lower-case names of parameters and members.
+    package var parameters: Set<String> = []
+    /// Lower-case names that are shown.
+    package var shown: Set<String> = []
+
+    package init() {}
+
+    func isShown(_ name: String) -> Bool { !shown.isEmpty && shown.contains(name.lowercased()) }
+
+    func isSecret(field name: String) -> Bool {
+        if isShown(name) { return false }
+        return SecretFields.contains(name) || fields.contains(name.lowercased())
+    }
+
+    func isSecret(parameter name: String) -> Bool {
+        if isShown(name) { return false }
+        return SecretFields.containsParameter(name) || parameters.contains(name.lowercased())
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// One attempt in a cassette: what was sent, and what came.
+package struct CassetteEntry: Sendable {
+    /// A piece of a streamed body.
+    package struct Chunk: Sendable, Equatable {
+        /// Milliseconds since the head.
+        package var time: Double
+        package var count: Int
+
+        package init(time: Double, count: Int) {
+            self.time = time
+            self.count = count
+        }
+    }
+
+    /// Without secrets.
+    package var request: ReplayRequest
+    package var head: AttemptScript.Head?
+    /// Decoded.
+    package var body: [UInt8] = []
+    /// A file beside the cassette that has the body; nil if `body` has.
+    package var bodyFile: String?
+    /// In place of a long body of the request, its file.
+    package var requestFile: String?
+    package var chunks: [Chunk] = []
+    package var trailers: HTTPFields = []
+    package var messages: [ReplayMessage]?
+    package var failure: HTTPFailure?
+    /// The program stopped reading the body: what comes behind it is not known.
+    package var isCut = false
+    /// Milliseconds since 1970, and those that the attempt took: to the head, and to the end.
+    package var started: Int64 = 0
+    package var wait = 0.0
+    package var total = 0.0
+
+    package init(_ request: ReplayRequest) { self.request = request }
+}
+
+/// How fast a cassette plays.
+package enum ReplayTiming: Sendable, Equatable {
+    /// Pieces keep their borders, and nothing waits.
+    case none
+    /// Waits are as recorded, times this factor.
+    case factor(Double)
+}
+
+extension AttemptScript {
+    /// The course of a recorded attempt.
+    ///
+    /// - Parameter key: Sec-WebSocket-Key of the request.
+    package init(_ entry: CassetteEntry, body: [UInt8], _ timing: ReplayTiming, key: String?) {
+        self.init(head: entry.head)
+        failure = entry.failure
+        trailers = entry.trailers
+        messages = entry.messages
+        staysOpen = entry.isCut
+        let factor = if case .factor(let factor) = timing { factor } else { 0.0 }
+        delay = entry.wait / 1000 * factor
+        // recorded messages are not compressed
+        if messages != nil { self.head?.fields.remove("Sec-WebSocket-Extensions") }
+        if let key, messages != nil { self.head?.fields.set("Sec-WebSocket-Accept", WebSocketHandshake.accept(key)) }
+        // a length that was that of the body in its coding, or before its secrets were masked
+        if let length = head?.fields.first("Content-Length"), head?.fields.contains("Content-Encoding") != true,
+            length != "\(body.count)", failure == nil, !body.isEmpty
+        {
+            head?.fields.set("Content-Length", "\(body.count)")
+        }
+        var (start, last) = (0, 0.0)
+        for chunk in entry.chunks {
+            let end = min(body.count, start + max(0, chunk.count))
+            guard end > start else { continue }
+            chunks.append(
+                StubReply.Chunk(after: max(0, chunk.time - last) / 1000 * factor, Array(body[start..<end])))
+            (start, last) = (end, chunk.time)
+        }
+        let size = 64 << 10
+        while start < body.count {
+            let end = min(body.count, start + size)
+            chunks.append(StubReply.Chunk(after: 0, Array(body[start..<end])))
+            start = end
+        }
+    }
+}
+
+extension CassetteEntry {
+    /// The entry without its secrets. Pieces of a stream keep their borders at the ends of lines.
+    package func masked(_ mask: CassetteMask) -> CassetteEntry {
+        var entry = self
+        entry.request = mask.masked(request)
+        if let fields = head?.fields { entry.head?.fields = mask.fields(fields) }
+        entry.trailers = mask.fields(trailers)
+        entry.failure?.message = failure.map { mask.values.replaced($0.message) } ?? ""
+        entry.messages = messages?.map { message in
+            var message = message
+            if message.opcode == 1 || message.opcode == 8 { message.bytes = mask.line(message.bytes) }
+            if message.opcode == 2 { message.bytes = mask.values.replaced(message.bytes) ?? message.bytes }
+            return message
+        }
+        if chunks.isEmpty {
+            entry.body = mask.body(body, head?.fields.first("Content-Type"))
+        } else {
+            entry.maskLines(mask)
+        }
+        return entry
+    }
+
+    private mutating func maskLines(_ mask: CassetteMask) {
+        var result: [UInt8] = []
+        var borders: [Int] = []
+        var border = chunks.first?.count ?? 0
+        var start = 0
+        while start < body.count {
+            let newline = body[start...].firstIndex(of: UInt8(ascii: "\n"))
+            let end = newline.map { $0 + 1 } ?? body.count
+            let text = newline.map { Array(body[start..<$0]) } ?? Array(body[start...])
+            let masked = mask.line(text)
+            while borders.count < chunks.count, border < end {
+                borders.append(result.count + min(border - start, masked.count))
+                border += borders.count < chunks.count ? chunks[borders.count].count : 0
+            }
+            result += masked
+            if newline != nil { result.append(UInt8(ascii: "\n")) }
+            while borders.count < chunks.count, border == end {
+                borders.append(result.count)
+                border += borders.count < chunks.count ? chunks[borders.count].count : 0
+            }
+            start = end
+        }
+        body = result
+        var last = 0
+        for index in chunks.indices {
+            let border = index < borders.count ? borders[index] : result.count
+            chunks[index].count = max(0, border - last)
+            last = max(last, border)
+        }
+    }
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import OutriderJSON
+
+/// How secrets are masked before they reach a cassette, and in requests that are compared with one.
+///
+/// Values are masked by the names of fields, parameters, members and cookies, as in archives; and values that this service
+/// holds (`SecretValues`) wherever they occur.
+package struct CassetteMask: Sendable {
+    package var names = SecretNames()
+    /// Members of JSON bodies, as RFC 6901 pointers.
+    package var pointers: [String] = []
+    package var values = SecretValues()
+
+    package init() {}
+
+    // MARK: learning
+
+    /// Takes the secrets of a request to be replaced wherever they occur.
+    package mutating func learn(from request: ReplayRequest) {
+        learn(request.fields)
+        if let at = Redaction.credentials(of: request.url) {
+            for part in at.split(separator: ":") { learn(percentEncoded: String(part)) }
+        }
+        let type = request.contentType
+        for pair in URLParts(request.url).query.map({ Self.pairs(of: Array($0.utf8)) }) ?? [] {
+            if holdsSecret(pair.name) { values.add(pair.value) }
+        }
+        guard request.body.count <= Self.mostLearned else { return }
+        learn(body: request.body, type)
+    }
+
+    /// Takes the secrets of a response: tokens that a server gave are used by later requests.
+    package mutating func learn(from fields: HTTPFields, body: [UInt8]) {
+        learn(fields)
+        guard body.count <= Self.mostLearned else { return }
+        learn(body: body, fields.first("Content-Type"))
+    }
+
+    /// The two parts of a login.
+    package mutating func learn(username: String, password: String) {
+        values.add(password)
+        values.add("\(username):\(password)")
+    }
+
+    private static let mostLearned = 256 << 10
+
+    private mutating func learn(_ fields: HTTPFields) {
+        for field in fields.list where names.isSecret(field: field.name) {
+            let lower = field.name.lowercased()
+            switch lower {
+            case "cookie":
+                for cookie in ShownCookie.sent([field]) { values.add(cookie.value, shortest: 8) }
+            case "set-cookie":
+                for cookie in ShownCookie.received([field]) { values.add(cookie.value, shortest: 8) }
+            case "authorization", "proxy-authorization":
+                let parts = field.value.split(separator: " ", maxSplits: 1)
+                guard let credential = parts.last else { continue }
+                values.add(String(credential))
+                guard parts.count == 2, HTTPFields.same(String(parts[0]), "Basic"),
+                    let bytes = Base64.decode(String(credential)), let login = String(validating: bytes, as: UTF8.self),
+                    let colon = login.firstIndex(of: ":")
+                else { continue }
+                learn(username: String(login[..<colon]), password: String(login[login.index(after: colon)...]))
+            default: values.add(field.value, shortest: 8)
+            }
+        }
+    }
+
+    private mutating func learn(percentEncoded text: String) {
+        values.add(String(decoding: PercentEncoding.decode(text.utf8), as: UTF8.self))
+    }
+
+    private mutating func learn(body: [UInt8], _ contentType: String?) {
+        guard !body.isEmpty, let type = contentType.flatMap(MediaType.init(parsing:)) else { return }
+        if type.subtype == "x-www-form-urlencoded" {
+            for pair in Self.pairs(of: body) where holdsSecret(pair.name) { values.add(pair.value) }
+        } else if type.subtype == "form-data" {
+            MultipartMask.masked(body, type[parameter: "boundary"], names) { name, value in
+                if holdsSecret(name) { values.add(String(decoding: value, as: UTF8.self)) }
+            }
+        } else if type.subtype == "json" || type.subtype.hasSuffix("+json") {
+            guard let json = try? JSONParser.parse(body) else { return }
+            learn(json, name: nil, depth: 0)
+            for pointer in pointers {
+                json.forEach(at: pointer) { found in if let text = found.string { values.add(text) } }
+            }
+        }
+    }
+
+    private mutating func learn(_ json: JSONValue, name: String?, depth: Int) {
+        guard depth < 32 else { return }
+        switch json {
+        case .object(let object):
+            for member in object.members { learn(member.value, name: member.name, depth: depth + 1) }
+        case .array(let list): for item in list { learn(item, name: name, depth: depth + 1) }
+        case .string(let text): if let name, holdsSecret(name) { values.add(text) }
+        default: break
+        }
+    }
+
+    /// Names of secrets that programs carry elsewhere; others, such as `key`, have values that occur by chance.
+    private func holdsSecret(_ name: String) -> Bool {
+        let lower = name.lowercased()
+        if names.isShown(name) { return false }
+        if names.parameters.contains(lower) { return true }
+        return ["token", "secret", "password", "passwd", "assertion", "api_key", "apikey", "api-key", "verifier"]
+            .contains { lower.contains($0) } || lower == "device_code"
+    }
+
+    private static func pairs(of form: [UInt8]) -> [(name: String, value: String)] { QueryPairs.of(form: form) }
+
+    // MARK: masking
+
+    /// The request without its secrets.
+    package func masked(_ request: ReplayRequest) -> ReplayRequest {
+        ReplayRequest(
+            method: request.method, url: url(request.url), fields: fields(request.fields),
+            body: body(request.body, request.contentType))
+    }
+
+    package func url(_ text: String) -> String { values.replaced(Redaction.masked(text, names)) }
+
+    /// Cookies keep their names, and credentials their scheme.
+    package func fields(_ fields: HTTPFields) -> HTTPFields {
+        HTTPFields(fields.list.map { HTTPFields.Field($0.name, value(of: $0)) })
+    }
+
+    private func value(of field: HTTPFields.Field) -> String {
+        guard names.isSecret(field: field.name) else {
+            let isURL = ["location", "content-location", "referer", "refresh", "link"].contains(field.name.lowercased())
+            return isURL ? url(field.value) : values.replaced(field.value)
+        }
+        switch field.name.lowercased() {
+        case "cookie": return Self.cookies(field.value)
+        case "set-cookie":
+            let end = field.value.firstIndex(of: ";") ?? field.value.endIndex
+            return Self.cookies(String(field.value[..<end])) + values.replaced(String(field.value[end...]))
+        case "authorization", "proxy-authorization":
+            let scheme = field.value.prefix { $0 != " " }
+            return scheme.count < field.value.count ? "\(scheme) \(SecretFields.mask)" : SecretFields.mask
+        default: return SecretFields.mask
+        }
+    }
+
+    private static func cookies(_ text: String) -> String {
+        text.split(separator: ";").map { pair in
+            guard let equals = pair.firstIndex(of: "=") else { return SecretFields.mask }
+            return pair[...equals] + SecretFields.mask
+        }.joined(separator: ";")
+    }
+
+    /// A body by its type: forms, JSON, parts of a form, lines of streams; in all of them known values.
+    package func body(_ bytes: [UInt8], _ contentType: String?) -> [UInt8] {
+        guard !bytes.isEmpty else { return bytes }
+        let type = contentType.flatMap(MediaType.init(parsing:))
+        var result = bytes
+        switch type?.subtype {
+        case "x-www-form-urlencoded": result = Redaction.masked(form: bytes, names) ?? bytes
+        case "form-data": result = MultipartMask.masked(bytes, type?[parameter: "boundary"], names) ?? bytes
+        case "json": result = json(bytes)
+        case let subtype? where subtype.hasSuffix("+json"): result = json(bytes)
+        default: break
+        }
+        return values.replaced(result) ?? result
+    }
+
+    /// A line of a stream, or a message of a WebSocket: JSON in it is masked by its names.
+    package func line(_ bytes: [UInt8]) -> [UInt8] {
+        guard bytes.contains(UInt8(ascii: "{")) else { return values.replaced(bytes) ?? bytes }
+        let result = JSONRedaction.masked(bytes, names) ?? bytes
+        return values.replaced(result) ?? result
+    }
+
+    private func json(_ bytes: [UInt8]) -> [UInt8] {
+        var result = JSONRedaction.masked(bytes, names) ?? bytes
+        guard !pointers.isEmpty, var value = try? JSONParser.parse(result) else { return result }
+        var isChanged = false
+        for pointer in pointers where value.replace(at: pointer, with: .string(SecretFields.mask)) { isChanged = true }
+        if isChanged { result = JSONWriter.bytes(of: value) }
+        return result
+    }
+}
+
+extension JSONValue {
+    /// The values that an RFC 6901 pointer names, where `*` stands for each element.
+    func forEach(at pointer: String, _ work: (JSONValue) -> Void) {
+        guard pointer.hasPrefix("/") else { return }
+        forEach(Self.tokens(of: pointer)[...], work)
+    }
+
+    private func forEach(_ tokens: ArraySlice<String>, _ work: (JSONValue) -> Void) {
+        guard let token = tokens.first else { return work(self) }
+        switch self {
+        case .object(let object): object[token]?.forEach(tokens.dropFirst(), work)
+        case .array(let list) where token == "*": for item in list { item.forEach(tokens.dropFirst(), work) }
+        case .array(let list):
+            if let index = Int(token), list.indices.contains(index) { list[index].forEach(tokens.dropFirst(), work) }
+        default: break
+        }
+    }
+
+    private static func tokens(of pointer: String) -> [String] {
+        pointer.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { token in
+            String(token).replacing("~1", with: "/").replacing("~0", with: "~")
+        }
+    }
+
+    /// Puts a value in the place that an RFC 6901 pointer names. False if there is none.
+    mutating func replace(at pointer: String, with value: JSONValue) -> Bool {
+        guard pointer.hasPrefix("/") else { return false }
+        return replace(Self.tokens(of: pointer)[...], value)
+    }
+
+    private mutating func replace(_ tokens: ArraySlice<String>, _ value: JSONValue) -> Bool {
+        guard let token = tokens.first else {
+            self = value
+            return true
+        }
+        switch self {
+        case .object(var object):
+            guard var member = object[token], member.replace(tokens.dropFirst(), value) else { return false }
+            object[token] = member
+            self = .object(object)
+            return true
+        case .array(var list):
+            if token == "*" {
+                var isChanged = false
+                for index in list.indices where list[index].replace(tokens.dropFirst(), value) { isChanged = true }
+                self = .array(list)
+                return isChanged
+            }
+            guard let index = Int(token), list.indices.contains(index) else { return false }
+            guard list[index].replace(tokens.dropFirst(), value) else { return false }
+            self = .array(list)
+            return true
+        default: return false
+        }
+    }
+}
+
+/// Masks the parts of a multipart form whose names are secret.
+enum MultipartMask {
+    /// Nil if there is nothing to hide.
+    ///
+    /// - Parameter found: hears of each secret part, with its name.
+    @discardableResult
+    static func masked(
+        _ bytes: [UInt8], _ boundary: String?, _ names: SecretNames,
+        found: (String, ArraySlice<UInt8>) -> Void = { _, _ in }
+    ) -> [UInt8]? {
+        guard let boundary, !boundary.isEmpty else { return nil }
+        let mark = Array("--\(boundary)".utf8)
+        var result: [UInt8] = []
+        var isChanged = false
+        var rest = bytes[...]
+        while let start = rest.firstRange(of: mark) {
+            result += rest[..<start.upperBound]
+            rest = rest[start.upperBound...]
+            guard let head = rest.firstRange(of: Array("\r\n\r\n".utf8)),
+                let next = rest.firstRange(of: Array("\r\n".utf8) + mark), head.upperBound <= next.lowerBound
+            else { continue }
+            let name = self.name(in: rest[..<head.lowerBound])
+            guard let name, names.isSecret(parameter: name) else { continue }
+            found(name, rest[head.upperBound..<next.lowerBound])
+            result += rest[..<head.upperBound]
+            result += SecretFields.mask.utf8
+            rest = rest[next.lowerBound...]
+            isChanged = true
+        }
+        result += rest
+        return isChanged ? result : nil
+    }
+
+    private static func name(in head: ArraySlice<UInt8>) -> String? {
+        let text = String(decoding: head, as: UTF8.self)
+        for part in text.split(whereSeparator: { $0 == ";" || $0 == "\r\n" }) {
+            let part = FieldRules.trimmed(part)
+            guard part.lowercased().hasPrefix("name=") else { continue }
+            return String(part.dropFirst(5)).filter { $0 != "\"" }
+        }
+        return nil
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// The first place of some bytes.
+    func firstRange(of wanted: [UInt8]) -> Range<Int>? {
+        guard let first = wanted.first, count >= wanted.count else { return nil }
+        var index = startIndex
+        let last = endIndex - wanted.count
+        while index <= last {
+            if self[index] == first, self[index...].starts(with: wanted) { return index..<index + wanted.count }
+            index += 1
+        }
+        return nil
+    }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import OutriderJSON
+
+/// Reads cassettes, and HAR files of other programs.
+package enum CassetteReader {
+    /// Why a file is no cassette.
+    package struct Fault: Error, Sendable, Equatable {
+        /// Follows the path and a colon; names line and byte.
+        package var message: String
+    }
+
+    package struct Contents: Sendable {
+        package var entries: [CassetteEntry] = []
+        /// The entries that cannot be played, by number from 1, and why.
+        package var unusable: [(number: Int, reason: String)] = []
+        /// Where the next entry is written, in bytes; nil for a file that has another form.
+        package var end: Int?
+        package var hasEntries: Bool { !entries.isEmpty || !unusable.isEmpty }
+
+        package init() {}
+    }
+
+    private static var limits: JSONLimits {
+        var limits = JSONLimits()
+        limits.tokens = 50_000_000
+        limits.members = 1_000_000
+        limits.hasLongIntegers = true
+        return limits
+    }
+
+    private static let newline = UInt8(ascii: "\n")
+
+    package static func read(_ bytes: [UInt8]) throws(Fault) -> Contents {
+        if bytes.isEmpty {
+            var contents = Contents()
+            contents.end = 0
+            return contents
+        }
+        let start = bytes.prefix(512)
+        let isOurs =
+            start.firstRange(of: Array(#""name":"outrider""#.utf8)) != nil
+            && start.firstRange(of: Array(#""_cassette""#.utf8)) != nil
+        return isOurs ? try lines(bytes) : try document(bytes)
+    }
+
+    // MARK: our form
+
+    /// An entry a line. What a crash has cut off is left out.
+    private static func lines(_ bytes: [UInt8]) throws(Fault) -> Contents {
+        var contents = Contents()
+        guard let first = bytes.firstIndex(of: newline) else {
+            contents.end = 0
+            return contents
+        }
+        try checkVersion(Array(bytes[..<first]) + Array("]}}".utf8))
+        contents.end = first
+        var (start, line) = (first + 1, 1)
+        while start < bytes.count {
+            line += 1
+            let end = bytes[start...].firstIndex(of: newline) ?? bytes.count
+            defer { start = end + 1 }
+            var text = bytes[start..<end]
+            if text.first == UInt8(ascii: "]") { break }
+            if text.last == UInt8(ascii: ",") { text = text.dropLast() }
+            if text.isEmpty { continue }
+            do throws(JSONFailure) {
+                try add(JSONParser.parse(Array(text), limits: limits), to: &contents)
+                contents.end = text.endIndex
+            } catch {
+                // the last line was being written
+                if end == bytes.count { break }
+                throw Fault(message: "line \(line), byte \(start + error.offset): \(error.reason)")
+            }
+        }
+        return contents
+    }
+
+    private static func checkVersion(_ head: [UInt8]) throws(Fault) {
+        let json: JSONValue
+        do throws(JSONFailure) {
+            json = try JSONParser.parse(head, limits: limits)
+        } catch {
+            throw Fault(message: "line 1, byte \(error.offset): \(error.reason)")
+        }
+        try check(json)
+    }
+
+    private static func check(_ json: JSONValue) throws(Fault) {
+        guard let version = json.object?["log"]?.object?["_cassette"]?.object?["version"]?.integer,
+            version > CassetteWriter.version
+        else { return }
+        throw Fault(
+            message: "the cassette has format \(version), and this version of outrider reads up to "
+                + "\(CassetteWriter.version): use a newer outrider, or record it anew")
+    }
+
+    // MARK: other programs
+
+    private static func document(_ bytes: [UInt8]) throws(Fault) -> Contents {
+        // Firefox writes a byte order mark
+        let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        let json: JSONValue
+        do throws(JSONFailure) {
+            json = try JSONParser.parse(Array(bytes[mark...]), limits: limits)
+        } catch {
+            let offset = min(bytes.count, max(0, error.offset + mark))
+            let line = bytes[..<offset].count { $0 == newline } + 1
+            throw Fault(message: "line \(line), byte \(offset): no HAR file: \(error.reason)")
+        }
+        guard let log = json.object?["log"]?.object, let list = log["entries"]?.array else {
+            throw Fault(message: "line 1, byte 0: no HAR file: it has no log with entries")
+        }
+        try check(json)
+        var contents = Contents()
+        for entry in list { add(entry, to: &contents) }
+        return contents
+    }
+
+    // MARK: entries
+
+    private static func add(_ json: JSONValue, to contents: inout Contents) {
+        do throws(Fault) {
+            contents.entries.append(try entry(json))
+        } catch {
+            let number = contents.entries.count + contents.unusable.count + 1
+            if contents.unusable.count < 1000 { contents.unusable.append((number, error.message)) }
+        }
+    }
+
+    private static func entry(_ json: JSONValue) throws(Fault) -> CassetteEntry {
+        guard let object = json.object, let request = object["request"]?.object,
+            let response = object["response"]?.object
+        else { throw Fault(message: "it has no request and response") }
+        guard let method = request["method"]?.string, let url = request["url"]?.string, url.contains("://") else {
+            throw Fault(message: "its request has no method and URL")
+        }
+        let post = request["postData"]?.object
+        var entry = CassetteEntry(
+            ReplayRequest(
+                method: method, url: withoutFragment(url), fields: fields(request["headers"]), body: try body(of: post))
+        )
+        entry.requestFile = post?["_file"]?.string
+        if let type = post?["mimeType"]?.string, !type.isEmpty, entry.request.contentType == nil {
+            entry.request.fields.add("Content-Type", type)
+        }
+        entry.failure = object["_failure"].flatMap { CassetteFailure.read($0) }
+        try readHead(response, object, &entry)
+        if let wait = object["timings"]?.object?["wait"]?.number, wait > 0, wait.isFinite {
+            entry.wait = min(wait, 86_400_000)
+        }
+        entry.chunks = object["_chunks"]?.array?.compactMap { chunk($0) } ?? []
+        entry.trailers = fields(object["_trailers"])
+        entry.messages = object["_webSocketMessages"]?.array?.compactMap { message($0) }
+        if case .bool(true)? = object["_cut"] { entry.isCut = true }
+        return entry
+    }
+
+    /// Without its fragment; browsers name WebSockets by ws, requests here have http.
+    private static func withoutFragment(_ url: String) -> String {
+        let url = String(url.prefix { $0 != "#" })
+        return url.hasPrefix("ws") ? URLPattern.withoutWebSocket(url) : url
+    }
+
+    private static func readHead(
+        _ response: JSONObject, _ object: JSONObject, _ entry: inout CassetteEntry
+    ) throws(Fault) {
+        let status = response["status"]?.integer.flatMap { Int(exactly: $0) } ?? 0
+        guard (100...999).contains(status) else {
+            if entry.failure != nil { return }
+            let text = ["_error", "_failureText"].lazy.compactMap { response[$0]?.string ?? object[$0]?.string }.first
+            guard let text, !text.isEmpty else { throw Fault(message: "no response was recorded (status \(status))") }
+            entry.failure = CassetteFailure.read(browser: text, URLParts(entry.request.url).origin)
+            return
+        }
+        var version = response["httpVersion"]?.string?.lowercased() ?? ""
+        version = version.contains("2") || version == "h3" || version.hasSuffix("/3") ? "2" : "1.1"
+        var fields = fields(response["headers"])
+        fields.remove("Transfer-Encoding")
+        entry.head = AttemptScript.Head(
+            status: status, reason: response["statusText"]?.string ?? "", version: version, fields: fields)
+        let content = response["content"]?.object
+        entry.bodyFile = content?["_file"]?.string
+        entry.body = try body(of: content)
+        if entry.bodyFile == nil, content?["text"] == nil, let size = content?["size"]?.integer, size > 0,
+            entry.request.method != "HEAD", !(300..<400).contains(status), entry.failure == nil
+        {
+            throw Fault(message: "its body of \(size) bytes was not exported: export with contents")
+        }
+    }
+
+    private static func body(of content: JSONObject?) throws(Fault) -> [UInt8] {
+        guard let content else { return [] }
+        guard let text = content["text"]?.string else {
+            guard let list = content["params"]?.array else { return [] }
+            let pairs = list.compactMap { item -> String? in
+                guard let name = item.object?["name"]?.string else { return nil }
+                return PercentEncoding.form.escape(name) + "="
+                    + PercentEncoding.form.escape(item.object?["value"]?.string ?? "")
+            }
+            return Array(pairs.joined(separator: "&").utf8)
+        }
+        guard content["encoding"]?.string?.lowercased() == "base64" else { return Array(text.utf8) }
+        guard let bytes = Base64.decode(text.filter { !$0.isWhitespace }) else {
+            throw Fault(message: "its body is no base64")
+        }
+        return bytes
+    }
+
+    /// Fields, without the pseudo-header fields that Chrome lists.
+    private static func fields(_ json: JSONValue?) -> HTTPFields {
+        var fields = HTTPFields()
+        for item in json?.array ?? [] {
+            guard let name = item.object?["name"]?.string, let value = item.object?["value"]?.string,
+                !name.hasPrefix(":"), FieldRules.isToken(name)
+            else { continue }
+            // browsers join repeated fields by line breaks
+            for part in value.split(separator: "\n", omittingEmptySubsequences: false) {
+                fields.add(name, String(FieldRules.trimmed(part)))
+            }
+        }
+        return fields
+    }
+
+    private static func chunk(_ json: JSONValue) -> CassetteEntry.Chunk? {
+        guard let pair = json.array, pair.count == 2, let time = pair[0].number, time.isFinite,
+            let count = pair[1].integer.flatMap({ Int(exactly: $0) }), count >= 0
+        else { return nil }
+        return CassetteEntry.Chunk(time: min(max(0, time), 86_400_000), count: count)
+    }
+
+    private static func message(_ json: JSONValue) -> ReplayMessage? {
+        guard let object = json.object, let type = object["type"]?.string, type == "send" || type == "receive",
+            let opcode = object["opcode"]?.integer.flatMap({ UInt8(exactly: $0) }), let data = object["data"]?.string
+        else { return nil }
+        let bytes = opcode == 1 ? Array(data.utf8) : Base64.decode(data)
+        guard let bytes else { return nil }
+        return ReplayMessage(isSent: type == "send", opcode: opcode, bytes: bytes, time: object["time"]?.number ?? 0)
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+internal import OutriderJSON
+
+/// Which parts of a request a cassette compares. Default: method, URL with its query as a sorted list, body.
+package struct RequestMatcher: Sendable {
+    /// Fields that must be equal, beside Range.
+    package var fields: [String] = []
+    package var comparesHost = true
+    package var comparesBody = true
+    /// Parameters of the query, members of forms, and pointers into JSON bodies that are left out.
+    package var ignoredQuery: Set<String> = []
+    package var ignoredBody: [String] = []
+
+    package init() {}
+
+    /// The parts of a request in the form in which they are compared.
+    package struct Key: Sendable, Hashable {
+        var method: String
+        var origin: String
+        var path: String
+        /// Sorted.
+        var query: [String]
+        var fields: [String]
+        var body: [UInt8]
+    }
+
+    /// - Parameter request: without its secrets.
+    package func key(of request: ReplayRequest) -> Key {
+        let parts = URLParts(request.url)
+        var query: [String] = []
+        for pair in parts.query?.split(separator: "&") ?? [] {
+            let name = pair.prefix { $0 != "=" }
+            if !ignoredQuery.isEmpty, ignoredQuery.contains(Self.decoded(name)) { continue }
+            query.append(Self.decoded(pair))
+        }
+        query.sort()
+        return Key(
+            method: request.method, origin: comparesHost ? parts.origin.lowercased() : "",
+            path: parts.path.isEmpty ? "/" : String(parts.path), query: query,
+            fields: (["Range"] + fields).map { request.fields.all($0).joined(separator: ", ") },
+            body: comparesBody ? body(request.body, request.contentType) : [])
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+        String(decoding: PercentEncoding.decode(text.utf8), as: UTF8.self)
+    }
+
+    // MARK: bodies
+
+    /// JSON by value, forms by their pairs, multipart without its boundary, others byte by byte.
+    private func body(_ bytes: [UInt8], _ contentType: String?) -> [UInt8] {
+        guard !bytes.isEmpty else { return [] }
+        let type = contentType.flatMap(MediaType.init(parsing:))
+        let subtype = type?.subtype ?? ""
+        if subtype == "x-www-form-urlencoded" {
+            let pairs = QueryPairs.of(form: bytes).filter { !ignoredBody.contains("/" + $0.name) }
+            return Array(pairs.map { "\($0.name)=\($0.value)" }.sorted().joined(separator: "&").utf8)
+        }
+        if subtype == "json" || subtype.hasSuffix("+json"), let json = Self.json(bytes) {
+            var writer = CanonicalJSON()
+            writer.write(removing(from: json))
+            return writer.bytes
+        }
+        if type?.type == "multipart", let boundary = type?[parameter: "boundary"], !boundary.isEmpty {
+            return Self.without(boundary, bytes)
+        }
+        return bytes
+    }
+
+    private static let mostJSON = 4 << 20
+
+    private static func json(_ bytes: [UInt8]) -> JSONValue? {
+        guard bytes.count <= mostJSON else { return nil }
+        return try? JSONParser.parse(bytes)
+    }
+
+    private func removing(from json: JSONValue) -> JSONValue {
+        var json = json
+        for pointer in ignoredBody { _ = json.replace(at: pointer, with: .null) }
+        return json
+    }
+
+    private static func without(_ boundary: String, _ bytes: [UInt8]) -> [UInt8] {
+        let mark = Array(boundary.utf8)
+        var result: [UInt8] = []
+        var rest = bytes[...]
+        while let range = rest.firstRange(of: mark) {
+            result += rest[..<range.lowerBound]
+            rest = rest[range.upperBound...]
+        }
+        return result + rest
+    }
+
+    /// Whether two messages mean the same: JSON by value, others byte by byte.
+    package static func areSame(_ one: [UInt8], _ two: [UInt8]) -> Bool {
+        if one == two { return true }
+        guard let first = json(one), let second = json(two) else { return false }
+        return first.isSame(as: second)
+    }
+
+    // MARK: what differs
+
+    /// What differs between two requests, one phrase for each part; the recorded value first.
+    package func differences(_ recorded: ReplayRequest, _ wanted: ReplayRequest) -> [String] {
+        let (one, two) = (key(of: recorded), key(of: wanted))
+        var found: [String] = []
+        func compare(_ name: String, _ one: String, _ two: String) {
+            if one != two { found.append("\(name): \(Self.shown(one)) recorded, \(Self.shown(two)) requested") }
+        }
+        compare("method", one.method, two.method)
+        compare("host", one.origin, two.origin)
+        compare("path", one.path, two.path)
+        if one.query != two.query {
+            let missing = one.query.filter { !two.query.contains($0) }
+            let added = two.query.filter { !one.query.contains($0) }
+            compare("query", missing.joined(separator: "&"), added.joined(separator: "&"))
+        }
+        for (index, name) in (["Range"] + fields).enumerated() { compare(name, one.fields[index], two.fields[index]) }
+        if one.body != two.body { found.append(bodyDifference(recorded, wanted)) }
+        return found
+    }
+
+    private func bodyDifference(_ recorded: ReplayRequest, _ wanted: ReplayRequest) -> String {
+        if let one = Self.json(recorded.body), let two = Self.json(wanted.body),
+            let place = Self.firstDifference(removing(from: one), removing(from: two), "")
+        {
+            return "body at \(place)"
+        }
+        func text(_ bytes: [UInt8]) -> String {
+            guard bytes.count <= 1024, let text = String(validating: bytes, as: UTF8.self) else {
+                return "\(bytes.count) bytes"
+            }
+            return Self.shown(text)
+        }
+        return "body: \(text(recorded.body)) recorded, \(text(wanted.body)) requested"
+    }
+
+    /// The first place at which two values differ, with both values.
+    private static func firstDifference(_ one: JSONValue, _ two: JSONValue, _ place: String) -> String? {
+        switch (one, two) {
+        case (.object(let first), .object(let second)):
+            for member in first.members {
+                guard let other = second[member.name] else {
+                    return "\(place)/\(member.name): recorded, and not requested"
+                }
+                if let found = firstDifference(member.value, other, "\(place)/\(member.name)") { return found }
+            }
+            let extra = second.members.first { first[$0.name] == nil }
+            return extra.map { "\(place)/\($0.name): requested, and not recorded" }
+        case (.array(let first), .array(let second)) where first.count == second.count:
+            for (index, pair) in zip(first, second).enumerated() {
+                if let found = firstDifference(pair.0, pair.1, "\(place)/\(index)") { return found }
+            }
+            return nil
+        default:
+            if one.isSame(as: two) { return nil }
+            return "\(place): \(text(one)) recorded, \(text(two)) requested"
+        }
+    }
+
+    private static func text(_ json: JSONValue) -> String {
+        shown(String(decoding: JSONWriter.bytes(of: json), as: UTF8.self))
+    }
+
+    private static func shown(_ text: String) -> String {
+        if text.isEmpty { return "nothing" }
+        return text.count <= 80 ? text : text.prefix(77) + "…"
+    }
+}
+
+/// JSON with sorted names and one form of each number, to compare values by their bytes.
+private struct CanonicalJSON {
+    var bytes: [UInt8] = []
+
+    mutating func write(_ json: JSONValue) {
+        switch json {
+        case .object(let object):
+            bytes.append(UInt8(ascii: "{"))
+            for member in object.members.sorted(by: { $0.name < $1.name }) {
+                bytes += JSONWriter.bytes(of: member.name)
+                bytes.append(UInt8(ascii: ":"))
+                write(member.value)
+                bytes.append(UInt8(ascii: ","))
+            }
+            bytes.append(UInt8(ascii: "}"))
+        case .array(let list):
+            bytes.append(UInt8(ascii: "["))
+            for item in list {
+                write(item)
+                bytes.append(UInt8(ascii: ","))
+            }
+            bytes.append(UInt8(ascii: "]"))
+        default:
+            if let number = json.number {
+                bytes += JSONWriter.bytes(of: number)
+            } else {
+                bytes += JSONWriter.bytes(of: json)
+            }
+        }
+    }
+}

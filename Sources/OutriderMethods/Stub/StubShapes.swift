@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+
+/// A StubInfo of the contract.
+struct StubInfoShape: JSONEncodable {
+    var entry: StubTable.Entry
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("stub", entry.name)
+            writer.member("method", entry.rule.method)
+            writer.member("url", entry.rule.url.text)
+            writer.member("hits", entry.hits)
+            writer.member("last", entry.last.map { StubRequestShape($0) })
+        }
+    }
+}
+
+/// A StubRequest of the contract.
+struct StubRequestShape: JSONEncodable {
+    var seen: StubTable.Seen
+
+    init(_ seen: StubTable.Seen) { self.seen = seen }
+
+    func encode(to writer: inout JSONWriter) {
+        let request = seen.request
+        writer.object { writer in
+            writer.member("method", request.method)
+            writer.member("url", request.url)
+            writer.member("headers", FieldsShape(request.fields))
+            if !request.body.isEmpty {
+                if let text = String(validating: request.body, as: UTF8.self) {
+                    writer.member("text", text)
+                } else {
+                    request.body.withUnsafeBytes { writer.member("base64", base64: $0) }
+                }
+            }
+            writer.member("stub", seen.stub)
+            writer.member("at", TimeShape(WallTime(milliseconds: seen.time)))
+        }
+    }
+}

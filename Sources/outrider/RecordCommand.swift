@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import Glibc
+import OutriderEngine
+import OutriderJSON
+
+/// Runs a program whose requests are recorded.
+struct RecordCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record",
+        abstract: "Runs a program, and records its requests to a cassette.",
+        discussion: """
+              outrider record tests/api.har -- python3 tests/api.py
+              outrider replay tests/api.har -- python3 tests/api.py
+
+            The program gets a service of its own by $OUTRIDER_SOCKET. Each request is in the cassette, an HTTP Archive, as \
+            soon as its response has ended, and secrets are masked before.
+
+            Exit status: that of the program; 1 if the recording failed; 3 if the service did not start.
+            """)
+
+    @Argument(help: "The cassette.", completion: .file())
+    var file: String
+
+    @Option(name: .long, help: "all records anew, newEpisodes plays what is there and records the rest.")
+    var mode = StagedProgram.RecordMode.all
+
+    @Argument(parsing: .postTerminator, help: "The program and its arguments, behind --.")
+    var command: [String]
+
+    func validate() throws {
+        if command.isEmpty { throw ValidationError("give the program behind --: outrider record FILE -- COMMAND") }
+    }
+
+    func run() throws {
+        try StagedProgram(file: file, mode: mode.rawValue, command: command).run()
+    }
+}
+
+/// Runs a program whose requests get recorded responses.
+struct ReplayCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Runs a program whose requests get the responses of a cassette.",
+        discussion: """
+              outrider replay tests/api.har -- python3 tests/api.py
+
+            The program gets a service of its own by $OUTRIDER_SOCKET, and services that it starts get the cassette by \
+            $OUTRIDER_REPLAY. None of its requests reaches the network; a request that the cassette has nothing for fails \
+            with 2200.
+
+            Exit status: that of the program; 3 if the service did not start.
+            """)
+
+    @Argument(help: "The cassette: of `outrider record`, or an HTTP Archive of a browser.", completion: .file())
+    var file: String
+
+    @Argument(parsing: .postTerminator, help: "The program and its arguments, behind --.")
+    var command: [String]
+
+    func validate() throws {
+        if command.isEmpty { throw ValidationError("give the program behind --: outrider replay FILE -- COMMAND") }
+    }
+
+    func run() throws {
+        try StagedProgram(file: file, mode: "none", command: command).run()
+    }
+}
+
+/// A program with a service of its own that records or plays.
+struct StagedProgram {
+    enum RecordMode: String, ExpressibleByArgument, CaseIterable { case all, newEpisodes }
+
+    var file: String
+    var mode: String
+    var command: [String]
+
+    /// Seconds until the service has to listen.
+    private static let patience = 30.0
+
+    func run() throws(CommandFailure) {
+        let directory = try Self.makeDirectory()
+        defer { rmdir(directory) }
+        let path = Settings.absolute(file)
+        let socket = "\(directory)/s"
+        let service = try Child(["serve", "--socket", socket, "--replay", "\(path):\(mode)"], [], isDetached: false)
+        defer { unlink(socket) }
+        let status: Int32
+        let info: JSONObject
+        do throws(CommandFailure) {
+            var client = try Self.connect(socket, service)
+            var environment = ["OUTRIDER_SOCKET=\(socket)"]
+            if mode == "none" { environment.append("OUTRIDER_REPLAY=\(path):none") }
+            status = try Self.run(command, adding: environment)
+            info = try client.object("replay.stop", ["session": .string("*")], by: Deadline(after: Self.patience))
+        } catch {
+            kill(service.processID, SIGTERM)
+            service.wait()
+            throw error
+        }
+        kill(service.processID, SIGTERM)
+        service.wait()
+        try Self.report(info, path)
+        if status != 0 { throw CommandFailure(code: status, nil) }
+    }
+
+    /// What became of the cassette. Throws if the recording failed.
+    private static func report(_ info: JSONObject, _ path: String) throws(CommandFailure) {
+        if let message = info["failure"]?.object?["message"]?.string {
+            throw CommandFailure(.error, "the recording failed: \(message)")
+        }
+        let (recorded, missed) = (info["recorded"]?.integer ?? 0, info["missed"]?.integer ?? 0)
+        if case .bool(true)? = info["recording"] {
+            StandardError.line("outrider: \(recorded) attempts recorded to \(path)")
+        }
+        if missed > 0 { StandardError.line("outrider: \(missed) requests were not in \(path)") }
+    }
+
+    private static func makeDirectory() throws(CommandFailure) -> String {
+        var template = Array("\(environmentVariable("TMPDIR") ?? "/tmp")/outrider-XXXXXX".utf8CString)
+        let isMade = template.withUnsafeMutableBufferPointer { text in
+            text.baseAddress.map { mkdtemp($0) != nil } ?? false
+        }
+        guard isMade else {
+            throw CommandFailure(.noConnection, "cannot make a directory for the socket: \(systemError(errno))")
+        }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Waits until the service listens, or has ended.
+    private static func connect(_ socket: String, _ service: Child) throws(CommandFailure) -> ServiceClient {
+        let path = try ServicePath(flag: socket)
+        let deadline = Deadline(after: patience)
+        while true {
+            if let wire = try? path.connect() { return ServiceClient(wire) }
+            var status: Int32 = 0
+            if waitpid(service.processID, &status, WNOHANG) == service.processID {
+                // the service has said why
+                throw CommandFailure(.noConnection, nil)
+            }
+            if deadline.milliseconds == 0 {
+                throw CommandFailure(.timedOut, "the service takes long to start")
+            }
+            usleep(5000)
+        }
+    }
+
+    /// Runs the program to its end. Its exit status; 128 and the number of the signal that ended it.
+    private static func run(_ command: [String], adding variables: [String]) throws(CommandFailure) -> Int32 {
+        for variable in variables {
+            let name = variable.prefix { $0 != "=" }
+            setenv(String(name), String(variable.dropFirst(name.count + 1)), 1)
+        }
+        var words: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) }
+        defer { for word in words { free(word) } }
+        words.append(nil)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for one in [SIGPIPE, SIGXFSZ, SIGINT] { sigaddset(&signals, one) }
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        // the terminal's interrupt is for the program: its end is ours
+        signal(SIGINT, SIG_IGN)
+        var processID: pid_t = 0
+        let result = posix_spawnp(&processID, command[0], nil, &attributes, words, environ)
+        guard result == 0 else {
+            throw CommandFailure(.usage, "cannot start \(command[0]): \(systemError(result))")
+        }
+        var status: Int32 = 0
+        while waitpid(processID, &status, 0) < 0, errno == EINTR {}
+        let signal = status & 0x7F
+        return signal == 0 ? status >> 8 & 0xFF : 128 + signal
+    }
+}

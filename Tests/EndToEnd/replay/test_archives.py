@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""HAR files of other programs, in the form in which these write them."""
+
+import base64
+import json
+
+import contract
+import pytest
+from request_client import get, result
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+URL = "https://app.example/api/users?page=2"
+
+
+def request(method="GET", url=URL, headers=(), post=None):
+    value = {
+        "method": method, "url": url, "httpVersion": "http/2.0", "cookies": [], "headersSize": -1, "bodySize": 0,
+        "headers": [{"name": name, "value": value} for name, value in headers], "queryString": [],
+    }  # fmt: skip
+    return {**value, "postData": post} if post else value
+
+
+def response(status=200, content=None, headers=None, version="http/2.0"):
+    if headers is None:
+        headers = [("content-type", content["mimeType"])] if content else []
+    return {
+        "status": status, "statusText": "", "httpVersion": version, "cookies": [], "redirectURL": "",
+        "headers": [{"name": name, "value": value} for name, value in headers], "headersSize": -1, "bodySize": -1,
+        "content": content or {"size": 0, "mimeType": "x-unknown"},
+    }  # fmt: skip
+
+
+def entry(asked, answered, **more):
+    return {
+        "startedDateTime": "2026-01-01T00:00:00.000Z", "time": 12.5, "cache": {}, "request": asked,
+        "response": answered,
+        "timings": {"blocked": 1, "dns": -1, "ssl": -1, "connect": -1, "send": 0.1, "wait": 10, "receive": 1}, **more,
+    }  # fmt: skip
+
+
+JSON = {"size": 14, "mimeType": "application/json", "text": '{"n": [1, 2]}\n'}
+
+
+def chrome():
+    """Pseudo-header fields, fields joined by line breaks, an error, WebSocket messages."""
+    ws = request(url="wss://app.example/live", headers=[("Upgrade", "websocket")])
+    upgraded = response(101, headers=[("Upgrade", "websocket"), ("Connection", "Upgrade")], version="HTTP/1.1")
+    messages = [
+        {"type": "receive", "time": 1767225600.1, "opcode": 1, "data": "welcome"},
+        {"type": "send", "time": 1767225600.2, "opcode": 1, "data": '{"ask":1}'},
+        {"type": "receive", "time": 1767225600.3, "opcode": 2, "data": "AAEC"},
+    ]
+    failed = {**response(0), "_error": "net::ERR_NAME_NOT_RESOLVED"}
+    headers = [("content-type", "application/json"), ("set-cookie", "a=1\nb=2"), ("content-encoding", "br")]
+    pseudo = [(":authority", "app.example"), (":method", "GET"), ("accept", "*/*")]
+    return [
+        entry(request(headers=pseudo), response(content=JSON, headers=headers), _initiator={"type": "script"},
+              _resourceType="fetch"),
+        entry(request(url="https://gone.example/"), failed),
+        entry(ws, upgraded, _webSocketMessages=messages),
+    ]  # fmt: skip
+
+
+def firefox():
+    """Bodies of images in base64, posted parameters, a request that was blocked."""
+    picture = {"size": 3, "mimeType": "image/png", "text": base64.b64encode(b"\x00\x01\x02").decode(),
+               "encoding": "base64"}  # fmt: skip
+    form = {"mimeType": "application/x-www-form-urlencoded", "params": [{"name": "q", "value": "a b"}], "text": "q=a+b"}
+    return [
+        entry(request(), response(content=JSON), pageref="page_1", _securityState="secure"),
+        entry(request(url="https://app.example/a.png"), response(content=picture, version="HTTP/2")),
+        entry(request("POST", "https://app.example/find", post=form), response(201)),
+        entry(request(url="https://blocked.example/"), response(0)),
+    ]
+
+
+def playwright(directory):
+    """Bodies in files beside the archive, status -1 for failures."""
+    (directory / "0a1b.json").write_text(JSON["text"])
+    attached = {"size": 14, "mimeType": "application/json", "_file": "0a1b.json"}
+    failed = {**response(-1), "_failureText": "net::ERR_CONNECTION_REFUSED"}
+    return [
+        entry(request(), response(content=attached), _frameref="f"),
+        entry(request(url="https://gone.example/"), failed),
+    ]
+
+
+def mitmproxy():
+    """Bodies as text, connection details, a flow without a response."""
+    return [
+        entry(request(), response(content={**JSON, "compression": 0}, version="HTTP/1.1"), serverIPAddress="10.0.0.1"),
+        entry(request(url="https://gone.example/"), {**response(0), "_error": "Connection refused"}),
+    ]
+
+
+@pytest.fixture
+def play(wire, tmp_path):
+    def play(entries, creator, mark=""):
+        log = {"version": "1.2", "creator": {"name": creator, "version": "1"}, "pages": [], "entries": entries}
+        path = tmp_path / "a.har"
+        path.write_text(mark + json.dumps({"log": log}, indent=2), "utf-8")
+        return result(wire.call("replay.start", {"path": str(path), "mode": "none"}))
+
+    return play
+
+
+@pytest.mark.parametrize("program", ["Chrome", "Firefox", "Playwright", "mitmproxy"])
+def test_archives_play(wire, play, tmp_path, program):
+    entries = playwright(tmp_path) if program == "Playwright" else globals()[program.lower()]()
+    info = play(entries, program, "\ufeff" if program == "Firefox" else "")
+    first = get(wire, URL)
+    assert first["status"] == 200 and first["body"]["json"] == {"n": [1, 2]}, (info, first)
+    if program == "Chrome":
+        assert [field["value"] for field in first["headers"] if field["name"] == "set-cookie"] == ["a=1", "b=2"]
+        assert get(wire, "https://gone.example/")["error"]["code"] == 1401
+        opened = result(wire.call("websocket.open", {"url": "wss://app.example/live"}))
+        assert "stream" in opened, opened
+        stream = opened["stream"]
+        wire.call("websocket.send", {"stream": stream, "text": '{"ask": 1}'})
+        got = []
+        while len(got) < 2:
+            got += result(wire.call("stream.read", {"stream": stream, "wait": 5}))["values"]
+        assert len(got) == 2
+    elif program == "Firefox":
+        assert base64.b64decode(get(wire, "https://app.example/a.png")["body"]["base64"]) == b"\x00\x01\x02"
+        asked = {"method": "POST", "body": {"form": {"q": "a b"}}}
+        assert get(wire, "https://app.example/find", **asked)["status"] == 201
+        assert info["entries"] == 3 and info["unusable"][0]["entry"] == 4, info
+    elif program == "Playwright":
+        assert get(wire, "https://gone.example/")["error"]["code"] == 1402
+    else:
+        assert get(wire, "https://gone.example/")["error"]["code"] == 1404
+
+
+def test_an_archive_without_bodies_says_so(wire, play):
+    without = {"size": 14, "mimeType": "application/json"}
+    info = play([entry(request(), response(content=without))], "Chrome")
+    assert info["entries"] == 0 and "export with contents" in info["unusable"][0]["reason"], info

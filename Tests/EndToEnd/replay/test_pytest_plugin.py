@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""`outrider.testing` and the plugin for pytest, in a sample project, also with pytest-xdist."""
+
+import os
+import subprocess
+import sys
+
+import contract
+import pytest
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+PROJECT = '''
+import os
+import outrider
+import pytest
+from outrider import testing
+
+ORIGIN = os.environ["ORIGIN"]
+
+
+def program():
+    """What is tested: it knows nothing of cassettes."""
+    return outrider.get(ORIGIN + "/json").json()
+
+
+@pytest.mark.outrider(cassette="shared.har", repeat="last")
+def test_named():
+    assert program()
+
+
+@pytest.mark.outrider
+@pytest.mark.parametrize("number", range(4))
+def test_each_has_its_own(number):
+    with outrider.Client() as client:
+        assert client.post(ORIGIN + "/echo", json={"n": number}).ok
+
+
+@pytest.mark.outrider(mode="none")
+def test_what_was_not_recorded_fails():
+    pytest.skip("only with a cassette")
+
+
+def test_stubs(outrider_stubs):
+    outrider_stubs.add("https://api.example.com/users/{id}", json={"name": "ada"})
+    outrider_stubs.add("https://api.example.com/flaky", responses=[{"fault": "lost"}, {"text": "ok"}])
+    assert outrider.get("https://api.example.com/users/7").json() == {"name": "ada"}
+    with pytest.raises(outrider.OutriderError):
+        outrider.get("https://api.example.com/flaky")
+    assert outrider.get("https://api.example.com/flaky").text == "ok"
+    with pytest.raises(outrider.OutriderError, match="no stub is for"):
+        outrider.get(ORIGIN + "/json")
+    assert [one["url"].rsplit("/", 1)[1] for one in outrider_stubs.requests()][:2] == ["7", "flaky"]
+
+
+def test_without_the_plugin(tmp_path):
+    before = os.environ.get("OUTRIDER_SOCKET")
+    with testing.replay(tmp_path / "a.har") as tape:
+        first = program()
+        assert tape.info()["recording"]
+    assert tape.report["recorded"] == 1 and os.environ.get("OUTRIDER_SOCKET") == before
+    with testing.replay(tmp_path / "a.har") as tape:
+        assert program() == first
+    assert tape.report["played"] == 1
+'''
+
+
+def run(directory, origin, *words):
+    environment = {
+        **os.environ,
+        "ORIGIN": origin,
+        "OUTRIDER_BIN": contract.binary(),
+        "PYTHONPATH": str(contract.ROOT / "clients/python/src"),
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "outrider.testing.plugin", *words]
+    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_sample_project(tmp_path, origin):
+    """Recorded once, then played without the server, alone and with two workers."""
+    (tmp_path / "test_program.py").write_text(PROJECT)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    deselect = ("--deselect", "test_program.py::test_what_was_not_recorded_fails")
+    assert "7 passed" in run(tmp_path, origin, *deselect)
+    cassettes = sorted(path.name for path in (tmp_path / "cassettes").rglob("*.har"))
+    assert cassettes == ["shared.har", *(f"test_each_has_its_own-{n}.har" for n in range(4))], cassettes
+    # cassettes name the origin: another one, where nothing listens, shows that nothing is asked
+    for path in (tmp_path / "cassettes").rglob("*.har"):
+        path.write_text(path.read_text().replace(origin, "http://127.0.0.1:9"))
+    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "cassettes").rglob("*.har")}
+    rest = (*deselect, "-k", "named or own or test_stubs", "--outrider-mode", "none")
+    for more in ((), ("-n", "2")):
+        assert "6 passed" in run(tmp_path, "http://127.0.0.1:9", *rest, *more)
+    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""`outrider record`, `outrider replay` and `outrider serve --replay`."""
+
+import json
+import os
+import subprocess
+import sys
+
+import contract
+import pytest
+from tape_client import entries
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+PROGRAM = """
+import sys
+import outrider
+with outrider.Client(spawn=False) as client:
+    for path in sys.argv[2:]:
+        print(client.get(sys.argv[1] + path).json()["path"])
+sys.exit(7 if len(sys.argv) > 4 else 0)
+"""
+
+
+def run(word, tape, *words, origin, environment=None):
+    command = [contract.binary(), word, tape, *words, "--", sys.executable, "-c", PROGRAM, origin]
+    path = {"PYTHONPATH": str(contract.ROOT / "clients/python/src")}
+    given = {**os.environ, **path, **(environment or {})}
+    return lambda *paths: subprocess.run([*command, *paths], env=given, capture_output=True, text=True, timeout=60)
+
+
+def test_a_program_is_recorded_and_played(server, tape):
+    done = run("record", tape, origin=server.url)("/json?a", "/json?b")
+    assert (done.returncode, done.stdout) == (0, "/json?a\n/json?b\n"), done
+    assert f"2 attempts recorded to {tape}" in done.stderr and len(entries(tape)) == 2
+    more = run("record", tape, "--mode", "newEpisodes", origin=server.url)("/json?b", "/json?c", "/json?d")
+    assert more.returncode == 7 and len(entries(tape)) == 4, more
+    count = server.count
+    server.close()
+    again = run("replay", tape, origin=server.url)("/json?c", "/json?a")
+    assert (again.returncode, again.stdout) == (0, "/json?c\n/json?a\n"), again
+    missed = run("replay", tape, origin=server.url)("/json?nothing")
+    assert missed.returncode == 1 and "1 requests were not in" in missed.stderr and "has no response" in missed.stderr
+    assert server.count == count
+
+
+def test_what_cannot_be_played_or_recorded(tape, tmp_path):
+    absent = run("replay", tape, origin="http://127.0.0.1:9")("/a")
+    assert absent.returncode == 3 and "cannot be read" in absent.stderr, absent
+    with open(tape, "w") as file:
+        file.write("no cassette")
+    broken = run("replay", tape, origin="http://127.0.0.1:9")("/a")
+    assert broken.returncode == 3 and "line 1, byte 0" in broken.stderr, broken
+    nothing = subprocess.run([contract.binary(), "record", tape], capture_output=True, text=True)
+    assert nothing.returncode == 2 and "command" in nothing.stderr, nothing
+    no_program = subprocess.run(
+        [contract.binary(), "record", str(tmp_path / "b.har"), "--", "no-such-program"], capture_output=True, text=True
+    )
+    assert no_program.returncode == 2 and "no-such-program" in no_program.stderr, no_program
+
+
+def test_a_service_takes_its_cassette_from_the_environment(server, tape):
+    assert run("record", tape, origin=server.url)("/json?a").returncode == 0
+    server.close()
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "data.send", "params": {"url": server.url + "/json?a"}}
+    for replay in (tape, json.dumps({"path": tape, "mode": "none", "repeat": "last"})):
+        done = subprocess.run(
+            [contract.binary(), "serve", "--stdio", "--no-config"], input=json.dumps(ask) + "\n", text=True,
+            env={**os.environ, "OUTRIDER_REPLAY": replay}, capture_output=True, timeout=30,
+        )  # fmt: skip
+        assert json.loads(done.stdout)["result"]["status"] == 200, done
+    words = [contract.binary(), "serve", "--stdio", "--replay", '{"mode": "none"}']
+    refused = subprocess.run(words, input="", text=True, capture_output=True)
+    assert refused.returncode == 2 and "--replay" in refused.stderr and "path" in refused.stderr, refused

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Cassettes: modes, what is compared, misses, stages of sessions and of the service."""
+
+
+import contract
+import pytest
+from request_client import get, result
+from tape_client import entries, fresh, start, stop
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+def test_a_miss_names_what_differs(server, tape):
+    with fresh() as wire:
+        start(wire, tape)
+        get(wire, server.url + "/json?a=1", method="POST", body={"json": {"id": 1, "name": "Ada"}})
+        get(wire, server.url + "/json?page=2")
+        stop(wire)
+    with fresh() as wire:
+        start(wire, tape, mode="none")
+        asked = server.count
+        error = get(wire, server.url + "/json?a=1", method="POST", body={"json": {"id": 2, "name": "Ada"}})["error"]
+        assert error["code"] == 2200 and not error["retryable"]
+        assert "body at /id: 1 recorded, 2 requested" in error["message"], error
+        error = get(wire, server.url + "/json?page=3")["error"]
+        assert "query: page=2 recorded, page=3 requested" in error["message"], error
+        assert server.count == asked and stop(wire)["missed"] == 2
+
+
+def test_identical_requests_play_in_order_and_then_as_repeat_says(server, tape):
+    with fresh() as wire:
+        start(wire, tape)
+        recorded = [get(wire, server.url + "/json")["body"]["json"]["n"] for _ in range(2)]
+        stop(wire)
+    expected = {"fail": [*recorded, None], "last": [*recorded, recorded[1]], "cycle": [*recorded, recorded[0]]}
+    for repeat, numbers in expected.items():
+        with fresh() as wire:
+            start(wire, tape, repeat=repeat)
+            bodies = [get(wire, server.url + "/json").get("body", {}) for _ in range(3)]
+            assert [body.get("json", {}).get("n") if body else None for body in bodies] == numbers, repeat
+
+
+def test_modes(server, tape):
+    with fresh() as wire:
+        error = wire.call("replay.start", {"path": tape, "mode": "none"})["error"]
+        assert error["data"]["failure"]["code"] == 2201 and error["data"]["pointer"] == "/path"
+        start(wire, tape, mode="newEpisodes")
+        one = get(wire, server.url + "/json?a")["body"]
+        # what is recorded in this run is not played in it
+        assert get(wire, server.url + "/json?a")["body"] != one
+        stop(wire)
+    with fresh() as wire:
+        start(wire, tape, mode="newEpisodes")
+        assert get(wire, server.url + "/json?a")["body"] == one
+        get(wire, server.url + "/json?b")
+        info = stop(wire)
+        assert (info["played"], info["recorded"]) == (1, 1) and len(entries(tape)) == 3
+    with fresh() as wire:
+        start(wire, tape, mode="all")
+        assert get(wire, server.url + "/json?a")["body"] != one
+        stop(wire)
+        assert len(entries(tape)) == 1
+
+
+def test_what_is_compared(server, tape):
+    with fresh() as wire:
+        start(wire, tape)
+        get(wire, server.url + "/echo?ts=1&q=x", method="POST", headers={"X-Kind": "a"},
+            body={"json": {"id": 1, "q": {"n": 1}}})  # fmt: skip
+        stop(wire)
+    ask = {"url": server.url + "/echo?q=x&ts=2", "method": "POST", "headers": {"X-Kind": "b"},
+           "body": {"json": {"q": {"n": 1.0}, "id": 9}}}  # fmt: skip
+    for spec, code in (
+        ({}, 2200),
+        ({"ignore": {"query": ["ts"], "body": ["/id"]}}, None),
+        ({"ignore": {"query": ["ts"]}, "match": {"body": False}}, None),
+        ({"ignore": {"query": ["ts"], "body": ["/id"]}, "match": {"headers": ["X-Kind"]}}, 2200),
+    ):
+        with fresh() as wire:
+            start(wire, tape, **spec)
+            assert result(wire.call("data.send", ask)).get("error", {}).get("code") == code, spec
+    with fresh() as wire:
+        start(wire, tape, match={"host": False}, ignore={"query": ["ts"], "body": ["/id"]})
+        assert result(wire.call("data.send", {**ask, "url": "https://other.example/echo?q=x"}))["ok"]
+
+
+def test_only_and_except(server, tape):
+    with fresh() as wire:
+        start(wire, tape, only=["/json*"], **{"except": ["/json/health"]})
+        for path in ("/json", "/json/health", "/echo"):
+            get(wire, server.url + path)
+        assert stop(wire)["recorded"] == 1
+
+
+def test_sessions_have_cassettes_of_their_own(server, tape):
+    with fresh() as wire:
+        session = result(wire.call("session.create", {"replay": {"path": tape}, "cookies": True}))["session"]
+        get(wire, server.url + "/old", session=session)
+        get(wire, server.url + "/json")
+        assert result(wire.call("replay.get", {"session": session}))["recorded"] == 2
+        result(wire.call("session.close", {"session": session}))
+        assert len(entries(tape)) == 2
+        assert wire.call("replay.get", {})["error"]["code"] == -32013
+
+
+def test_stubs_come_before_the_cassette(server, tape):
+    with fresh() as wire:
+        start(wire, tape)
+        result(wire.call("stub.add", {"url": "/json?staged*", "response": {"text": "staged"}}))
+        assert get(wire, server.url + "/json?staged=1")["body"]["text"] == "staged"
+        get(wire, server.url + "/json")
+        assert stop(wire)["recorded"] == 1
+
+
+def test_the_service_plays_for_all(server, tape):
+    with fresh() as wire:
+        start(wire, tape)
+        first = get(wire, server.url + "/json")["body"]
+        stop(wire)
+    with contract.Wire(arguments=("--replay", tape)) as wire:
+        assert get(wire, server.url + "/json")["body"] == first
+        session = result(wire.call("session.create", {}))["session"]
+        assert get(wire, server.url + "/other", session=session)["error"]["code"] == 2200
+        # a session with stubs does not lead around the cassette
+        result(wire.call("stub.add", {"url": "/a", "response": {"text": "a"}, "session": session}))
+        assert get(wire, server.url + "/other", session=session)["error"]["code"] == 2200
+        assert result(wire.call("replay.get", {}))["missed"] == 2
+    assert server.count == 1

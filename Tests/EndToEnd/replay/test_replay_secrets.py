@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Cassettes hold no secret, in whatever encoding."""
+
+import base64
+import json
+import os
+import urllib.parse
+
+import contract
+import pytest
+from request_client import get
+from tape_client import entries, fresh, start, stop
+from tape_server import SECRET
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+def encodings(secret):
+    """The secret as it may stand in a file."""
+    raw = secret.encode()
+    yield secret
+    yield urllib.parse.quote(secret, safe="")
+    yield urllib.parse.quote_plus(secret)
+    yield json.dumps(secret)[1:-1]
+    yield raw.hex()
+    yield raw.hex().upper()
+    for offset in range(3):
+        text = base64.b64encode(b"\0" * offset + raw).decode()
+        first = 0 if offset == 0 else offset + 1
+        core = text[first : (offset + len(raw)) * 8 // 6]
+        yield core
+        yield core.replace("+", "-").replace("/", "_")
+
+
+def test_no_secret_is_in_the_file(server, tape):
+    """Twenty kinds of secrets, in no encoding."""
+    names = [f"c4n4ry{number:02}-Zq/+x{number * 7919 % 997:03}" for number in range(24)]
+    it = iter(names)
+    used = []
+
+    def secret():
+        used.append(next(it))
+        return used[-1]
+
+    with fresh() as wire:
+        os.environ["CANARY"] = ""
+        mask = {"values": [secret()], "headers": ["X-Tenant"], "query": ["account"], "body": ["/deep/0/iban"]}
+        start(wire, tape, mask=mask)
+        url = server.url + "/echo"
+
+        def post(**params):
+            return get(wire, url + params.pop("more", ""), method="POST", **params)
+
+        post(headers={"Authorization": "Bearer " + (bearer := secret())}, body={"text": "bearer again " + bearer})
+        post(headers={"Cookie": f"sid={(cookie := secret())}"}, body={"text": cookie})
+        post(headers={"X-Api-Key": (key := secret())}, body={"text": base64.b64encode(b"x" + key.encode()).decode()})
+        post(headers={"Proxy-Authorization": "Basic " + base64.b64encode(("u:" + secret()).encode()).decode()})
+        post(headers={"X-Tenant": secret()})
+        post(query={"access_token": (token := secret())}, body={"text": token.encode().hex()})
+        post(query={"account": secret()})
+        post(body={"form": {"password": secret(), "user": "ada"}})
+        post(body={"json": {"client_secret": secret()}})
+        post(body={"json": {"deep": [{"iban": secret()}]}})
+        post(body={"json": {"user": {"password": secret()}, "refresh_token": secret()}})
+        post(body={"multipart": {"parts": [{"name": "password", "text": secret()}]}})
+        post(auth={"basic": {"username": "ada", "password": (password := secret())}}, body={"text": password})
+        post(body={"text": "held by name of the caller: " + used[0]})
+        post(more="#token=" + secret())
+        post(query={"code": secret(), "sig": secret()})
+        get(wire, server.url + "/locked", auth={"username": "ada", "password": secret(), "schemes": ["basic"]})
+        post(headers={"X-Session-Id": secret(), "X-Signature": secret()})
+        get(wire, server.url.replace("://", f"://ada:{'p4ssw0rd-in-url'}@") + "/echo")
+        used.append("p4ssw0rd-in-url")
+        get(wire, server.url + "/token")
+        used.extend([SECRET, SECRET + "2"])
+        post(body={"text": "the server's token: " + SECRET})
+        get(wire, server.url + "/old")
+        info = stop(wire)
+        assert "failure" not in info
+    text = open(tape).read()
+    assert len(used) >= 20
+    for one in used:
+        for form in encodings(one):
+            assert form not in text, (one, form)
+
+
+def test_no_token_is_refreshed_while_a_cassette_plays(server, tape):
+    """The run with its refused token plays without the credential, the helper and the authorization server."""
+    credential = {
+        "name": "work", "grant": "refresh", "clientId": "c", "tokenUrl": server.url + "/token", "persist": "memory",
+        "origins": [server.url + "/"], "token": {"accessToken": "0ld-t0ken-value", "refreshToken": "r3fresh-t0ken"},
+    }  # fmt: skip
+    with fresh() as wire:
+        assert "result" in (reply := wire.call("oauth.create", credential, 20)), reply
+        start(wire, tape)
+        recorded = get(wire, server.url + "/api", auth={"oauth": "work"})
+        assert recorded["status"] == 200, recorded
+        stop(wire)
+    assert [one["response"]["status"] for one in entries(tape)] == [401, 200] and server.tokens == 1
+    text = open(tape).read()
+    assert not [one for one in ("0ld-t0ken-value", "r3fresh-t0ken", SECRET) if one in text]
+    server.close()
+    with fresh() as wire:
+        start(wire, tape, mode="none")
+        played = get(wire, server.url + "/api", auth={"oauth": "work"})
+        assert (played["status"], played["body"]) == (200, recorded["body"]), played
+    with contract.Wire(arguments=("--replay", tape)) as wire:
+        assert "result" in wire.call("oauth.create", credential, 20)
+        assert "error" in wire.call("oauth.refresh", {"credential": "work"}, 20)
+    assert server.tokens == 1
