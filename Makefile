@@ -7,11 +7,11 @@ SWIFT := swift build --explicit-target-dependency-import-check error
 RELEASE := -c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -cross-module-optimization --disable-local-rpath -Xlinker -pie -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 PREFIX ?= /usr/local
 
-.PHONY: help setup build test check format schema docs run bench install deb wheel clean
+.PHONY: help setup build test test-quick check format schema docs run bench install deb wheel clean
 
 help:
 	@echo 'make run      build, start the service and a small origin, and show how to call it'
-	@echo 'make test     every test, Swift and Python'
+	@echo 'make test     every test, Swift and Python; make test-quick: the rules and the usual cases, in two minutes'
 	@echo 'make build    the release binary: .build/release/outrider'
 	@echo 'make check    formatting, walls, words, links; says which command mends what it finds'
 	@echo 'make format   rewrite the Swift files in the one format'
@@ -31,9 +31,9 @@ build: setup
 run: build
 	@scripts/run
 
-test:
+test test-quick:
 	@scripts/setup --test
-	@scripts/test
+	@scripts/test $(if $(filter test-quick,$@),--quick)
 
 check:
 	@scripts/check

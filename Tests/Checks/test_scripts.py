@@ -176,3 +176,13 @@ def test_what_did_not_run_to_its_end_counts_as_a_failure(tmp_path, report, statu
         reports.append(tmp_path / "report.xml")
         reports[0].write_text(f"<testsuites>{report}</testsuites>")
     assert str(counting["counted"](reports, status)) == expected
+
+
+def test_the_quick_tests_have_a_file_of_each_room():
+    counting: dict = {"__name__": "counting", "__file__": str(CHECKOUT / "scripts/test")}
+    exec((CHECKOUT / "scripts/test").read_text(), counting)
+    rooms = CHECKOUT / "Tests/EndToEnd"
+    for name in counting["QUICK"]:
+        assert (rooms / f"{name}.py").exists(), f"{name} is not there: correct QUICK in scripts/test"
+    covered = {name.split("/")[0] for name in counting["QUICK"]}
+    assert covered == {place.parent.name for place in rooms.glob("*/test_*.py")}
