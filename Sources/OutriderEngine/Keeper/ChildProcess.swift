@@ -113,7 +113,7 @@ package enum ChildProcess {
         return found
     }
 
-    /// Writes all of the input and reads all of the output, until nobody can write more, or the process has ended: what it
+    /// Writes all of the input and reads all of the output, until the pipe is closed, or the process has ended: what it
     /// leaves behind may have the other end for ever. Nil if that takes too long. Closes the way in.
     private static func exchange(
         _ input: Secret, _ inward: CInt, _ outward: CInt, with process: pid_t, seconds: Double

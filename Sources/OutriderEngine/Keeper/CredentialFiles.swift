@@ -5,7 +5,7 @@ import Crypto
 import Glibc
 import OutriderHTTP
 
-/// The directory of one credential. Its files are read and written under its lock, which is never removed: whoever holds it
+/// The directory of one credential. Its files are read and written under its lock, which is never removed: its holder
 /// is the only one who asks the server.
 ///
 ///     record         all that is known, sealed       record.prev   the one before
@@ -279,7 +279,7 @@ final class CredentialFiles {
         try write(intent)
     }
 
-    /// Writes down a piece of an answer, before anybody reads it. That it cannot be written ends nothing.
+    /// Writes down a piece of a response before it is read. A failure to write ends nothing.
     func journal(_ piece: AnswerJournal.Piece) {
         for whole in gathering.take(piece) { put(whole) }
     }

@@ -26,7 +26,7 @@ struct Escrow {
         key = "outrider-escrow:\(name)"
     }
 
-    /// Whatever waits there: nothing, or one, or an older one beside it. In a directory of somebody else's, which is in the
+    /// Whatever waits there: nothing, or one, or an older one beside it. In a directory of another user, which is in the
     /// place of ours where there is only /tmp, nothing does.
     func read() throws(OAuthFailure) -> [[UInt8]] {
         let file = StoreFile.isOurs(directory) ? try StoreFile.read(path) : nil

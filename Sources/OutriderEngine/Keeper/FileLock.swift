@@ -6,15 +6,15 @@ import OutriderFiles
 import OutriderHTTP
 
 /// A lock of the system on a file that we never remove (flock(2)); it ends with this value, or with the process. Where others
-/// have put another file in its place, as from a backup, that one counts: whoever comes later knows no other.
+/// have put another file in its place, as from a backup, that one counts: later processes know no other.
 final class FileLock {
     private var file: CInt
 
     /// Waits for it.
     ///
     /// - Parameters:
-    ///   - isShared: many may have it, as long as nobody has it alone.
-    ///   - busy: what is thrown when somebody else keeps it longer than that, in seconds.
+    ///   - isShared: many may hold the lock, as long as no process holds it alone.
+    ///   - busy: what is thrown when another process holds it longer than that, in seconds.
     init(
         _ path: String, isShared: Bool = false, within seconds: Double, busy: @autoclosure () -> OAuthFailure
     ) throws(OAuthFailure) {

@@ -37,7 +37,7 @@ package struct Keeper {
         }
     }
 
-    /// Nobody gives the store another key meanwhile.
+    /// The store gets no other key meanwhile.
     private func admitted(_ work: KeeperOrder.Work) async throws(OAuthFailure) -> KeeperAnswer {
         if case .rekey = work { return try await carryOut(work) }
         if case .store = work { try root.prepare() }

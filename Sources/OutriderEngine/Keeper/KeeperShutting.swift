@@ -12,7 +12,7 @@ extension Keeper {
     /// Of addresses, in bytes: a tenth is used.
     private static let mostAddresses: rlim_t = 1 << 30
 
-    /// From here on nobody looks into this process, and it leaves no core behind.
+    /// From here on no other process reads the memory of this one, and it leaves no core behind.
     package static func hide() {
         _ = outrider_close_to_others()
         var none = rlimit(rlim_cur: 0, rlim_max: 0)

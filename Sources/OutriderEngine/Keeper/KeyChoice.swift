@@ -79,7 +79,7 @@ package struct KeyChoice {
         try keep(key)
     }
 
-    /// Removes what is sealed with a key that is lost, and the choice of that key. Nobody can open it, and nothing of it can be
+    /// Removes what is sealed with a key that is lost, and the choice of that key. No key opens it, and nothing of it can be
     /// revoked.
     ///
     /// Throws if the key is at hand.

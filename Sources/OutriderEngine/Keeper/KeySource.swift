@@ -39,7 +39,7 @@ package enum KeySource: Sendable, Equatable {
             lines: [kind] + (kind == "command" ? rest.flatMap { $0.split(separator: " ").map(String.init) } : rest))
     }
 
-    /// Nil for what nobody could have written.
+    /// Nil for bytes that no version could have written.
     package init?(lines: [String]) {
         let words = Array(lines.dropFirst())
         switch lines.first {

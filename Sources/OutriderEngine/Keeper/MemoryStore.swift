@@ -6,11 +6,11 @@ import OutriderHTTP
 import Synchronization
 
 /// Where credentials are that live as long as this service: files like those on disk, in a directory of its own, sealed with
-/// a key that only its memory has. Made when first needed; what a killed service leaves nobody can open, and the next one
+/// a key that only its memory has. Made when first needed; what a killed service leaves cannot be opened, and the next one
 /// removes it.
 final class MemoryStore: Sendable {
     private struct State {
-        /// Of the directory, if it is nobody's but ours.
+        /// Of the directory, if it is ours alone.
         var ownParent: String?
         var place: CredentialPlace?
         var lock: CInt = -1
@@ -40,7 +40,7 @@ final class MemoryStore: Sendable {
         }
     }
 
-    /// That of all services of the user; or where somebody else has taken its name in /tmp, one of our own.
+    /// That of all services of the user; or where another user has taken its name in /tmp, one of our own.
     private func makeParent() throws(OAuthFailure) -> String {
         do throws(OAuthFailure) {
             try StoreFile.makeDirectory(parent)
@@ -79,7 +79,7 @@ final class MemoryStore: Sendable {
         if let parent = state.ownParent { rmdir(parent) }
     }
 
-    /// What killed services have left; and what a keeper has written that outlived its service, for which nobody holds a
+    /// What killed services have left; and what a keeper has written that outlived its service, for which no process holds a
     /// lock any more: the lock is made before its directory, and goes after it.
     private func sweep(_ parent: String) {
         Workspace.sweep(parent, prefix: "") { Self.remove($0) }

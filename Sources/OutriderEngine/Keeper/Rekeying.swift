@@ -8,7 +8,7 @@ import OutriderHTTP
 /// Seals all that a store holds with another key.
 ///
 /// All of it is written beside the store first, with what says which key that is. Then one rename decides; before it nothing
-/// has happened, after it what was written takes the place of what was there. Whoever comes next finishes that, and needs
+/// has happened, after it what was written takes the place of what was there. The next process finishes that, and needs
 /// no key for it: files are only moved. So a kill at any moment leaves a store that one of the two keys opens.
 struct Rekeying {
     private let root: StoreRoot
@@ -19,7 +19,7 @@ struct Rekeying {
 
     init(_ root: StoreRoot) { self.root = root }
 
-    /// To be called by whoever has the store to himself.
+    /// To be called only with the lock of the whole store.
     ///
     /// - Parameters:
     ///   - source: of the new key, which is `key`.
@@ -64,7 +64,7 @@ struct Rekeying {
         try StoreFile.sync(directory)
     }
 
-    /// What somebody left who did not come as far as the decision.
+    /// What a process left that was killed before the decision.
     private static func remove(_ staging: String) {
         for name in Workspace.names(in: staging) {
             let path = "\(staging)/\(name)"

@@ -9,8 +9,8 @@ extension StoreRoot {
 
     private var lockPath: String { "\(directory)/lock" }
 
-    /// Keeps others from giving the store another key, as long as the lock lives: nobody who has it sees half of that. What
-    /// somebody began who was killed is carried to its end before. Nil where there is no store.
+    /// Keeps others from giving the store another key, as long as the lock lives: no holder sees half of that. What
+    /// a killed process began is carried to its end before. Nil where there is no store.
     func share() throws(OAuthFailure) -> FileLock? {
         while true {
             guard access(directory, F_OK) == 0 else { return nil }
@@ -23,7 +23,7 @@ extension StoreRoot {
         }
     }
 
-    /// Nobody else reads or writes anything here, as long as the lock lives.
+    /// No other process reads or writes here, as long as the lock lives.
     func own() throws(OAuthFailure) -> FileLock {
         try prepare()
         let lock = try FileLock(lockPath, within: Self.lockSeconds, busy: busy)

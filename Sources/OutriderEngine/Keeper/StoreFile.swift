@@ -141,7 +141,7 @@ enum StoreFile {
     /// Of what is too long to be kept.
     static let tooLongReason = "too_long"
 
-    /// Whether it is a directory of our own: whatever stands there, nobody else has put it there.
+    /// Whether it is a directory of our own, with no file of another user in it.
     static func isOurs(_ path: String) -> Bool {
         var info = stat()
         return lstat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR && info.st_uid == geteuid()
@@ -155,7 +155,7 @@ enum StoreFile {
         return isOurs ? "\(runtime)/\(name)" : "/tmp/\(name)-\(geteuid())"
     }
 
-    /// The file is ours, or root's, and nobody else may read it; nil if it is not there.
+    /// The file is ours, or root's, and no other user may read it; nil if it is not there.
     static func isPrivate(_ path: String) -> Bool? {
         var info = stat()
         guard stat(path, &info) == 0 else { return nil }

@@ -23,7 +23,7 @@ final class LoginAttempts: Sendable {
         var waiting: Waiting?
         /// What asks the server for a device.
         var task: Task<Void, Never>?
-        /// Somebody ends it.
+        /// A client ends it.
         var isEnding = false
         var ending: LoginDesk.Ending?
         var waiters: [Int: CheckedContinuation<LoginDesk.Ending?, Never>] = [:]
@@ -37,7 +37,7 @@ final class LoginAttempts: Sendable {
 
     private struct State {
         var entries: [String: Entry] = [:]
-        /// Alarms that rang before anybody could wait for them.
+        /// Alarms that rang before a caller could wait for them.
         var early: Set<Int> = []
         var last = 0
     }
@@ -96,7 +96,7 @@ final class LoginAttempts: Sendable {
     /// Takes the answer to the attempt that waits for one, once.
     ///
     /// - Parameters:
-    ///   - isGuess: somebody may have brought the wrong one: a wrong state is thrown, and the attempt goes on.
+    ///   - isGuess: a client may have brought the wrong one: a wrong state is thrown, and the attempt goes on.
     ///   - number: only for this one.
     func judge(
         _ name: String, _ answer: String, isGuess: Bool, _ number: Int? = nil
@@ -122,7 +122,7 @@ final class LoginAttempts: Sendable {
         return (found, waiting.credential, request)
     }
 
-    /// Ends it once. Whoever waits for its end hears of it after `tell` has returned: events come before replies.
+    /// Ends it once. Callers that wait for its end hear of it after `tell` has returned: events come before replies.
     func end(_ name: String, _ number: Int, _ ending: LoginDesk.Ending, tell: () -> Void) {
         let isFirst = state.withLock { state in
             guard let entry = state.entries[name], entry.number == number, entry.ending == nil else { return false }

@@ -6,7 +6,7 @@ import OutriderTransport
 
 /// Where people log in: one attempt per credential, from its beginning to its end; a newer one takes its place.
 ///
-/// An attempt belongs to nobody's connection: who begins it may leave, and somebody else bring its answer.
+/// An attempt belongs to no connection: the client that begins it may leave, and another client may bring the response.
 package final class LoginDesk: Sendable {
     /// How an attempt ended.
     package typealias Ending = Result<CredentialSnapshot, OAuthFailure>
@@ -14,7 +14,7 @@ package final class LoginDesk: Sendable {
     package enum Redirect: Sendable {
         /// A listener of our own.
         case loopback(LoopbackWishes)
-        /// Somebody brings it with `callback`.
+        /// A client brings it with `callback`.
         case given(String)
     }
 
@@ -83,7 +83,7 @@ package final class LoginDesk: Sendable {
         }
     }
 
-    /// The answer that somebody brings. Waits until it has been redeemed; a caller who leaves changes nothing.
+    /// The response that a client brings. Waits until it has been redeemed; a caller that leaves changes nothing.
     ///
     /// One whose state does not fit is refused, and the attempt goes on.
     package func callback(_ credential: SharedCredential, _ answer: String) async throws(OAuthFailure)
@@ -120,7 +120,7 @@ package final class LoginDesk: Sendable {
 
     // MARK: devices
 
-    /// Begins to log in on another device, and asks the server until somebody has approved it there.
+    /// Begins to log in on another device, and asks the server until a person has approved it there.
     package func device(
         _ credential: SharedCredential, scope: [String]?
     ) async throws(OAuthFailure) -> DeviceAuthorization {
@@ -141,7 +141,7 @@ package final class LoginDesk: Sendable {
         return answer
     }
 
-    /// Those who run the service may not want it: who sends somebody a code of his own, and talks him into entering it, gets
+    /// Those who run the service may not want it: an attacker who talks a person into entering the code of the attacker gets
     /// the tokens (RFC 8628 section 5.4).
     private func checkDevices(_ spec: CredentialSpec) throws(OAuthFailure) {
         if engine.settings.deviceLogin { return }
@@ -231,7 +231,7 @@ package final class LoginDesk: Sendable {
             })
     }
 
-    /// Whether somebody is about to log in.
+    /// Whether a login is under way.
     package func isUnderWay(_ name: String) -> Bool { attempts.isUnderWay(name) }
 
     /// Gives up the attempt that is under way.

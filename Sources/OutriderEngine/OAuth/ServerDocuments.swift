@@ -96,7 +96,7 @@ package final class ServerDocuments: Sendable {
         case nothing(String)
     }
 
-    /// Follows redirects within the origin only: whoever names a server means that one.
+    /// Follows redirects within the origin only: a client that names a server means that one.
     private func fetch(_ place: HTTPURL) async throws(OAuthFailure) -> Answer {
         var url = place
         for _ in 0...Self.mostRedirects {

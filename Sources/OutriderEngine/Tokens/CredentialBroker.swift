@@ -4,7 +4,7 @@
 package import OutriderHTTP
 import Synchronization
 
-/// The credentials of this service by name: those that somebody made or used since it began, and those of the user's store.
+/// The credentials of this service by name: those made or used since its start, and those of the user's store.
 package final class CredentialBroker: Sendable {
     /// More are refused, beside those of the user's store.
     package static let most = 1024
@@ -36,7 +36,7 @@ package final class CredentialBroker: Sendable {
     /// Where secrets are kept; nil where that is nowhere.
     package var vault: (any CredentialVault)? { state.withLock { $0.vault } }
 
-    /// The credential of that name, looked for in the store, too; nil if nobody has it.
+    /// The credential of that name, looked for in the store, too; nil if there is none.
     ///
     /// - Parameter atOnce: what another process has done by now is seen; else what it had done two seconds ago.
     package func find(_ name: String, atOnce: Bool = false) async throws(OAuthFailure) -> SharedCredential? {

@@ -23,16 +23,16 @@ package protocol CredentialVault: AnyObject, Sendable {
     /// Of the record on disk as it stands, in microseconds and without a keeper; nil where that cannot be said.
     func mark(of name: String) -> RecordMark?
 
-    /// What is known now; nil for a name that nobody has.
+    /// What is known now; nil for an unknown name.
     func read(_ name: String) async throws(OAuthFailure) -> CredentialSnapshot?
 
     /// What is known of all of them, by name.
     func list() async throws(OAuthFailure) -> [CredentialSnapshot]
 
     /// Asks the token endpoint under the lock of the credential, and keeps what it says. If the store has a later
-    /// generation than `generation` by then, that is the answer, and nobody is asked: nil asks in any case.
+    /// generation than `generation` by then, that is the result, and no server is asked: nil asks in any case.
     ///
-    /// Once begun it is carried to its end, whoever stops waiting.
+    /// Once begun, it is carried to its end, even if all callers stop waiting.
     func obtain(
         _ request: TokenRequest, for id: CredentialID, newerThan generation: UInt64?
     ) async throws(OAuthFailure) -> CredentialSnapshot

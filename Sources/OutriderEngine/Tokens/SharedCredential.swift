@@ -6,7 +6,7 @@ import Synchronization
 
 /// One credential as all exchanges and programs of this service share it: what the machine decides is done here.
 ///
-/// A refresh, once begun, is carried to its end, whoever stops waiting for it; each of those who wait has a limit of its
+/// A refresh, once begun, is carried to its end, even if all callers stop waiting; each caller that waits has a limit of its
 /// own.
 package final class SharedCredential: Sendable {
     /// How waiting ended.
@@ -23,13 +23,13 @@ package final class SharedCredential: Sendable {
         var waiters: [Int: CheckedContinuation<End, Never>] = [:]
         /// Those who were told to wait, and have not gone on yet.
         var pending: Set<Int> = []
-        /// What was decided before anybody could wait for it.
+        /// Decisions that came before the caller could wait for them.
         var early: [Int: End] = [:]
         var nextID = 0
         /// When the store was asked, by the clock that counts sleep.
         var checked = 0.0
         var isChecking = false
-        /// Somebody has taken its tokens away: only new ones bring it back.
+        /// Its tokens were taken away: only new tokens bring the credential back.
         var isCleared = false
     }
 
@@ -54,7 +54,7 @@ package final class SharedCredential: Sendable {
 
     package var snapshot: CredentialSnapshot { state.withLock { $0.snapshot } }
     package var counts: TokenMachine.Counts { state.withLock { $0.machine.counts } }
-    /// Whether anybody waits.
+    /// Whether a caller waits.
     var isAwaited: Bool { state.withLock { $0.machine.waiters > 0 } }
     private var waitsForLogins: Bool {
         state.withLock { $0.machine.rules.onFailure == .reauthorize && $0.snapshot.spec.persistence == .disk }
@@ -164,7 +164,7 @@ package final class SharedCredential: Sendable {
         }
     }
 
-    /// Somebody waits no longer.
+    /// A caller stops waiting.
     private func end(_ id: Int, _ end: End) {
         let waiter = state.withLock { state -> CheckedContinuation<End, Never>? in
             state.machine.cancel(id)
@@ -191,7 +191,7 @@ package final class SharedCredential: Sendable {
     /// The record was written anew, and says the same.
     func note(_ mark: RecordMark?) { state.withLock { $0.snapshot.mark = mark } }
 
-    /// Somebody has logged out, and that is what the store has now: nothing, or what somebody else has logged in to since.
+    /// There was a logout, and the store has this now: nothing, or the tokens of a login since.
     func loggedOut(leaving stored: CredentialSnapshot?) {
         guard let stored else { return clear(because: .changed) }
         // another one's are of no use here
@@ -200,7 +200,7 @@ package final class SharedCredential: Sendable {
         clear(because: .changed, leaving: stored)
     }
 
-    /// Nobody who is not told otherwise gets its tokens any more.
+    /// No caller gets its tokens any more.
     ///
     /// - Parameter stored: what the store has, where that is known.
     func clear(because event: CredentialEvent?, leaving stored: CredentialSnapshot? = nil) {
@@ -266,7 +266,7 @@ package final class SharedCredential: Sendable {
     }
 
     /// What another process or a person has stored meanwhile, where only that can help; not more often than every two
-    /// seconds. Whoever comes while somebody looks waits for what he finds.
+    /// seconds. Callers that come during a look wait for its result.
     private func lookAgain() async {
         let now = source.now.boot
         let isDue = state.withLock { state in

@@ -11,7 +11,7 @@ final class StoreSight: Sendable {
 
     private let last = Mutex(-interval)
     private let isWatched = Mutex(false)
-    /// Whoever comes while somebody reads what is new waits for it.
+    /// Callers that come during a read wait for its result.
     let looking = SharedFlight<Bool>()
 
     /// - Parameter boot: now, by the clock that counts sleep.
@@ -24,7 +24,7 @@ final class StoreSight: Sendable {
         }
     }
 
-    /// False if somebody watches already.
+    /// False if a watch runs already.
     func beginWatch() -> Bool {
         isWatched.withLock { isWatched in
             defer { isWatched = true }
@@ -34,7 +34,7 @@ final class StoreSight: Sendable {
 
     func endWatch() { isWatched.withLock { $0 = false } }
 
-    /// Whoever comes next looks.
+    /// The next caller looks.
     func expire() { last.withLock { $0 = -Self.interval } }
 }
 
@@ -77,7 +77,7 @@ extension SharedCredential {
         return true
     }
 
-    /// Looks every two seconds as long as somebody waits: a login in another program is what he waits for.
+    /// Looks every two seconds as long as a caller waits: a login in another program ends the wait.
     func watch() {
         guard sight.beginWatch() else { return }
         _ = source.later(StoreSight.interval) { [weak self] in

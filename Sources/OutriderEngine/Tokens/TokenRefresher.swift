@@ -21,7 +21,7 @@ package enum RefreshReason: String, Sendable, CaseIterable {
     case expired
     /// A server refused it.
     case refused
-    /// Somebody asked for it.
+    /// A caller asked for a new token.
     case asked
 }
 
@@ -38,7 +38,7 @@ package enum CredentialEvent: Sendable, Equatable {
     /// There are other tokens, from a person or a program.
     case changed
     case deleted
-    /// Nobody logged in, or not as it must be.
+    /// The login did not happen, or failed.
     case loginFailed(OAuthFailure)
 
     package var name: String {

@@ -22,7 +22,7 @@ package struct ClientProof: Sendable {
     /// Seconds for which it is good; servers' clocks differ.
     private static let lifetime: Int64 = 120
 
-    /// Throws `config`: the key is none, or does not fit the algorithm, or nobody knows that one.
+    /// Throws `config`: the text is no key, the key does not fit the algorithm, or the algorithm is unknown.
     func assertion(
         client: String, audience: String, algorithm: String, keyID: String?
     ) throws(OAuthFailure) -> Secret {

@@ -39,7 +39,7 @@ package struct AccessToken: Sendable, Equatable {
         self.missingScope = missingScope
     }
 
-    /// Seconds for which it lasts, by the clock that says less; nil if nobody knows. Clocks set back say nothing.
+    /// Seconds for which it lasts, by the clock that says less; nil if unknown. Clocks set back say nothing.
     package func validity(at now: ClockPair) -> Double? {
         guard let expires else { return nil }
         return min(expires.wall - now.wall, expires.boot - now.boot)
@@ -68,7 +68,7 @@ package enum RecordMark: Sendable, Equatable {
 /// What the service knows of a credential: never a refresh token, never a client secret.
 package struct CredentialSnapshot: Sendable, Equatable {
     package enum State: Sendable, Equatable {
-        /// Nobody has logged in yet.
+        /// There was no login yet.
         case empty
         /// There are tokens; the access token may have expired.
         case ready
@@ -81,7 +81,7 @@ package struct CredentialSnapshot: Sendable, Equatable {
     package var spec: CredentialSpec
     /// Of its record; 0 for one that the service keeps itself.
     package var birth: UInt64 = 0
-    /// Where and when that record was written; nil where nobody looked.
+    /// Place and time of the record; nil if the record was not looked at.
     package var mark: RecordMark?
     package var state: State
     /// Grows by one with each change of the tokens.

@@ -53,7 +53,7 @@ package struct DeviceAuthorization: Sendable, Equatable {
     }
 }
 
-/// When a device asks whether somebody has approved it (RFC 8628 section 3.5).
+/// When a device asks whether a person has approved the login (RFC 8628 section 3.5).
 package struct DeviceMachine: Sendable {
     package enum Action: Sendable, Equatable {
         /// Ask at that time, and not before.

@@ -7,7 +7,7 @@ internal import OutriderJSON
 ///
 /// State, verifier, nonce, issuer and redirect URI belong together, and are used once.
 package struct LoginAttempt: Sendable {
-    /// What somebody who asks may add to what the standards ask for.
+    /// What a caller may add to the parameters of the standards.
     package struct Wishes: Sendable {
         /// In place of the credential's own.
         package var scope: [String]?
@@ -36,7 +36,7 @@ package struct LoginAttempt: Sendable {
 
     /// - Parameters:
     ///   - mustNameIssuer: the server says that it names itself in its answers (RFC 9207 section 3).
-    ///   - random: `randomBytes` of them, that nobody can guess.
+    ///   - random: `randomBytes` random bytes.
     /// - Throws: `config`, where the credential or a wish does not fit.
     package init(
         _ spec: CredentialSpec, redirect: String, wishes: Wishes, mustNameIssuer: Bool, random: [UInt8]

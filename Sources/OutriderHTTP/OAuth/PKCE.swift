@@ -8,7 +8,7 @@ internal import OutriderJSON
 package struct PKCE: Sendable, Equatable {
     package let verifier: Secret
 
-    /// - Parameter random: 32 bytes that nobody can guess (RFC 7636 section 4.1).
+    /// - Parameter random: 32 unpredictable bytes (RFC 7636 section 4.1).
     package init(random: [UInt8]) { verifier = Secret(Base64.encodeForURL(random)) }
 
     /// What is shown to the server first (RFC 7636 section 4.2).

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// Decides for all users of one credential who gets its token, who waits, and when it is refreshed: at most one refresh at
-/// a time, whoever wants it.
+/// a time, for any number of callers.
 ///
 ///             a token that is due, or was refused
 ///     idle ───────────────────────────────────────▶ refreshing ─▶ idle
@@ -22,7 +22,7 @@ package struct TokenMachine: Sendable {
         case broker(minValidity: Double)
     }
 
-    /// What to do for somebody; those who are to wait are named in `Release` later.
+    /// What a caller does next; `Release` names later the callers that were told to wait.
     package enum Step: Sendable, Equatable {
         /// Here it is, and of which generation.
         case apply(AccessToken, UInt64)
@@ -64,7 +64,7 @@ package struct TokenMachine: Sendable {
     package private(set) var access: AccessToken?
     package private(set) var generation: UInt64 = 0
     package private(set) var counts = Counts()
-    /// Why nobody is to be asked any more before there are new tokens.
+    /// Why no server is asked again before there are new tokens.
     package private(set) var barrier: OAuthFailure?
     /// Whether a token can be had where there is none.
     private var isObtainable = false
@@ -75,7 +75,7 @@ package struct TokenMachine: Sendable {
     /// When the refreshes of the window began, by the clock that counts sleep.
     private var attempts: [Double] = []
     private var failures = 0
-    /// Until when nobody is asked, by the clock that counts sleep, and what is said meanwhile.
+    /// Until when no server is asked, by the clock that counts sleep, and the failure that callers get meanwhile.
     private var pause: (until: Double, fault: TokenFault)?
     /// The latest refresh.
     package private(set) var flight = 0
@@ -90,11 +90,11 @@ package struct TokenMachine: Sendable {
 
     // MARK: tokens from elsewhere
 
-    /// There are other tokens, or none: from outside, or by a refresh. Whoever waited for that gets them.
+    /// There are other tokens, or none: from outside, or by a refresh. The callers that waited get them.
     ///
     /// - Parameters:
     ///   - isObtainable: a token can be had where there is none, without a person.
-    ///   - barrier: why nobody is to be asked for one.
+    ///   - barrier: why no server is asked for a token.
     ///   - chance: from 0 to 1, for the jitter.
     package mutating func took(
         _ access: AccessToken?, generation: UInt64, isObtainable: Bool, barrier: OAuthFailure? = nil,
@@ -129,7 +129,7 @@ package struct TokenMachine: Sendable {
 
     /// A refresh came to nothing. The old token stays, and serves those for whom it is good enough.
     ///
-    /// - Parameter flight: which one; of one that nobody waits for any more, nothing follows.
+    /// - Parameter flight: the refresh that failed; a former refresh changes nothing.
     package mutating func refreshFailed(
         _ failure: OAuthFailure, flight: Int, at now: ClockPair, chance: Double
     ) -> Release {
@@ -155,12 +155,12 @@ package struct TokenMachine: Sendable {
         return apply(access, for: .request)
     }
 
-    /// Whoever waited does so no longer.
+    /// The caller does not wait any longer.
     package mutating func cancel(_ id: Int) { waiting[id] = nil }
 
     // MARK: those who want a token
 
-    /// Somebody wants the token.
+    /// A caller wants the token.
     package mutating func adapt(_ id: Int, for purpose: Purpose = .request, at now: ClockPair) -> Step {
         if state == .refreshing, isHeld { return wait(id, .adapt(purpose)) }
         if barrier != nil { return adaptBehindBarrier(id, purpose, at: now) }
@@ -190,7 +190,7 @@ package struct TokenMachine: Sendable {
         return demand(id, .retry, at: now)
     }
 
-    /// Somebody wants a new token, whatever the old one is worth.
+    /// A caller wants a new token, although the present token may be valid.
     package mutating func demand(_ id: Int, at now: ClockPair) -> Step {
         if access == nil, !isObtainable, state != .refreshing { return .fail(fault) }
         barrier = nil
@@ -239,14 +239,14 @@ package struct TokenMachine: Sendable {
         return .wait
     }
 
-    /// With a token that still lasts nobody needs to wait for a person.
+    /// With a token that is still valid, no request waits for a person.
     private mutating func adaptBehindBarrier(_ id: Int, _ purpose: Purpose, at now: ClockPair) -> Step {
         if let access, isUsable(access, at: now) { return apply(access, for: purpose) }
         return park(id, .adapt(purpose))
             ?? .fail(access == nil && rules.onFailure == .clear ? .missingCredential : fault)
     }
 
-    /// Waits for somebody to log in, where the rules want that.
+    /// Waits for a login, where the rules want that.
     private mutating func park(_ id: Int, _ waiter: Waiter) -> Step? {
         rules.onFailure == .reauthorize ? wait(id, waiter) : nil
     }

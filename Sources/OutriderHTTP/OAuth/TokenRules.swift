@@ -33,7 +33,7 @@ package struct TokenRules: Sendable, Equatable {
         return max(usual, min(60, refreshBefore, lifetime / 2))
     }
 
-    /// Seconds for which nobody is asked after so many temporary failures in a row: nothing after the first, then 2, 4, 8
+    /// Seconds for which no server is asked after so many temporary failures in a row: nothing after the first, then 2, 4, 8
     /// … 60.
     ///
     /// - Parameter retryAfter: what the server wants, believed up to 5 minutes.
@@ -46,7 +46,7 @@ package struct TokenRules: Sendable, Equatable {
     }
 }
 
-/// Why there is no token for somebody.
+/// Why a caller gets no token.
 package enum TokenFault: Error, Sendable, Equatable {
     /// There is none, and no way to get one without a person.
     case missingCredential
@@ -56,6 +56,6 @@ package enum TokenFault: Error, Sendable, Equatable {
 }
 
 extension AccessToken {
-    /// Seconds that it was to last when it was obtained; nil if nobody knows.
+    /// The lifetime in seconds that the server gave with the token; nil if unknown.
     var lifetime: Double? { validity(at: obtained) }
 }

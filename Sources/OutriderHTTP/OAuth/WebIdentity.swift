@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Temporary keys of AWS for whoever has a token of an identity provider: the action AssumeRoleWithWebIdentity of its
+/// Temporary keys of AWS for a token of an identity provider: the action AssumeRoleWithWebIdentity of its
 /// Security Token Service, by the Query protocol.
 package enum WebIdentity {
     /// What comes of asking.

@@ -11,7 +11,7 @@ package struct CredentialRecord: Sendable, Equatable {
     package var birth: UInt64 = 0
     /// Grows by one with each change of the tokens.
     package var generation: UInt64
-    /// Why only a person can help; nil while nobody need.
+    /// Why only a person can help; nil while no person is needed.
     package var failure: OAuthFailure?
     package var lastRefresh: ClockPair?
     /// The boot of the machine whose clock the times were read from.
@@ -47,7 +47,7 @@ package struct CredentialRecord: Sendable, Equatable {
     }
 
     /// What the service may know. Times of an earlier boot, or of a container whose clock is ahead of ours, are carried over to
-    /// our clock by the calendar; if that has been set back to before they were written down, nobody knows what has passed,
+    /// our clock by the calendar; if that has been set back to before they were written down, the time that has passed is unknown,
     /// and the access token has ended.
     package func snapshot(at now: ClockPair, boot: String, isSaved: Bool = true) -> CredentialSnapshot {
         var snapshot = CredentialSnapshot(spec, generation: generation)

@@ -142,7 +142,7 @@ extension OAuthFailure {
 
     private static let pausedReason = "paused"
 
-    /// Nobody was asked: the server has failed, and is left alone by all processes for `retryAfter` seconds.
+    /// No server was asked: the server has failed, and is left alone by all processes for `retryAfter` seconds.
     var isPause: Bool { reason == Self.pausedReason }
 
     static func paused(_ name: String, _ seconds: Double) -> OAuthFailure {
@@ -156,7 +156,7 @@ extension OAuthFailure {
         OAuthFailure(.config, "unknown_credential", "there is no credential '\(name)'; create it first")
     }
 
-    /// Whoever asked means the one before it.
+    /// The caller means the token before it.
     package static func replaced(_ name: String) -> OAuthFailure {
         OAuthFailure(
             .config, replacedReason, "'\(name)' was deleted and made anew meanwhile: see what it is now, and ask again")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Reads what `PackedWriter` wrote. A number that nobody knows is skipped: a later version may have written it.
+/// Reads what `PackedWriter` wrote. An unknown number is skipped: a later version may have written it.
 package struct PackedScanner: Sendable {
     private var values: [UInt8: [ArraySlice<UInt8>]] = [:]
 

@@ -53,7 +53,7 @@ package struct RotationAnswer: Sendable, Equatable {
     }
 }
 
-/// Nobody asks a server for a while that could not answer.
+/// A server that could not respond is not asked for a while.
 package struct RotationPause: Sendable, Equatable {
     /// How often it could not, one time after the other.
     package var failures: Int

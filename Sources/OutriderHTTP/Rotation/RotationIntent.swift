@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// Written before the first byte of a request to a token endpoint, and removed when its answer is kept: where it is found,
-/// somebody stopped in between.
+/// a process stopped in between.
 package struct RotationIntent: Sendable, Equatable {
     /// The record's when it was written.
     package var generation: UInt64
@@ -13,7 +13,7 @@ package struct RotationIntent: Sendable, Equatable {
     /// How often the same refresh token was sent before.
     package var replays: Int
     package var began: ClockPair
-    /// When the connection was gone; nil if nobody was there to see it.
+    /// When the connection was gone; nil if no process saw its end.
     package var ended: ClockPair?
     package var boot: String
 

@@ -6,9 +6,9 @@
 ///     look ──▶ mend ──▶ look ──▶ prepare ──▶ ask ──▶ write ──▶ clear ──▶ end
 ///                                             └─ lost ─▶ ask once more, or say that a person must help
 ///
-/// Whoever drives it holds the lock of the credential all the time, and may be killed after any step: the next one begins
+/// Its driver holds the lock of the credential all the time, and may be killed after any step: the next one begins
 /// with `look`. Nothing is asked before it is certain that the answer can be kept; the intent is written before the first
-/// byte of the request, the answer before it is read, the record before anybody has the token.
+/// byte of the request, the answer before it is read, the record before a caller has the token.
 package struct RotationMachine: ~Copyable {
     private let order: Order
     private let boot: String
@@ -26,7 +26,7 @@ package struct RotationMachine: ~Copyable {
     /// The lost attempt that is repeated, and for how long its outcome was unknown then.
     private var repeated: (intent: RotationIntent, age: Double)?
     private var lastPause: RotationPause?
-    /// What the server said, until it is certain that nobody has newer tokens.
+    /// The response of the server, until it is certain that no process has newer tokens.
     private var refusal: OAuthFailure?
 
     /// An attempt that is lost after so many seconds is not repeated by the same process: others wait for the lock.
@@ -169,7 +169,7 @@ package struct RotationMachine: ~Copyable {
         return [.write(previous.succeedingDamaged()), .look]
     }
 
-    /// Somebody stopped between the intent and the record.
+    /// A process stopped between the intent and the record.
     private mutating func pending(
         _ intent: RotationIntent, _ files: RotationFiles, _ record: CredentialRecord?, at now: ClockPair
     ) -> Action {

@@ -4,7 +4,7 @@
 /// What a `RotationMachine` is for, what it wants done, and how it ends.
 extension RotationMachine {
     package enum Order: Sendable, Equatable {
-        /// Only mends what can be mended without asking anybody.
+        /// Mends only what needs no server.
         case mend
         /// Tokens later than a generation; nil for those that are yet to be asked for.
         case obtain(TokenRequest, newerThan: UInt64?)

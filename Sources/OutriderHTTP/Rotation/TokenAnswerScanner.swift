@@ -3,7 +3,7 @@
 
 /// Finds the members of a token endpoint's JSON in its bytes, without any library that would keep copies of them.
 ///
-/// What is nested is skipped; members that nobody knows, too, whatever characters they have and however often they come. One
+/// Nested values are skipped; unknown members, too, whatever characters they have and however often they come. One
 /// that counts and comes twice with different values is refused, since two readers could take different ones.
 package struct TokenAnswerScanner {
     package enum Outcome: Sendable, Equatable {

@@ -15,13 +15,13 @@ package struct OpenAPIImport {
         package var moreNotes = 0
     }
 
-    /// Something that was not carried over, or that somebody should know.
+    /// A part that was not carried over, or that a person should know.
     package struct Note: Sendable, Equatable {
         package var pointer: JSONPointer
         package var message: String
     }
 
-    /// What the document leaves to whoever uses it.
+    /// What the document leaves to its user.
     package struct Options: Sendable {
         /// Default: `info.title`.
         package var name: String?

@@ -57,7 +57,7 @@ package struct AdmissionMachine: ~Copyable {
 
     private var inLine: Int { lines.values.reduce(0) { $0 + $1.count } }
 
-    /// Somebody wants to go.
+    /// A request asks for admission.
     package mutating func ask(_ id: ID, _ priority: RequestPriority, now: Double) -> Answer {
         refill(now)
         if waiting == 0, take() { return .go }
@@ -125,7 +125,7 @@ package struct AdmissionMachine: ~Copyable {
         return tick(now: now)
     }
 
-    /// Seconds until time alone lets somebody go; nil if it is not time that they wait for.
+    /// Seconds until time alone admits a request; nil if the requests do not wait for time.
     package func nextTick(now: Double) -> Double? {
         guard inLine > 0, hasRoom, let rate = limits.rate, tokens < 1 else { return nil }
         return max(0.001, (1 - tokens) / rate.perSecond - (now - filled))
