@@ -48,7 +48,7 @@ def test_stubs(outrider_stubs):
     with pytest.raises(outrider.OutriderError):
         outrider.get("https://api.example.com/flaky")
     assert outrider.get("https://api.example.com/flaky").text == "ok"
-    with pytest.raises(outrider.OutriderError, match="no stub is for"):
+    with pytest.raises(outrider.ReplayError, match="no stub is for"):
         outrider.get(ORIGIN + "/json")
     assert [one["url"].rsplit("/", 1)[1] for one in outrider_stubs.requests()][:2] == ["7", "flaky"]
 

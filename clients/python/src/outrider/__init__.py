@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from ._protocol.exceptions import OutriderError as OutriderError
     from ._protocol.exceptions import ProtocolError as ProtocolError
     from ._protocol.exceptions import ProxyError as ProxyError
+    from ._protocol.exceptions import ReplayError as ReplayError
     from ._protocol.exceptions import RequestError as RequestError
     from ._protocol.exceptions import RequestTimeout as RequestTimeout
     from ._protocol.exceptions import ResponseTooLarge as ResponseTooLarge
@@ -152,9 +153,9 @@ _WHERE = {
     "_sync.websockets": "WebSocket",
     "_protocol.exceptions": "CallCancelled CallError CallbackError Cancelled ConnectError ConnectionLost ExchangeError"
     " FeatureMissing FileError HandleError InterceptionError InvalidCall LimitError MalformedResponse NameNotFound"
-    " NotPermitted OutriderError ProtocolError ProxyError RequestError RequestTimeout ResponseTooLarge RouterError"
-    " SchemaError SerializationError ServerError ServerGone ServerNotFound ServerStopping StatusError StreamError"
-    " TLSError TokenError TooManyRedirects TransportError TrustError UnknownMethod ValidationError",
+    " NotPermitted OutriderError ProtocolError ProxyError ReplayError RequestError RequestTimeout ResponseTooLarge"
+    " RouterError SchemaError SerializationError ServerError ServerGone ServerNotFound ServerStopping StatusError"
+    " StreamError TLSError TokenError TooManyRedirects TransportError TrustError UnknownMethod ValidationError",
 }
 
 __all__ = ["__version__"]

@@ -38,7 +38,8 @@
     │   ├── FileError             a downloaded file could not be moved or written
     │   ├── Cancelled             the request was cancelled, or its session closed
     │   ├── StreamError           a WebSocket, event stream or TCP stream failed
-    │   └── RouterError           an endpoint or a path parameter is missing
+    │   ├── RouterError           an endpoint or a path parameter is missing
+    │   └── ReplayError           a cassette or the stubs have nothing for the request, or cannot be used
     ├── ProtocolError             the two sides disagree about the protocol itself
     └── ServerGone                the connection to the service ended (also a ConnectionError)
         └── ServerNotFound        no service answers, and none could be started
@@ -302,6 +303,10 @@ class RouterError(ExchangeError):
     """An endpoint or a path parameter is missing."""
 
 
+class ReplayError(ExchangeError):
+    """A cassette or the stubs of a test have nothing for the request, or the cassette cannot be used."""
+
+
 _CALL_ERRORS: dict[int, type[OutriderError]] = {
     -32700: ProtocolError,
     -32600: ProtocolError,
@@ -353,6 +358,7 @@ _EXCHANGE_FAMILIES: dict[int, type[ExchangeError]] = {
     19: Cancelled,
     20: StreamError,
     21: RouterError,
+    22: ReplayError,
 }
 
 
