@@ -99,7 +99,7 @@ def test_a_url_behind_a_base(base: str | None, url: str, whole: str) -> None:
 
 
 def test_timeouts_of_two_parts(client: Client, origin: str) -> None:
-    from outrider._protocol.parameters import timeout_of
+    from outrider._protocol.arguments import timeout_of
 
     phases = {"resolve": 3, "connect": 3, "tls": 3, "firstByte": 10, "idle": 10}
     assert timeout_of((3, 10)) == phases and timeout_of((None, 1)) == {"firstByte": 1, "idle": 1}

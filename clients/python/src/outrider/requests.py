@@ -36,8 +36,8 @@ from urllib3.exceptions import (
 )
 from urllib3.util import Timeout
 
-from ._dropins.bodies import Head
 from ._dropins.blocking import Body, Lease, Link
+from ._dropins.bodies import Head
 from ._dropins.parameters import INLINE, Settings, Unsupported, limits, within
 from ._dropins.raw import SERVICE, Raw
 from ._protocol import exceptions as errors

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from .._protocol.exceptions import CallError, OutriderError
+from .._resources.feeding import LONGEST, PIECE, Patience
 from .._sync.client import Client
 from .._sync.feeding import feed
-from .._resources.feeding import LONGEST, PIECE, Patience
 from .bodies import WAIT, BodyState, arrived, headless, is_of_session
 from .parameters import fed
 

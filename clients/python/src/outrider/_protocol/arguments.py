@@ -62,3 +62,24 @@ def seconds_of(value: object, name: str) -> float:
     if not value > 0:
         raise ValueError(f"{name} must be more than 0 seconds")
     return value
+
+
+def timeout_of(value: Any) -> Any:
+    """A timeout as the service takes it: seconds, or phases to seconds. A pair, as in requests, is (connect, read)."""
+    if value is None:
+        return None
+    if isinstance(value, tuple):
+        if len(value) != 2:
+            raise ValueError("a timeout of two parts must be (connect, read)")
+        parts = zip(value, (("resolve", "connect", "tls"), ("firstByte", "idle")))
+        value = {phase: seconds for seconds, names in parts for phase in names if seconds is not None}
+    if isinstance(value, (int, float)):
+        return seconds_of(value, "timeout")
+    if hasattr(value, "items"):
+        return {str(phase): seconds_of(given, f"timeout[{phase!r}]") for phase, given in value.items()}
+    raise TypeError("timeout must be a number of seconds, (connect, read), or a mapping of phases to seconds")
+
+
+def comes_in_pieces(data: Any) -> bool:
+    """Whether a body is an iterator, and no file."""
+    return (hasattr(data, "__next__") or hasattr(data, "__aiter__")) and not hasattr(data, "read")

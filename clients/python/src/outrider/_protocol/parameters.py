@@ -7,7 +7,7 @@ Both clients use these builders, so a request means the same in both. Nothing he
 
 from __future__ import annotations
 
-from .arguments import header_list, named, seconds_of, text_of
+from .arguments import header_list, named, text_of, timeout_of
 from .frames import encode, quote
 from .layers import absolute_url, laid, replaced
 
@@ -225,22 +225,6 @@ def _unknown(name: str) -> TypeError:
     return TypeError(f"a request has no option {name}{hint}")
 
 
-def timeout_of(value: Any) -> Any:
-    """A timeout as the service takes it: seconds, or phases to seconds. A pair, as in requests, is (connect, read)."""
-    if value is None:
-        return None
-    if isinstance(value, tuple):
-        if len(value) != 2:
-            raise ValueError("a timeout of two parts must be (connect, read)")
-        parts = zip(value, (("resolve", "connect", "tls"), ("firstByte", "idle")))
-        value = {phase: seconds for seconds, names in parts for phase in names if seconds is not None}
-    if isinstance(value, (int, float)):
-        return seconds_of(value, "timeout")
-    if hasattr(value, "items"):
-        return {str(phase): seconds_of(given, f"timeout[{phase!r}]") for phase, given in value.items()}
-    raise TypeError("timeout must be a number of seconds, (connect, read), or a mapping of phases to seconds")
-
-
 def phases(timeout: Timeout | None) -> Any:
     """A number as the limit of each phase, because the length of a stream is not known in advance.
 
@@ -405,8 +389,3 @@ def own_timeout(params: Mapping[str, Any]) -> Timeout | None:
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         return None
     return timeout
-
-
-def comes_in_pieces(data: Any) -> bool:
-    """Whether a body is an iterator, and no file."""
-    return (hasattr(data, "__next__") or hasattr(data, "__aiter__")) and not hasattr(data, "read")

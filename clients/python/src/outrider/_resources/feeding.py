@@ -7,8 +7,9 @@ from __future__ import annotations
 from binascii import b2a_base64
 from time import monotonic
 
+from .._protocol.arguments import timeout_of
 from .._protocol.exceptions import RequestTimeout
-from .._protocol.parameters import merged, timeout_of
+from .._protocol.parameters import merged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

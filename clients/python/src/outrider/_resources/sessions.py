@@ -7,8 +7,8 @@ from __future__ import annotations
 from itertools import count
 
 from .._protocol.auth import credential
-from .._protocol.models import Headers
 from .._protocol.layers import laid
+from .._protocol.models import Headers
 from .._protocol.parameters import OPTIONS, SHARED
 
 TYPE_CHECKING = False

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
 
+from .._protocol.arguments import timeout_of
 from .._protocol.exceptions import RequestTimeout, StreamError, from_failure
 from .._protocol.frames import encode
-from .._protocol.parameters import Built, merged, spec_for, timeout_of
+from .._protocol.parameters import Built, merged, spec_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

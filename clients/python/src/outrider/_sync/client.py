@@ -8,6 +8,7 @@ from __future__ import annotations
 from time import monotonic
 
 from .._connection.wire import Unsent
+from .._protocol.arguments import comes_in_pieces
 from .._protocol.exceptions import ExchangeError, OutriderError
 from .._protocol.frames import encode, result_of, unpack
 from .._protocol.parameters import (
@@ -16,7 +17,6 @@ from .._protocol.parameters import (
     Defaults,
     build,
     build_item,
-    comes_in_pieces,
     guard_for,
     own_timeout,
 )
@@ -353,9 +353,7 @@ class Client(Connected, Verbs):
         inbox.serve(self._live())
         return function
 
-    def _answer_for(
-        self, name: str, functions: Container[str], answer: Callable[[dict[str, Any]], Any]
-    ) -> None:
+    def _answer_for(self, name: str, functions: Container[str], answer: Callable[[dict[str, Any]], Any]) -> None:
         """Answers those callbacks that name one of ``functions``; the others stay with :meth:`on_callback`."""
         inbox = self._inbox()
         inbox.answers[name] = (functions, answer)
