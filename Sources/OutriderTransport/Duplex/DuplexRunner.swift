@@ -83,7 +83,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
             pool.deadlines.movedUp(self)
         case .bare(let channel, let place, let security):
             opening = nil
-            begin(UpgradedConnection(channel, place: place, allowsHalfClosure: true), security)
+            begin(UpgradedConnection(channel, place: place), security)
         case .opened(let connection):
             connection.close()
             end(HTTPFailure(.sessionTaskFailed, "the connection to \(peer) is for requests, not for a stream"))
@@ -297,7 +297,7 @@ extension DuplexRunner: AttemptControl {
         guard isHeld else { return }
         isHeld = false
         clock.thaw()
-        guard stage != .done else { return }
+        guard stage != .done else { return deliver() }
         pool.deadlines.movedUp(self)
         writer?.release()
         if isReadPaused, body.hasRoom { readMore() }

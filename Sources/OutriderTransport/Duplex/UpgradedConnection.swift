@@ -24,8 +24,7 @@ package protocol UpgradedConnectionUser: AnyObject {
 /// A connection that carries bytes both ways: after a 101, or from its beginning for TCP, TLS and Unix streams.
 ///
 /// Bytes are read on demand only, one read at a time. Each write tells when the kernel has its bytes, and the user paces
-/// itself by that. Where half-closure is allowed each direction ends by itself; otherwise the end of the peer's bytes ends
-/// the connection.
+/// itself by that. Each direction ends by itself.
 ///
 /// The connection holds its user until it ends.
 // proof: every method runs on the channel's event loop and asserts it; other threads only carry the reference.
@@ -35,7 +34,6 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
 
     package let channel: any Channel
     private let place: ConnectionPlace?
-    private let allowsHalfClosure: Bool
     private var user: (any UpgradedConnectionUser)?
     /// Bytes that came before there was a user.
     private var early = ByteBuffer()
@@ -48,20 +46,16 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
     /// Bytes given to `write` that the kernel has not taken.
     package private(set) var unsentBytes = 0
 
-    /// - Parameters:
-    ///   - place: given back when the connection ends.
-    ///   - early: bytes that came behind the head of the response.
-    init(_ channel: any Channel, place: ConnectionPlace?, allowsHalfClosure: Bool, early: ByteBuffer = ByteBuffer()) {
+    /// - Parameter place: given back when the connection ends.
+    init(_ channel: any Channel, place: ConnectionPlace?) {
         self.channel = channel
         self.place = place
-        self.allowsHalfClosure = allowsHalfClosure
-        self.early = early
     }
 
     /// Puts the connection behind everything that the channel has. What followed the channel until now must be removed.
     func install() throws {
         channel.eventLoop.assertInEventLoop()
-        try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: allowsHalfClosure)
+        try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
         try channel.pipeline.syncOperations.addHandler(self)
     }
 
@@ -110,7 +104,7 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
         channel.eventLoop.assertInEventLoop()
         guard !isClosed, !isWriteOver else { return }
         isWriteOver = true
-        guard allowsHalfClosure, !isReadOver else { return channel.close(promise: nil) }
+        guard !isReadOver else { return channel.close(promise: nil) }
         channel.close(mode: .output, promise: nil)
     }
 

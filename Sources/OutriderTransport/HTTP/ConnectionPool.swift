@@ -24,6 +24,7 @@ final class ConnectionPool: @unchecked Sendable {
     let spares: ProxySpares
     /// By how much the windows of HTTP/2 streams may grow.
     let reserve = HTTP2WindowReserve()
+    var handshakes = HandshakeQueue()
     private var machine: PoolMachine
     private var idle: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
     /// Connections with slots for several attempts, idle ones included; not those that take no new attempts.

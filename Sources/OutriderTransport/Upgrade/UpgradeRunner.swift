@@ -7,14 +7,14 @@ import OutriderHTTP
 
 /// Carries one attempt that asks for another protocol, on a connection of its own that no pool counts.
 ///
-///     created ──▶ opening ──▶ asking ──101──▶ open ──finish──▶ lingering ──▶ done
-///                               └──other──▶ refused ──────────────────────▶ done
+///     created ──▶ queued ──▶ opening ──▶ asking ──101──▶ open ──finish──▶ lingering ──▶ done
+///                                          └──other──▶ refused ──────────────────────▶ done
 ///
 /// After a 101 the body of the response is everything that comes, read on demand. Another final response is handed out as
 /// such with its body, and its connection is not used again.
 // proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
 final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
-    enum Stage { case created, opening, asking, open, refused, lingering, done }
+    enum Stage { case created, queued, opening, asking, open, refused, lingering, done }
 
     /// Bytes that are dropped while the connection lingers; then it closes.
     private static let mostDropped = 1 << 20
@@ -24,6 +24,9 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     let key: PoolKey
     /// Why the connection cannot be opened at all.
     private let refusal: HTTPFailure?
+    /// The server whose handshakes follow each other; nil while this one neither waits nor is under way.
+    var handshake: HandshakeQueue.Key?
+    var isQueued = false
     let pool: ConnectionPool
     private let wiring: Wiring
     private let observer: any AttemptObserver
@@ -55,7 +58,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
     }
 
-    private var host: String { attempt.url.host }
+    var host: String { attempt.url.host }
 
     // MARK: what the caller wants
 
@@ -64,8 +67,17 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         waiting = completion
         guard stage == .created else { return resume(.failure(.cancelled(sent))) }
         if let refusal { return end(refusal) }
-        stage = .opening
         pool.deadlines.watch(self)
+        let handshake = HandshakeQueue.Key(attempt, key.connectTo?.applied(to: attempt.url) ?? attempt.url)
+        self.handshake = handshake
+        if pool.handshakes.enter(self, handshake) { return open() }
+        stage = .queued
+        isQueued = true
+        observer.queued()
+    }
+
+    func open() {
+        stage = .opening
         pool.closeOutdated(key, wiring.tls)
         let opening = ConnectionOpening(attempt, key: key, pool: pool, wiring: wiring)
         self.opening = opening
@@ -84,7 +96,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
             pool.deadlines.movedUp(self)
         case .bare(let channel, let place, let security):
             opening = nil
-            ask(UpgradedConnection(channel, place: place, allowsHalfClosure: true), security)
+            ask(UpgradedConnection(channel, place: place), security)
         case .opened(let connection):
             connection.close()
             end(HTTPFailure(.sessionTaskFailed, "the connection to \(host) is for requests alone"))
@@ -166,7 +178,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         deliver()
     }
 
-    private func end(_ failure: HTTPFailure) {
+    func end(_ failure: HTTPFailure) {
         // a connection that closes is let alone
         guard stage != .done, stage != .lingering else { return }
         stage = .done
@@ -180,6 +192,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     }
 
     private func letGo() {
+        leaveQueue()
         clock.end()
         pool.deadlines.forget(self)
         opening?.cancel()
@@ -225,6 +238,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     }
 
     private func respond(_ head: ResponseHead) {
+        leaveQueue()
         clock.headEnds()
         clock.enter(.response)
         clock.pause()
@@ -279,7 +293,7 @@ extension UpgradeRunner: UpgradedConnectionUser {
         case .lingering:
             dropped &+= bytes.readableBytes
             if dropped > Self.mostDropped { closeLingering() }
-        case .created, .opening, .done: break
+        case .created, .queued, .opening, .done: break
         }
     }
 
@@ -362,20 +376,14 @@ extension UpgradeRunner: UpgradeLink {
     }
 }
 
-extension UpgradeRunner: Timed {
-    var deadline: NIODeadline { clock.deadline }
-
-    func deadlinePassed(_ now: NIODeadline) {
-        end(clock.failure(now, host: host, limit: attempt.mostConnections))
-    }
-}
-
 extension UpgradeRunner: AttemptControl {
     func hold() {
         guard pool.loop.inEventLoop else { return pool.loop.execute { self.hold() } }
         guard stage != .done, !isHeld else { return }
         isHeld = true
         clock.freeze()
+        // a suspended handshake holds up no other one
+        if !isQueued { leaveQueue() }
     }
 
     func release() {

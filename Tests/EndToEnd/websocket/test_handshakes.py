@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Opening handshakes follow each other, for each client and host."""
+
+import threading
+import time
+
+import contract
+import pytest
+from http_server import Listening
+from websocket_server import Deaf, opened
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+class Slow(Deaf):
+    """Takes 100 ms for each handshake, and notes how many are under way."""
+
+    def __init__(self):
+        self.now, self.most, self.count = 0, 0, 0
+        super().__init__()
+
+    def serve(self, connection, number):
+        with self.changed:
+            self.now += 1
+            self.count += 1
+            self.most = max(self.most, self.now)
+        time.sleep(0.1)
+        with self.changed:
+            self.now -= 1
+        super().serve(connection, number)
+
+
+def test_one_handshake_at_a_time_for_each_client_and_host(listening):
+    """RFC 6455 section 4.1 item 2."""
+    with Slow() as server, contract.Wire(listening) as wire, contract.Wire(listening) as other:
+        params = {"url": server.url("/", "ws"), "wait": False}
+        made = [wire.call("websocket.open", params)["result"] for _ in range(6)]
+        # one that is cancelled while it waits lets the next one go
+        wire.call("request.cancel", {"request": made[2]["request"]})
+        for index in (0, 1, 3, 4, 5):
+            sent = wire.call("websocket.send", {"stream": made[index]["stream"], "text": "x"})
+            assert "result" in sent, sent
+            wire.call("websocket.ping", {"stream": made[index]["stream"], "timeout": 0.1})
+        opened(wire, server.url("/", "ws"))
+        assert (server.most, server.count) == (1, 6)
+        number = wire.start("websocket.open", {"url": server.url("/", "ws")})
+        opened(other, server.url("/", "ws"))
+        assert wire.reply(number)["result"]["stream"]
+        assert server.most == 2
+
+
+def test_a_handshake_that_fails_lets_the_next_one_begin(wire):
+    with Listening() as server:
+        server.serve = lambda connection, number: connection.recv(4096)
+        numbers = [wire.start("websocket.open", {"url": server.url("/", "ws")}) for _ in range(4)]
+        for number in numbers:
+            assert wire.reply(number)["result"]["response"]["error"]["code"] == 1404
+
+
+def test_a_handshake_that_stalls_names_the_wait_of_others(wire):
+    stalled = threading.Event()
+    with Listening() as server:
+        server.serve = lambda connection, number: stalled.wait(20)
+        wire.start("websocket.open", {"url": server.url("/", "ws")})
+        late = wire.call("websocket.open", {"url": server.url("/", "ws"), "timeout": {"total": 0.3}})
+        error = late["result"]["response"]["error"]
+        assert error["code"] == 1405 and "open one after the other" in error["message"], error
+        stalled.set()
