@@ -91,9 +91,9 @@ extension ExchangeDriver {
     ) -> (@Sendable () async -> RetryVerdict)? {
         switch retrier {
         case .policy: return nil
-        case .offline(let seconds):
+        case .offline(let seconds, let rule):
             guard failure?.kind.isOffline == true else { return nil }
-            return { await self.untilOnline(seconds) }
+            return { await self.untilOnline(seconds, rule) }
         case .callback(let name):
             guard let failure, let attempt, let advisor = exchange.advisor else { return nil }
             let moment = moment(attempt)
@@ -118,7 +118,7 @@ extension ExchangeDriver {
 
     /// Waits for a way to where the request goes. Where the system knows one that leads nowhere, it is tried again and
     /// again.
-    private func untilOnline(_ wait: Double) async -> RetryVerdict {
+    private func untilOnline(_ wait: Double, _ rule: InterfaceRule) async -> RetryVerdict {
         guard let url = attempt.map({ $0.proxy?.url ?? $0.url }) else { return .doNotRetry }
         if offlineSince == nil { exchange.tell(.requestOffline) { .attempt(exchange.attemptNumber) } }
         let since = offlineSince ?? .now
@@ -126,8 +126,9 @@ extension ExchangeDriver {
         let left = wait - (ContinuousClock.now - since).seconds
         guard left > 0 else { return .doNotRetry }
         exchange.watch(nil)
-        if NetworkPath.leads(to: url) { return .retry(after: min(Retrier.pause, left)) }
-        return await exchange.surroundings.paths.leads(to: url, within: left) ? .retry(after: 0) : .doNotRetry
+        if NetworkPath.leads(to: url, over: rule) { return .retry(after: min(Retrier.pause, left)) }
+        let leads = await exchange.surroundings.paths.leads(to: url, over: rule, within: left)
+        return leads ? .retry(after: 0) : .doNotRetry
     }
 
     /// A body that cannot be sent twice, or an origin that had too many retries, leaves things as they are.

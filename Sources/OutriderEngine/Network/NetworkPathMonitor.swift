@@ -12,8 +12,15 @@ import Synchronization
 package final class NetworkPathMonitor: Sendable {
     private struct Waiter {
         var url: HTTPURL
+        var rule: InterfaceRule
         var end: ContinuousClock.Instant
         var continuation: UnsafeContinuation<Bool, Never>
+    }
+
+    /// What several waiters may have in common.
+    private struct Way: Hashable {
+        var origin: String
+        var rule: InterfaceRule
     }
 
     private struct State {
@@ -44,15 +51,15 @@ package final class NetworkPathMonitor: Sendable {
 
     init(_ executors: LoopExecutors) { self.executors = executors }
 
-    /// Waits until a way leads there; false after so many seconds, or when the task is cancelled.
-    func leads(to url: HTTPURL, within seconds: Double) async -> Bool {
+    /// Waits until a way leads there over such an interface; false after so many seconds, or when the task is cancelled.
+    func leads(to url: HTTPURL, over rule: InterfaceRule, within seconds: Double) async -> Bool {
         let id = makeID()
         let end = ContinuousClock.now + .seconds(min(max(seconds, 0), 86400))
         return await withTaskCancellationHandler {
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
                 let isWaiting = state.withLock { state in
                     if Task.isCancelled { return false }
-                    state.waiters[id] = Waiter(url: url, end: end, continuation: continuation)
+                    state.waiters[id] = Waiter(url: url, rule: rule, end: end, continuation: continuation)
                     return true
                 }
                 guard isWaiting else { return continuation.resume(returning: false) }
@@ -168,11 +175,11 @@ package final class NetworkPathMonitor: Sendable {
     private func look() {
         let (waiters, watchers) = state.withLock { ($0.waiters, Array($0.watchers.values)) }
         let now = ContinuousClock.now
-        var found: [String: Bool] = [:]
+        var found: [Way: Bool] = [:]
         for (id, waiter) in waiters {
-            let origin = waiter.url.origin
-            let leads = found[origin] ?? NetworkPath.leads(to: waiter.url)
-            found[origin] = leads
+            let way = Way(origin: waiter.url.origin, rule: waiter.rule)
+            let leads = found[way] ?? NetworkPath.leads(to: waiter.url, over: waiter.rule)
+            found[way] = leads
             guard leads || now >= waiter.end else { continue }
             // a cancelled one has gone already
             state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(returning: leads)
@@ -183,7 +190,7 @@ package final class NetworkPathMonitor: Sendable {
 
     private func expire(_ id: Int) {
         guard let waiter = state.withLock({ $0.waiters.removeValue(forKey: id) }) else { return }
-        waiter.continuation.resume(returning: NetworkPath.leads(to: waiter.url))
+        waiter.continuation.resume(returning: NetworkPath.leads(to: waiter.url, over: waiter.rule))
         rest()
     }
 }

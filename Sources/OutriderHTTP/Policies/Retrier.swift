@@ -4,8 +4,9 @@
 /// Who is asked about a retry: a rule, or the client's code.
 package enum Retrier: Sendable, Equatable {
     case policy(RetryPolicy)
-    /// While there is no network: waits until there is, for so many seconds in all. Default 5.
-    case offline(wait: Double)
+    /// While there is no network: waits until a way leads there over such an interface, for so many seconds in all.
+    /// Default 5.
+    case offline(wait: Double, over: InterfaceRule = InterfaceRule())
     /// The client's code of that name.
     case callback(String)
     /// Refreshes the token of the credential of that name, where it was refused.
@@ -15,7 +16,7 @@ package enum Retrier: Sendable, Equatable {
     package func verdict(_ question: RetryQuestion) -> RetryVerdict? {
         switch self {
         case .policy(let policy): policy.verdict(question)
-        case .offline(let wait): Self.offlineVerdict(question, wait)
+        case .offline(let wait, _): Self.offlineVerdict(question, wait)
         case .callback, .oauth: nil
         }
     }

@@ -38,6 +38,28 @@ package struct NetworkInterface: Sendable, Hashable {
     }
 }
 
+/// Which interfaces a way may begin with.
+package struct InterfaceRule: Sendable, Hashable {
+    /// The kind that the interface must have; nil for any.
+    package var required: NetworkInterface.Kind?
+    package var prohibited: Set<NetworkInterface.Kind>
+
+    package init(required: NetworkInterface.Kind? = nil, prohibited: Set<NetworkInterface.Kind> = []) {
+        self.required = required
+        self.prohibited = prohibited
+    }
+
+    package var permitsAll: Bool { required == nil && prohibited.isEmpty }
+
+    /// Whether the way leads somewhere over a permitted interface. An interface that the system does not tell is of no
+    /// required kind, and of no prohibited kind.
+    package func permits(_ sample: PathSample) -> Bool {
+        guard sample.status != .unreachable else { return false }
+        guard let kind = sample.interface?.kind else { return required == nil }
+        return (required == nil || required == kind) && !prohibited.contains(kind)
+    }
+}
+
 /// Decides which samples of a way are reported as changes.
 ///
 /// A change is reported at once, but no sooner than 250 ms after the previous change. A way that changes more than four

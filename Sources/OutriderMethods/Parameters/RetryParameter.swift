@@ -62,7 +62,8 @@ struct ConnectionLostParameter: JSONDecodable {
     }
 }
 
-/// Waiting for a network: `{wait}`, `true` for Alamofire's 5 seconds, or `false` for not at all.
+/// Waiting for a network: `{wait, requiredInterface, prohibitedInterfaces}`, `true` for Alamofire's 5 seconds, or `false` for
+/// not at all.
 struct OfflineParameter: JSONDecodable {
     var retriers: [Retrier]
 
@@ -76,8 +77,27 @@ struct OfflineParameter: JSONDecodable {
         }
         var fields = try JSONFields(json)
         let wait = try fields.number("wait", in: 0...RetryPolicy.longest)
+        let required: NetworkInterface.Kind? = try fields.choice("requiredInterface")
+        let prohibited: [InterfaceKindParameter]? = try fields.optional("prohibitedInterfaces")
         try fields.finish()
-        retriers = [.offline(wait: wait ?? 5)]
+        let rule = InterfaceRule(required: required, prohibited: Set((prohibited ?? []).map(\.kind)))
+        if let required, rule.prohibited.contains(required) {
+            throw JSONComplaint(
+                "\(required.rawValue) is required and prohibited", at: JSONPointer(member: "prohibitedInterfaces"))
+        }
+        retriers = [.offline(wait: wait ?? 5, over: rule)]
+    }
+}
+
+private struct InterfaceKindParameter: JSONDecodable {
+    var kind: NetworkInterface.Kind
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        guard let kind = NetworkInterface.Kind(rawValue: try String(json: json)) else {
+            let kinds = NetworkInterface.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw JSONComplaint("must be one of \(kinds)")
+        }
+        self.kind = kind
     }
 }
 

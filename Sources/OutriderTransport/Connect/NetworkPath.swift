@@ -13,6 +13,11 @@ package enum NetworkPath {
         return known.contains(where: hasRoute)
     }
 
+    /// The same over an interface that the rule permits.
+    package static func leads(to url: HTTPURL, over rule: InterfaceRule) -> Bool {
+        rule.permitsAll ? leads(to: url) : rule.permits(sample(to: url))
+    }
+
     /// Whether an interface other than the loopback is up and has an address that reaches beyond its own link.
     static var isAvailable: Bool {
         var list: UnsafeMutablePointer<ifaddrs>?

@@ -2,9 +2,12 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """What the machine knows of its ways, and how it hears that they change."""
 
+import contextlib
 import os
 import shutil
+import socket
 import subprocess
+import sys
 import time
 
 import contract
@@ -93,6 +96,22 @@ def test_each_watch_begins_with_the_present_state(wire):
     assert wire.call("events.unsubscribe", {"subscription": watching["subscription"]})["error"]["code"] == -32012
 
 
+def test_a_watch_that_was_cancelled_during_its_probe_leaves_no_handle(wire):
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as deaf, contextlib.ExitStack() as held:
+        # a full backlog: further connections wait
+        for _ in range(2):
+            filling = held.enter_context(socket.socket())
+            filling.setblocking(False)
+            filling.connect_ex(deaf.getsockname())
+        params = {"url": f"http://127.0.0.1:{deaf.getsockname()[1]}/", "probe": "connect"}
+        for _ in range(65):
+            number = wire.start("reachability.watch", params)
+            wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
+            assert wire.reply(number)["error"]["code"] == -32800
+    watching = result(wire.call("reachability.watch", {"host": "localhost"}))
+    result(wire.call("events.unsubscribe", {"subscription": watching["subscription"]}))
+
+
 def test_links_addresses_and_routes_that_come_and_go_are_told(alone):
     """[X2] [X4] [X5] [3.T.17]"""
     wire = alone.wire
@@ -168,6 +187,87 @@ def test_a_waiting_request_goes_on_at_once(alone):
     took = time.monotonic() - began
     print(f"went on {took * 1000:.0f} ms after the link")
     assert took < 0.9, took
+
+
+def test_interfaces_of_some_kinds_do_not_count(alone):
+    """[X11]"""
+    wire = alone.wire
+    alone.switch(False)
+    rules = [{"requiredInterface": "loopback"}, {"requiredInterface": "wifi"}, {"prohibitedInterfaces": ["loopback"]}]
+    requests = []
+    for rule in rules:
+        params = {"url": alone.url + "/json", "interceptors": [{"offline": {"wait": 1.5, **rule}}]}
+        requests.append(result(wire.call("data.start", params))["request"])
+        while result(wire.call("request.get", {"request": requests[-1]}))["attempts"] == 0:
+            time.sleep(0.01)
+    alone.switch(True)
+    wanted, *others = [result(wire.call("request.wait", {"request": one})) for one in requests]
+    assert wanted["ok"] and wanted["attempts"] > 1, wanted
+    for other in others:
+        assert not other["ok"] and other["attempts"] == 1 and other["error"]["code"] in (1411, 1412), other
+
+
+@pytest.mark.parametrize(
+    ("rule", "pointer"),
+    [
+        ({"requiredInterface": "lan"}, "/interceptors/0/offline/requiredInterface"),
+        ({"prohibitedInterfaces": ["lan"]}, "/interceptors/0/offline/prohibitedInterfaces/0"),
+        (
+            {"requiredInterface": "wifi", "prohibitedInterfaces": ["wifi"]},
+            "/interceptors/0/offline/prohibitedInterfaces",
+        ),
+    ],
+)
+def test_bad_kinds_of_interfaces_are_named(wire, rule, pointer):
+    error = wire.call("data.send", {"url": "http://127.0.0.1/", "interceptors": [{"offline": rule}]})["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == pointer, error
+
+
+FAR = """
+import http.server
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        body = ("%s:%d" % self.client_address).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_): pass
+server = http.server.ThreadingHTTPServer(("0.0.0.0", 8080), Handler)
+print("ready", flush=True)
+server.serve_forever()
+"""
+
+
+def test_a_connection_from_an_address_that_is_gone_is_not_used_again(alone):
+    make_way(alone)
+    command = [*alone.inside, "unshare", "--net", sys.executable, "-c", FAR]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as far:
+        try:
+            assert far.stdout.readline() == b"ready\n"
+            ip(alone, "link", "set", "way1", "netns", str(far.pid))
+            there = ["nsenter", "--target", str(far.pid), "--user", "--net", "--preserve-credentials", "--", "ip"]
+            for words in (["addr", "add", "198.51.100.9/24", "dev", "way1"], ["link", "set", "way1", "up"]):
+                subprocess.run([*there, *words], check=True)
+            ip(alone, "link", "set", "way0", "up")
+            ip(alone, "addr", "add", "198.51.100.7/24", "dev", "way0")
+            first, again = [asked(alone.wire) for _ in range(2)]
+            assert first == again and first.startswith("198.51.100.7:"), (first, again)
+            ip(alone, "addr", "del", "198.51.100.7/24", "dev", "way0")
+            ip(alone, "addr", "add", "198.51.100.8/24", "dev", "way0")
+            began = time.monotonic()
+            assert asked(alone.wire).startswith("198.51.100.8:")
+            assert time.monotonic() - began < 5
+        finally:
+            far.kill()
+
+
+def asked(wire):
+    """The address that the server saw."""
+    response = result(wire.call("data.send", {"url": "http://198.51.100.9:8080/", "timeout": 20}, 25))
+    assert response["ok"], response
+    return response["body"]["text"]
 
 
 def test_nothing_wakes_up_while_nothing_watches(wire):
