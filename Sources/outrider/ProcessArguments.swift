@@ -46,7 +46,7 @@ enum SecretArguments {
     /// Options with a value that may be one; those in short form may stand behind flags, as in `-su`.
     private static let names: Set<String> = [
         "user", "proxy", "header", "data", "data-binary", "data-raw", "data-urlencode", "json", "form", "form-string",
-        "cookie", "set", "pass", "cert",
+        "cookie", "set", "pass", "cert", "variable",
     ]
     private static let letters = Array("uxHdFbE".utf8)
     /// Other options in short form that have a value.
@@ -72,6 +72,9 @@ enum SecretArguments {
             } else if word.first == UInt8(ascii: "-"), let place = option(in: word) {
                 isValue = place == word.count
                 secret = value(in: word, from: place)
+            } else if command == "import" {
+                // the command line of curl in one word
+                secret = 0..<word.count
             } else if hasItems, word.first == UInt8(ascii: "{") || url(in: word).isEmpty {
                 secret = parameter(in: word)
             }

@@ -113,14 +113,25 @@ struct WebSocketCommand: ParsableCommand {
             params["text"] = .string(String(decoding: line, as: UTF8.self))
         }
         let text = JSONText(written: JSONWriter.bytes(of: params))
-        let reply = try client.call("websocket.send", text, by: .never) { (line) throws(CommandFailure) in
-            try events.take(line)
+        while true {
+            let told = events.states
+            let reply = try client.call("websocket.send", text, by: .never) { (line) throws(CommandFailure) in
+                try events.take(line)
+            }
+            // what ended it comes as an event
+            guard reply.error != nil, !events.isOver else { return }
+            let error = try reply.parsed().object
+            switch error?["data"]?.object?["state"]?.string {
+            case nil: throw CommandFailure(.error, error?["message"]?.string ?? "the message could not be sent")
+            case "reconnecting":
+                // the next state, or the end
+                while events.states == told, !events.isOver {
+                    try client.wait(or: nil) { (line) throws(CommandFailure) in try events.take(line) }
+                    try grant(events, over: &client)
+                }
+            default: return
+            }
         }
-        // what ended it comes as an event
-        guard reply.error != nil, !events.isOver else { return }
-        let error = try reply.parsed().object
-        guard error?["data"]?.object?["state"]?.string == nil else { return }
-        throw CommandFailure(.error, error?["message"]?.string ?? "the message could not be sent")
     }
 
     private func grant(_ events: Events, over client: inout ServiceClient) throws(CommandFailure) {
@@ -152,6 +163,8 @@ private final class Events {
     var stream = JSONValue.null
     /// Bytes of messages since credit was granted.
     var taken: Int64 = 0
+    /// How often the state of the connection was told.
+    private(set) var states = 0
     private var written = 0
     private(set) var isOver = false
     /// Nothing more is written.
@@ -172,6 +185,7 @@ private final class Events {
         case "event.message":
             taken += params["bytes"]?.integer ?? 0
             if !isSilent, !isFull { try write(params) }
+        case "event.socket": states += 1
         case "event.end":
             isOver = true
             end(params)

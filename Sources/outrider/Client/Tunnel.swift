@@ -39,10 +39,18 @@ enum Tunnel {
     private static func send(to socket: Int32) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceBytes, alignment: 16)
         defer { buffer.deallocate() }
-        while let count = fill(buffer, from: STDIN_FILENO), count > 0 {
+        while hasInput(before: socket), let count = fill(buffer, from: STDIN_FILENO), count > 0 {
             guard FileBytes.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: socket) else { return }
         }
         shutdown(socket, Int32(SHUT_WR))
+    }
+
+    /// Waits for standard input. False if the socket has ended in both directions before.
+    private static func hasInput(before socket: Int32) -> Bool {
+        let input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        var ready = [input, pollfd(fd: socket, events: 0, revents: 0)]
+        while poll(&ready, 2, -1) < 0 { if errno != EINTR { return true } }
+        return ready[1].revents == 0
     }
 
     /// The socket to standard output, to its end. Nil if all of it was written.

@@ -14,7 +14,7 @@ final class RequestTransfer {
     }
 
     private enum Expectation {
-        case command, head, turn, bytes, metrics
+        case command, head, turn, bytes, closed, metrics
     }
 
     /// Bytes asked for at once by a transfer that is alone; base64 makes it a third more.
@@ -88,6 +88,7 @@ final class RequestTransfer {
             return try resume()
         case .turn: return .waitForTurn
         case .bytes: return try takeBytes(result)
+        case .closed: return try settle()
         case .metrics:
             outcome.response = result
             return try end()
@@ -103,7 +104,11 @@ final class RequestTransfer {
             sink = try BodyOutput(path, isNew: true)
         }
         try writeHead(of: body)
-        if isFailure, !output.failWithBody { return try settle() }
+        if isFailure, !output.failWithBody {
+            // a connection may have 256 streams
+            expectation = .closed
+            return .call(body.closing)
+        }
         painter = output.painter(isShown: sink.isShown, isJSON: body.isJSON)
         return readOn(body)
     }

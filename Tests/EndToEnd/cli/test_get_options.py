@@ -5,10 +5,12 @@
 import json
 import os
 import re
+import time
 
 import contract
 import pytest
 from shell import outrider, refused
+from tcp_server import Host
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -210,3 +212,21 @@ def test_another_attempt_follows_whatever_failed(run, origin):
     words = ["--retry", "1", "--retry-all-errors", "-d", "a=b", "-s", "-w", "%{exitcode}"]
     done = run("get", *words, "http://127.0.0.1:1/")
     assert (done.stdout, done.returncode) == (b"12", 12)
+
+
+def test_failures_leave_no_stream_behind(run, origin):
+    """A connection may have 256 streams."""
+    assert run("get", "--fail", f"{origin}/status/404?n=[1-300]").returncode == 14
+
+
+def test_the_end_of_a_failure_is_not_awaited(run):
+    def act(connection):
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 404 No\r\nContent-Length: 100000\r\n\r\n")
+        connection.recv(1)
+
+    with Host(act) as host:
+        began = time.monotonic()
+        done = run("get", "--fail", "-w", "%{http_code}\n", f"http://127.0.0.1:{host.port}/")
+        assert (done.returncode, done.stdout) == (14, b"404\n"), done
+        assert time.monotonic() - began < 8

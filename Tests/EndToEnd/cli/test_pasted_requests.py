@@ -40,6 +40,24 @@ def test_redirects_are_followed_where_curl_does(origin):
     assert json.loads(outrider("import", f"curl -sS {origin}/x").stdout)["redirect"] == "none"
 
 
+@pytest.mark.parametrize(
+    "words, member, value",
+    [
+        ("-XDELETE", "method", "DELETE"),
+        ("--compressed -sXDELETE", "method", "DELETE"),
+        ("-dHELLO", "body", {"text": "HELLO"}),
+        ("--data-raw -XL", "body", {"text": "-XL"}),
+        ("-d -L", "body", {"text": "-L"}),
+        ("-AHELLO", "headers", [{"name": "User-Agent", "value": "HELLO"}]),
+    ],
+)
+def test_a_value_in_the_word_of_its_option(words, member, value):
+    done = outrider("import", f"curl {words} http://a.example/")
+    params = json.loads(done.stdout)
+    assert params["redirect"] == "none"
+    assert params[member] == value or params[member]["text"] == value["text"], params
+
+
 def test_data_stays_as_it_stands(origin):
     assert json.loads(outrider("import", f"curl --data-raw @x {origin}").stdout)["body"]["text"] == "@x"
     text = json.loads(outrider("import", f'curl -d "a \\"b\\" \\\\c" -d \'d\' {origin}').stdout)["body"]["text"]

@@ -47,6 +47,8 @@ WORDS = {
     "parameters": ["call", "--spawn", "data.send", "url=http://{0}/", f'auth:={{"bearer":"{SECRET}"}}'],
     "an object of parameters": [
         "call", "--spawn", "data.send", f'{{{{"url":"http://{{0}}/","auth":{{{{"bearer":"{SECRET}"}}}}}}}}'],
+    "a command line of curl": ["import", "--run", f"curl -u ada:{SECRET} http://{{0}}/"],
+    "a variable of a file": ["run", "--variable", f"token={SECRET}", "requests.http"],
     "the proxy of a service": ["serve", "--stdio", "--proxy", f"http://ada:{SECRET}@{{0}}"],
 }
 
@@ -54,6 +56,7 @@ WORDS = {
 @pytest.mark.parametrize("kind", WORDS)
 def test_no_secret_stays_in_the_arguments(silent, home, kind):
     words = [word.format(silent) if "{0}" in word else word for word in WORDS[kind]]
+    (home / "requests.http").write_text(f"GET http://{silent}/\n")
     process = subprocess.Popen(
         [contract.binary(), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=home)
     try:

@@ -76,6 +76,13 @@ def test_the_file_sets_what_no_flag_and_no_variable_says(home):
     assert json.loads(unread.stdout)["result"]["limits"]["inlineBytes"] == 1048576
 
 
+def test_a_password_of_a_proxy_is_not_shown(home):
+    place, env = home
+    configure(place, "proxy: http://ada:s3c@ret@proxy.example:3128/\n")
+    shown = outrider("config", env=env).stdout.decode()
+    assert "proxy: http://***@proxy.example:3128/  (line 1)" in shown, shown
+
+
 def test_the_file_wins_over_the_trust_roots_of_the_first_caller(home, listen, certificates):
     place, env = home
     url = f"https://127.0.0.1:{listen('good')}/"
