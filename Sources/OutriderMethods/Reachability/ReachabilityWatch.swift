@@ -62,7 +62,6 @@ struct ReachabilityWatch: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let (engine, quota) = (call.scope.service.engine, call.scope.quota)
         let watch = ReachabilitySubscription(call.peer, isPulled: params.isPulled)
-        try call.scope.handles.keep(watch, as: watch.handle)
         let state = ProbedState(nil)
         if let endpoint = params.target.probed {
             state.note(await ReachabilityProbe.run(endpoint, engine, quota).failure == nil)
@@ -71,6 +70,9 @@ struct ReachabilityWatch: Method {
         let path = engine.watchPath(to: url, adjust: { state.adjusted($0) }) { [weak watch] sample, previous in
             watch?.tell(sample, previous)
         }
+        // a cancelled probe leaves nothing behind
+        try Task.checkCancellation()
+        try call.scope.handles.keep(watch, as: watch.handle)
         call.afterReply {
             watch.begin(path)
             guard let endpoint = params.target.probed else { return }

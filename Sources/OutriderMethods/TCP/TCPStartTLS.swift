@@ -45,7 +45,15 @@ struct TCPStartTLS: Method {
         if stream.isAttached {
             throw RPCError.wrongState("a second connection carries the stream: begin TLS before stream.attach", "both")
         }
-        return Result(outcome: await connection.startTLS(params.tls))
+        if connection.isUnix, params.tls.serverName == nil {
+            throw RPCError(
+                JSONComplaint(
+                    "TLS over a Unix socket needs the name that the certificate is for: add serverName",
+                    at: JSONPointer(member: "serverName")))
+        }
+        let outcome = await connection.startTLS(params.tls)
+        try Task.checkCancellation()
+        return Result(outcome: outcome)
     }
 }
 

@@ -33,12 +33,15 @@ final class TCPStream: StreamPartner, DuplexOwner {
     }
 
     let upload: UploadStream
+    /// Whether it leads to a Unix socket, which has no name for a certificate.
+    let isUnix: Bool
     private let hub: StreamHub
     private let peer: any Peer
     private let contents = Mutex(Contents())
 
     init(to endpoint: HTTPURL, _ hub: StreamHub, _ peer: any Peer) {
         upload = UploadStream(tcp: endpoint.socketPath ?? endpoint.authorityWithPort)
+        isUnix = endpoint.socketPath != nil
         self.hub = hub
         self.peer = peer
     }
@@ -109,8 +112,13 @@ final class TCPStream: StreamPartner, DuplexOwner {
             return .failure(HTTPFailure(.tcpClosed, "the stream is closed", phase: .tls))
         }
         let (written, delivered) = (upload.written, stream.delivered)
-        let result = await withCheckedContinuation { continuation in
-            control.startTLS(tls, written: written, delivered: delivered) { continuation.resume(returning: $0) }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                control.startTLS(tls, written: written, delivered: delivered) { continuation.resume(returning: $0) }
+            }
+        } onCancel: {
+            // half a handshake cannot be taken back
+            close()
         }
         if case .success = result { await tell("secured") }
         return result

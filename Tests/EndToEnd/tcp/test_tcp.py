@@ -180,6 +180,45 @@ def test_a_suspended_stream_brings_nothing(wire):
         result(wire.call("stream.close", {"stream": made["stream"]}))
 
 
+def test_a_stream_that_ends_while_suspended_is_told_after_it(wire):
+    """[S9]"""
+    gate = threading.Event()
+    with Host(lambda _: gate.wait(LONG)) as host:
+        made = dial(wire, host.port)
+        result(wire.call("stream.finish", {"stream": made["stream"]}))
+        number = wire.start("stream.read", {"stream": made["stream"], "wait": 20})
+        result(wire.call("request.suspend", {"request": made["request"]}))
+        gate.set()
+        time.sleep(0.2)
+        resumed = wire.start("request.resume", {"request": made["request"]})
+        replies = wire.replies([number, resumed], 5)
+        assert replies[number]["result"]["end"], replies
+
+
+def test_tls_on_a_unix_socket_needs_a_name(wire, tmp_path):
+    """[S5]"""
+    path = str(tmp_path / "s")
+    with Host(echo, socket.AF_UNIX, path):
+        stream = result(wire.call("tcp.open", {"path": path}))["stream"]
+        error = wire.call("tcp.startTls", {"stream": stream})["error"]
+        assert error["data"]["pointer"] == "/serverName" and "Unix socket" in error["message"], error
+        # it is still in clear text
+        write(wire, stream, b"abc")
+        assert read(wire, stream, min=3) == (b"abc", False)
+
+
+def test_beginning_tls_can_be_cancelled(wire):
+    """The stream is closed: half a handshake cannot be taken back. [S5]"""
+    with Host(lambda connection: connection.recv(100000) and connection.recv(100000)) as host:
+        stream = dial(wire, host.port)["stream"]
+        number = wire.start("tcp.startTls", {"stream": stream})
+        time.sleep(0.2)
+        wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
+        assert wire.reply(number, 3)["error"]["code"] == -32800
+        piece = result(wire.call("stream.read", {"stream": stream}))
+        assert piece["end"] and piece["error"]["code"] == 1900, piece
+
+
 def test_a_cancelled_stream_ends(wire, echoing):
     """[S9]"""
     made = dial(wire, echoing.port)

@@ -166,6 +166,24 @@ def test_a_host_that_ends_first_is_heard(listening):
     assert b"".join(heard) == b"later"
 
 
+def test_a_shell_ends_with_a_lost_connection(listening):
+    """Standard input stays open."""
+
+    def act(connection):
+        connection.recv(1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+
+    with Host(act) as host:
+        command = [contract.binary(), "connect", "--socket", listening, "127.0.0.1", str(host.port)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            process.stdin.write(b"x")
+            process.stdin.flush()
+            try:
+                process.wait(5)
+            finally:
+                process.kill()
+
+
 def test_what_cannot_be_reached_is_told(listening):
     refused(outrider("connect", "--socket", listening, "127.0.0.1", str(free_port())), 12, "refused")
     refused(outrider("connect", "--socket", listening, "--unix", "/nonexistent/s"), 12, "no socket")
