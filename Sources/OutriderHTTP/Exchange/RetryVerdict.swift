@@ -17,7 +17,8 @@ extension HTTPFailure {
     /// A retrier that answered with an error instead of a verdict, and what it was asked about.
     package static func retryFailed(_ reason: HTTPFailure, original: HTTPFailure?) -> HTTPFailure {
         // it has counted the attempts, and says so itself
-        guard reason.kind != .requestRetryFailed, reason.kind != .eventStreamReconnectLimit else { return reason }
+        let own: [Kind] = [.requestRetryFailed, .eventStreamReconnectLimit, .webSocketReconnectLimit]
+        if own.contains(reason.kind) { return reason }
         var details = [FailureDetail.retryError(.string(reason.message))]
         if let original { details.append(.originalError(original)) }
         if reason.kind.isOfTokens { details.append(.cause(reason)) }

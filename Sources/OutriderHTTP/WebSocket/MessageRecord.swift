@@ -14,6 +14,8 @@ package enum MessageRecord {
 
     /// Bytes before the payload.
     package static let headBytes = 5
+    /// Bytes of a payload that a client may send at most.
+    package static let longest = 64 << 20
 
     /// Appends a record. Payloads are bounded by `maxMessage`, so that four bytes hold their length.
     package static func append(_ kind: Kind, _ payload: UnsafeRawBufferPointer, to output: inout [UInt8]) {
@@ -27,17 +29,24 @@ package enum MessageRecord {
     }
 
     private static func appendHead(_ kind: Kind, _ count: Int, to output: inout [UInt8]) {
-        output.append(kind.rawValue)
         let length = UInt32(clamping: count)
-        for shift in [24, 16, 8, 0] as [UInt32] { output.append(UInt8(truncatingIfNeeded: length >> shift)) }
+        output.append(kind.rawValue)
+        output.append(UInt8(truncatingIfNeeded: length >> 24))
+        output.append(UInt8(truncatingIfNeeded: length >> 16))
+        output.append(UInt8(truncatingIfNeeded: length >> 8))
+        output.append(UInt8(truncatingIfNeeded: length))
     }
 
     /// The kind and the length in the five bytes of a head; the kind is nil if there is no such kind.
-    package static func head(_ bytes: some RandomAccessCollection<UInt8>) -> (kind: Kind?, length: Int) {
-        var length = 0
-        for byte in bytes.dropFirst().prefix(4) { length = length << 8 | Int(byte) }
-        return (bytes.first.flatMap(Kind.init(rawValue:)), length)
+    package static func head(_ bytes: ArraySlice<UInt8>) -> (kind: Kind?, length: Int) {
+        let start = bytes.startIndex
+        guard bytes.count >= headBytes else { return (nil, 0) }
+        let high = Int(bytes[start &+ 1]) << 24 | Int(bytes[start &+ 2]) << 16
+        return (Kind(rawValue: bytes[start]), high | Int(bytes[start &+ 3]) << 8 | Int(bytes[start &+ 4]))
     }
+
+    /// The bytes of the first record, head and payload.
+    package static func size(_ bytes: ArraySlice<UInt8>) -> Int { headBytes + head(bytes).length }
 }
 
 /// Finds records in bytes that come in pieces.

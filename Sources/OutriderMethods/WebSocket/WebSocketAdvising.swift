@@ -28,7 +28,8 @@ extension WebSocketSource: ExchangeAdvisor, RequestGuide {
             return try await inner.adapt(name, moment)
         }
         var random: [UInt8] = []
-        for number in [RandomPool.pair().0, RandomPool.pair().1] {
+        let pair = RandomPool.pair()
+        for number in [pair.0, pair.1] {
             withUnsafeBytes(of: number) { random.append(contentsOf: $0) }
         }
         let handshake = WebSocketHandshake(random: random, protocols: wishes.protocols, deflate: wishes.deflate)
@@ -80,6 +81,8 @@ extension WebSocketSource: ExchangeAdvisor, RequestGuide {
             return try await inner?.retry(name, failure, moment) ?? .doNotRetry
         }
         if let delay = state.withLock({ $0.delay.take() }) { return .retry(after: delay) }
+        // the rules have decided, and have counted this connection
+        if failure.kind == .webSocketReconnectLimit { throw failure }
         let wasOpen = state.withLock { $0.stage == .open }
         if wasOpen {
             // the connection broke: `finish` decides as it does for one that ended

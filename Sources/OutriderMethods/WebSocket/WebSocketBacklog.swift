@@ -7,9 +7,16 @@ import OutriderRPC
 
 /// Messages that the streams of a WebSocket have not taken yet, as records.
 struct WebSocketBacklog: ~Copyable {
-    private var records: [UInt8] = []
-    /// Where the first record begins that was not taken.
+    /// Records that arrive in small portions are put together up to this size.
+    private static let joinedBytes = 32 << 10
+
+    /// Whole records each. Those before `head` were taken.
+    private var portions: [[UInt8]] = []
+    private var head = 0
+    /// Where the first record of the first portion begins that was not taken.
     private var start = 0
+    /// Bytes that wait.
+    private(set) var count = 0
     /// Bytes that were taken, and are not delivered yet.
     private(set) var underWay = 0
     /// Delivers; nil while nothing waits.
@@ -17,67 +24,104 @@ struct WebSocketBacklog: ~Copyable {
     /// Messages that were dropped since the client last heard of it.
     var dropped = 0
 
-    var count: Int { records.count - start }
-
     /// Bytes that wait, or are being delivered.
     var held: Int { count + underWay }
 
     mutating func append(_ more: [UInt8]) {
-        if count == 0 {
-            records = more
-            start = 0
+        guard !more.isEmpty else { return }
+        count += more.count
+        if let last = portions.indices.last, portions[last].count + more.count <= Self.joinedBytes {
+            portions[last].append(contentsOf: more)
         } else {
-            records.append(contentsOf: more)
+            portions.append(more)
         }
     }
 
     /// Whole records up to so many bytes, at least one.
     mutating func take(_ most: Int) -> [UInt8] {
-        var end = start
-        while end < records.count {
-            let next = end + MessageRecord.headBytes + MessageRecord.head(records[end...]).length
-            if next - start > most, end > start { break }
-            end = min(next, records.count)
+        var taken = takeFirst(most)
+        while let next = portions[head...].first, taken.count + next.count - start <= most {
+            taken.append(contentsOf: takeFirst(most))
         }
-        underWay = end - start
-        defer { advance(to: end) }
-        return start == 0 && end == records.count ? records : Array(records[start..<end])
+        underWay = taken.count
+        return taken
+    }
+
+    /// The same, of the first portion.
+    private mutating func takeFirst(_ most: Int) -> [UInt8] {
+        guard let first = portions[head...].first else { return [] }
+        var end = first.count
+        if end - start > most {
+            end = start + MessageRecord.size(first[start...])
+            while end < first.count {
+                let next = end + MessageRecord.size(first[end...])
+                if next - start > most { break }
+                end = next
+            }
+        }
+        let taken = start == 0 && end == first.count ? first : Array(first[start..<end])
+        advance(to: end)
+        return taken
     }
 
     mutating func delivered() { underWay = 0 }
 
-    /// Drops the oldest messages until no more than so many bytes wait.
+    /// Drops the oldest messages until no more than so many bytes wait. The newest stays, even if it is longer.
     mutating func drop(to most: Int) {
-        var end = start
-        while records.count - end > most, end < records.count {
-            end += MessageRecord.headBytes + MessageRecord.head(records[end...]).length
-            dropped += 1
+        while count > most, let first = portions[head...].first {
+            let size = MessageRecord.size(first[start...])
+            if size >= count { return }
+            if MessageRecord.head(first[start...]).kind != .control { dropped += 1 }
+            advance(to: start + size)
         }
-        advance(to: min(end, records.count))
     }
 
-    private mutating func advance(to end: Int) {
-        start = end
-        if start == records.count {
-            records = []
-            start = 0
-        } else if start > 1 << 20 {
-            records.removeFirst(start)
-            start = 0
+    /// Whether more than so many bytes are held. A message that alone is longer counts once another one follows.
+    func isFull(_ most: Int) -> Bool {
+        guard held > most, let last = portions.last else { return false }
+        var newest = 0
+        var end = 0
+        while end < last.count {
+            newest = end
+            end += MessageRecord.size(last[end...])
         }
+        let longest = last.count - newest
+        return longest <= most || held - longest > most
+    }
+
+    /// Leaves out what comes before that place of the first portion.
+    private mutating func advance(to end: Int) {
+        count -= end - start
+        start = end
+        guard start >= portions[head].count else { return }
+        portions[head] = []
+        head += 1
+        start = 0
+        guard head == portions.count || head > 64 else { return }
+        portions.removeFirst(head)
+        head = 0
     }
 }
 
 extension WebSocketSource {
     /// Bytes that are handed to the streams at once.
     private static let pieceBytes = 128 << 10
+    /// Bytes that have been read from the network and are not cut into messages yet; they are part of the backlog.
+    private static let uncutBytes = 448 << 10
+
+    /// With so many bytes of messages waiting nothing more is read.
+    private var mostHeld: Int { max(wishes.backlog - Self.uncutBytes, wishes.backlog / 2) }
 
     /// Puts records behind those that wait, and sees to it that they are delivered.
     func store(_ records: [UInt8]) {
         let (exchange, isFull) = state.withLock { state -> (Exchange?, Bool) in
+            var isFull = false
             state.backlog.append(records)
-            let isFull = state.backlog.held > wishes.backlog
-            if isFull, wishes.overflow == .dropOldest { state.backlog.drop(to: wishes.backlog) }
+            switch wishes.overflow {
+            case .wait: break
+            case .dropOldest: state.backlog.drop(to: wishes.backlog)
+            case .close: isFull = state.backlog.isFull(wishes.backlog)
+            }
             return (state.backlog.pump == nil ? state.exchange : nil, isFull)
         }
         if let exchange {
@@ -86,7 +130,7 @@ extension WebSocketSource {
                 if state.backlog.held > 0 { state.backlog.pump = task }
             }
         }
-        if isFull, wishes.overflow == .close, state.withLock({ $0.backlog.held > wishes.backlog }) {
+        if isFull {
             let text =
                 "the client took its messages too slowly: more than \(wishes.backlog) bytes wait (overflow: close)"
             fail(WebSocketFault(CloseCode.policyViolation, text), HTTPFailure(.limitExceeded, text, sent: .sent))
@@ -109,7 +153,8 @@ extension WebSocketSource {
                     }
                     state.backlog.dropped = 0
                 }
-                return told + state.backlog.take(Self.pieceBytes)
+                let taken = state.backlog.take(Self.pieceBytes)
+                return told.isEmpty ? taken : told + taken
             }
             room.ring()
             if records.isEmpty { return }
@@ -125,7 +170,7 @@ extension WebSocketSource {
     /// Waits while the backlog is full. Nothing more is read from the network meanwhile.
     func roomForMore() async {
         guard wishes.overflow == .wait else { return }
-        while state.withLock({ $0.backlog.held >= wishes.backlog && $0.close == nil && $0.stage == .open }) {
+        while state.withLock({ $0.backlog.held >= mostHeld && $0.close == nil && $0.stage == .open }) {
             await room.wait()
             if Task.isCancelled { return }
         }
@@ -141,7 +186,7 @@ extension WebSocketSource {
         let step = state.withLock { state -> KeepAlive.Step? in
             guard state.stage == .open, state.close == nil else { return nil }
             // nothing is read while the request is suspended, or while the client takes nothing
-            if isSuspended || state.backlog.held >= wishes.backlog { state.keepAlive?.restart(now: now) }
+            if isSuspended || state.backlog.held >= mostHeld { state.keepAlive?.restart(now: now) }
             let step = state.keepAlive?.tick(now: now)
             if step == .ping { writePing(Array("keep-alive".utf8), &state) }
             return step

@@ -10,7 +10,7 @@ import OutriderRPC
 extension WebSocketSource {
     /// Takes what comes from the second connection, until its end.
     func feed(from pipe: any RawPipe) async {
-        var scanner = MessageRecordScanner(longest: max(wishes.maxMessage, 64 << 10))
+        var scanner = MessageRecordScanner(longest: MessageRecord.longest)
         while true {
             switch await pipe.read() {
             case .bytes(let bytes):
@@ -40,8 +40,18 @@ extension WebSocketSource {
         case .binary: break
         }
         let message = OutgoingMessage(isText: record.kind == .text, bytes: record.payload)
-        // what cannot be sent any more is dropped: the last record tells the end
-        _ = try? await send([message], wait: .seconds(86400))
+        switch try? await send([message], wait: .seconds(86400)) {
+        case .tooMuch: throw WebSocketFault(CloseCode.policyViolation, "too many bytes wait to be sent")
+        case .refused: lostWhileReconnecting()
+        // a message for a connection that is over: the last record tells the end
+        case .room, nil: return
+        }
+    }
+
+    /// Tells the client that a message of its own was dropped, unless the WebSocket is over.
+    private func lostWhileReconnecting() {
+        guard wishes.tellsStates, state.withLock({ $0.stage == .reconnecting }) else { return }
+        store(SocketState(kind: .dropped, dropped: 1).record)
     }
 
     private func control(_ payload: [UInt8]) throws(WebSocketFault) {

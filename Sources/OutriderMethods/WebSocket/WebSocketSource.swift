@@ -44,6 +44,8 @@ final class WebSocketSource: StreamSocket {
 
     /// Under this name the exchange asks for the WebSocket, not for the client's code.
     static let key = "\0websocket"
+    /// Compressed bytes that are inflated before the backlog is looked at again.
+    private static let sliceBytes = 4 << 10
     /// Seconds for which a connection that is over for messages waits for the server to close.
     static let linger = 2.0
 
@@ -223,24 +225,38 @@ extension WebSocketSource: BodyOutlet {
     }
 
     func take(_ chunk: BodyChunk) async throws(HTTPFailure) {
-        var arrivals = WebSocketArrivals()
         let now = now
-        state.withLock { state in
+        let isDeflated = state.withLock { state in
             state.keepAlive?.heard(now: now)
+            return state.agreement?.deflate != nil
+        }
+        // a few bytes may inflate to a thousand times as many
+        let step = max(1, isDeflated ? Self.sliceBytes : chunk.count)
+        for start in stride(from: 0, to: chunk.count, by: step) {
+            let arrivals = received(chunk, start..<min(start + step, chunk.count))
+            flush()
+            if !arrivals.pongs.isEmpty { answered(arrivals.pongs) }
+            if !arrivals.records.isEmpty { store(arrivals.records) }
+            if let end = arrivals.end { return ended(end) }
+            await roomForMore()
+            if Task.isCancelled { return }
+        }
+    }
+
+    private func received(_ chunk: BodyChunk, _ range: Range<Int>) -> WebSocketArrivals {
+        var arrivals = WebSocketArrivals()
+        state.withLock { state in
             let isCongested = state.sending.isCongested
             var masks = state.sending.masks
             chunk.withUnsafeBytes { bytes in
                 state.machine?.received(
-                    bytes, isCongested: isCongested, nextMask: { masks.next() }, into: &arrivals)
+                    UnsafeRawBufferPointer(rebasing: bytes[range]), isCongested: isCongested,
+                    nextMask: { masks.next() }, into: &arrivals)
             }
             state.sending.masks = masks
             state.sending.append(arrivals.frames)
         }
-        flush()
-        if !arrivals.pongs.isEmpty { answered(arrivals.pongs) }
-        if !arrivals.records.isEmpty { store(arrivals.records) }
-        if let end = arrivals.end { return ended(end) }
-        await roomForMore()
+        return arrivals
     }
 
     /// The connection has ended. Throws why, or that another one is to follow.

@@ -4,38 +4,26 @@
 
 import asyncio
 import base64
-import contextlib
-import hashlib
 import json
+import shutil
 import socket
+import subprocess
 import threading
+import time
+import zlib
 
 import aiohttp.web
 import contract
 import pytest
 import tls_server
-import websockets.sync.server
-from http_server import Listening
 from nginx_server import needs_nginx, nginx
-from proxy_server import Proxy
+from proxy_server import Proxy, microsocks, tinyproxy
+from raw_client import Raw
+from request_client import memory
 from shell import outrider, refused
+from websocket_server import Deaf, echo, last, opened, read, websockets_server
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
-
-
-@contextlib.contextmanager
-def websockets_server(handler, **options):
-    """The URL of a server of the package websockets."""
-    with websockets.sync.server.serve(handler, "127.0.0.1", 0, **options) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}/"
-        server.shutdown()
-
-
-def echo(connection):
-    for message in connection:
-        connection.send(message)
 
 
 @pytest.fixture
@@ -48,29 +36,6 @@ def url():
 def chat():
     with websockets_server(echo, subprotocols=["chat", "more"]) as url:
         yield url
-
-
-def opened(wire, url, **params):
-    result = wire.call("websocket.open", {"url": url, **params})["result"]
-    assert result.get("stream"), result["response"]["error"]
-    return result
-
-
-def read(wire, stream, many):
-    values = []
-    while len(values) < many:
-        result = wire.call("stream.read", {"stream": stream, "wait": 10})["result"]
-        values += result["values"]
-        assert not result["end"], result
-    return values
-
-
-def last(wire, stream):
-    """The last read of a stream."""
-    while True:
-        result = wire.call("stream.read", {"stream": stream, "wait": 10})["result"]
-        if result["end"]:
-            return result
 
 
 def test_messages_go_both_ways_compressed(wire, chat):
@@ -174,26 +139,6 @@ def test_a_lost_connection_is_replaced_and_announced(wire):
         assert wire.call("websocket.close", {"stream": result["stream"]})["result"]["code"] == 1000
 
 
-class Deaf(Listening):
-    """Opens WebSockets, and answers nothing; with `full`, nothing is read either until the event is set."""
-
-    full = None
-
-    def serve(self, connection, number):
-        head = b""
-        while b"\r\n\r\n" not in head:
-            head += connection.recv(4096)
-        lines = [line.partition(b":") for line in head.split(b"\r\n")]
-        key = next(value.strip() for name, _, value in lines if name.lower() == b"sec-websocket-key")
-        digest = hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
-        fields = b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
-        connection.sendall(b"HTTP/1.1 101 So\r\n" + fields + base64.b64encode(digest) + b"\r\n\r\n")
-        if self.full:
-            self.full.wait(20)
-        while connection.recv(4096):
-            pass
-
-
 def test_a_server_that_is_silent_is_noticed(wire):
     """[Z7]"""
     with Deaf() as server:
@@ -259,6 +204,24 @@ def test_through_a_proxy_by_connect(wire, url):
         assert [one.method for one in proxy.asked][-1] == "CONNECT"
         wire.call("websocket.send", {"stream": result["stream"], "text": "through"})
         assert read(wire, result["stream"], 1) == [{"text": "through"}]
+
+
+@pytest.mark.skipif(shutil.which("tinyproxy") is None, reason="tinyproxy is not installed")
+def test_through_tinyproxy(wire, url, tmp_path):
+    with tinyproxy(tmp_path) as proxy:
+        conversed(opened(wire, url, proxy=proxy), wire)
+        assert "CONNECT" in (tmp_path / "tiny.log").read_text()
+
+
+@pytest.mark.skipif(shutil.which("microsocks") is None, reason="microsocks is not installed")
+def test_through_microsocks(wire, url, tmp_path):
+    with microsocks(tmp_path) as port:
+        conversed(opened(wire, url, proxy=f"socks5h://127.0.0.1:{port}"), wire)
+
+
+def conversed(result, wire):
+    wire.call("websocket.send", {"stream": result["stream"], "text": "through"})
+    assert read(wire, result["stream"], 1) == [{"text": "through"}]
 
 
 @pytest.mark.parametrize("code", [1000, 1001])
@@ -349,5 +312,80 @@ def test_reconnection_gives_up_as_asked(wire):
         reconnect = {"delay": 0.01, "maxDelay": 0.02, "max": 2}
         stream = opened(wire, server.url("/", "ws"), reconnect=reconnect)["stream"]
     error = last(wire, stream)["error"]
-    # the exchange wraps what its retrier says: 2006 becomes the cause of 1310
-    assert error["code"] == 1310 and "2 attempts in a row failed" in error["data"]["retryError"]
+    assert error["code"] == 2006 and "2 attempts in a row failed" in error["message"], error
+
+
+def test_messages_that_inflate_a_thousandfold_wait_within_the_backlog(wire):
+    """256 messages of a mebibyte come in 256 KiB: what is not taken stays compressed."""
+    deflater = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = (deflater.compress(bytes(1 << 20)) + deflater.flush(zlib.Z_SYNC_FLUSH))[:-4]
+    with Deaf() as server:
+        server.fields = b"Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover\r\n"
+        # a long message first: the service then reads large pieces
+        long = b"\x82\x7f" + (900_000).to_bytes(8, "big") + bytes(900_000)
+        server.frames = long + (b"\xc2\x7e" + len(packed).to_bytes(2, "big") + packed) * 256
+        before = memory(wire)
+        stream = opened(wire, server.url("/", "ws"), ping=False)["stream"]
+        for _ in range(10):
+            time.sleep(0.2)
+            grown = memory(wire) - before
+            assert grown < 40 << 20, f"{grown >> 20} MiB"
+        assert len(read(wire, stream, 10)) >= 10
+
+
+@pytest.mark.parametrize("overflow", ["wait", "dropOldest", "close"])
+def test_a_message_longer_than_the_backlog_is_delivered(wire, overflow):
+    def send(connection):
+        connection.send("x" * 5000)
+        connection.recv()
+
+    with websockets_server(send) as url:
+        result = opened(wire, url, backlog=1024, overflow=overflow)
+        assert read(wire, result["stream"], 1) == [{"text": "x" * 5000}]
+
+
+def test_a_shell_sends_again_what_met_a_lost_connection():
+    got, lost = [], threading.Event()
+
+    def lose(connection):
+        got.append(connection.recv())
+        if len(got) == 1:
+            connection.socket.shutdown(2)
+            lost.set()
+
+    with websockets_server(lose) as url:
+        words = [contract.binary(), "websocket", "--stdio", "--reconnect", url]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            process.stdin.write(b"one\n")
+            process.stdin.flush()
+            assert lost.wait(20)
+            time.sleep(0.2)
+            process.stdin.write(b"two\n")
+            process.stdin.flush()
+            process.communicate(timeout=30)
+    assert got == ["one", "two"]
+
+
+def test_a_record_that_met_a_lost_connection_is_told(listening):
+    """The second connection of the client has no replies: the state of the socket names the loss."""
+    lost = threading.Event()
+
+    def lose(connection):
+        connection.recv()
+        connection.socket.shutdown(2)
+        lost.set()
+
+    with websockets_server(lose) as url, contract.Wire(listening) as wire:
+        result = opened(wire, url, reconnect={"delay": 2}, states=True)
+        with Raw(listening, result["stream"], "both") as raw:
+            raw.reply()
+            raw.send(b"\1\0\0\0\3one")
+            assert lost.wait(20)
+            time.sleep(0.2)
+            raw.send(b"\1\0\0\0\3two")
+            seen = b""
+            while b'"dropped"' not in seen:
+                seen += raw.socket.recv(65536)
+            assert b'"kind":"dropped","dropped":1' in seen, seen
+
+

@@ -27,6 +27,9 @@ _OF_WEBSOCKETS = {
     "overflow": "overflow", "ping": "ping", "reconnect": "reconnect", "greeting": "greeting",
 }  # fmt: skip
 
+ORDERLY = (1000, 1001, 1005)
+"""Codes with which a WebSocket ends as planned: normal, going away, none (RFC 6455 section 7.4)."""
+
 
 class WebSocketClosed(StreamError):
     """The WebSocket is closed: ``close_code`` and ``close_reason`` are those of the peer (RFC 6455 section 7.4);

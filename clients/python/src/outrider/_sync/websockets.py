@@ -11,7 +11,7 @@ from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.frames import encode
 from .._resources.reading import PATIENCE, WAIT
 from .._resources.records import control, record
-from .._resources.sockets import WebSocketClosed, late, message_of, messages_of
+from .._resources.sockets import ORDERLY, WebSocketClosed, late, message_of, messages_of
 from .responses import Response
 
 TYPE_CHECKING = False
@@ -35,6 +35,9 @@ class WebSocket:
             ws.send("hello")
             for message in ws:            # str for text, bytes for binary messages
                 print(message)
+
+    An iteration ends when the WebSocket is closed with 1000, 1001 or without a code; other codes raise
+    :class:`~outrider.WebSocketClosed`.
 
     The service answers pings, sends its own, and reads ahead of the program up to its ``backlog``. Messages travel on
     a connection of their own if the service has a socket. Leaving the ``with`` closes it. ``response`` is the
@@ -165,13 +168,16 @@ class WebSocket:
                 while ready:
                     yield ready.popleft()
                 self._more(None)
-        except WebSocketClosed:
-            return
+        except WebSocketClosed as closed:
+            if closed.close_code not in ORDERLY:
+                raise
 
     def __next__(self) -> Any:
         try:
             return self.recv()
-        except WebSocketClosed:
+        except WebSocketClosed as closed:
+            if closed.close_code not in ORDERLY:
+                raise
             raise StopIteration from None
 
     def ping(self, timeout: float | None = None) -> float:
