@@ -26,9 +26,10 @@ struct PathSearch: Sendable {
         if roots.all.contains(served.leaf), faultOfTrustedLeaf(names, pins) == nil { return .found([served.leaf]) }
         let others = CertificateStore(served.certificates.dropFirst())
         var verifier = Verifier(rootCertificates: roots.certificates) {
+            // before the rules of RFC 5280, which let a certificate of version 1 issue others
+            StrengthPolicy()
             RFC5280Policy()
             ServerUsagePolicy()
-            StrengthPolicy()
             names
             PinPolicy(pins: pins)
         }
