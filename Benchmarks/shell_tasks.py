@@ -3,11 +3,11 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Thirty tasks of a shell: curl's command line beside Outrider's, their length, and how long each takes.
 
-    Benchmarks/shell_tasks.py [--binary FILE] [--runs N] [--markdown]
+    Benchmarks/shell_tasks.py [--binary FILE] [--runs N] [--write]
 
 Both lines of a task run in a directory of their own against the small origin, Outrider's with a running service, as on
 the desk of a user. What they print and leave must be equal; a task whose results differ is a failure. The time is the
-median of the runs, and contains the shell. `--markdown` prints the table of docs/guide/shell-tasks.md.
+median of the runs, and contains the shell. `--write` puts the table into docs/guide/shell-tasks.md.
 """
 
 import argparse
@@ -21,9 +21,12 @@ import tempfile
 import time
 import urllib.parse
 from pathlib import Path
-from typing import NamedTuple
+from typing import List, NamedTuple, Optional, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/guide/shell-tasks.md"
+# the figures stand behind it
+MARK = "## The tasks\n"
 SECONDS = 60
 
 
@@ -90,6 +93,9 @@ TASKS = [
 ]  # fmt: skip
 
 
+Rows = List[Tuple[Task, Optional[float], float]]
+
+
 def result(task: Task, done: "subprocess.CompletedProcess[str]", place: Path) -> object:
     """What both lines of a task must agree upon."""
     if task.result == "output":
@@ -127,33 +133,41 @@ def prepare(inputs: Path, origin: str, environment: "dict[str, str]") -> None:
     (inputs / "sum").write_text(digest.split()[0])
 
 
-def table(rows: "list[tuple[Task, float | None, float]]", markdown: bool) -> None:
-    if markdown:
-        print("| task | curl | outrider | characters | ms |\n| --- | --- | --- | ---: | ---: |")
-    for task, curl, outrider in rows:
-        length = f"{len(task.curl) if task.curl else '–'} / {len(task.outrider)}"
-        spent = f"{f'{curl:.0f}' if curl is not None else '–'} / {outrider:.0f}"
-        if markdown:
-            first, second = (
-                f"`{line}`".replace("|", "\\|") if line else "not possible" for line in (task.curl, task.outrider)
-            )
-            print(f"| {task.name} | {first} | {second} | {length} | {spent} |")
-        else:
-            print(f"{task.name:32} {length:>10} characters {spent:>10} ms")
+def totals(rows: Rows) -> str:
     both = [(task, curl, outrider) for task, curl, outrider in rows if task.curl is not None and curl is not None]
-    lines = zip(*((task.curl or "", task.outrider) for task, *_ in both))
-    lengths = [sum(map(len, each)) for each in lines]
-    print(
-        f"\n{len(rows)} tasks; of the {len(both)} that both can do: {lengths[0]} / {lengths[1]} characters, "
-        f"{sum(curl for _, curl, _ in both):.0f} / {sum(outrider for *_, outrider in both):.0f} ms"
+    theirs, ours = sum(len(task.curl or "") for task, *_ in both), sum(len(task.outrider) for task, *_ in both)
+    return (
+        f"{len(rows)} tasks. Of the {len(both)} that both can do, curl takes {theirs:,} characters and "
+        f"{sum(curl for _, curl, _ in both):,.0f} ms, outrider {ours:,} characters and "
+        f"{sum(outrider for *_, outrider in both):,.0f} ms."
     )
+
+
+def figures(task: Task, curl: "float | None", outrider: float) -> "tuple[str, str]":
+    """Characters and milliseconds, curl's first."""
+    length = f"{len(task.curl) if task.curl else '–'} / {len(task.outrider)}"
+    return length, f"{f'{curl:.0f}' if curl is not None else '–'} / {outrider:.0f}"
+
+
+def markdown(rows: Rows) -> str:
+    text = "| task | curl | outrider | characters | ms |\n| --- | --- | --- | ---: | ---: |\n"
+    for task, curl, outrider in rows:
+        lines = (f"`{line}`".replace("|", "\\|") if line else "not possible" for line in (task.curl, task.outrider))
+        text += f"| {task.name} | {' | '.join([*lines, *figures(task, curl, outrider)])} |\n"
+    return text
+
+
+def write(rows: Rows) -> None:
+    page = PAGE.read_text()
+    head = page[: page.index(MARK) + len(MARK)]
+    PAGE.write_text(f"{head}\n{totals(rows)}\n\n{markdown(rows)}")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Thirty tasks of a shell, with curl and with Outrider.")
     parser.add_argument("--binary", type=Path, default=ROOT / ".build/release/outrider")
     parser.add_argument("--runs", type=int, default=5, help="of each line; the median counts")
-    parser.add_argument("--markdown", action="store_true", help="a table for the docs")
+    parser.add_argument("--write", action="store_true", help="put the table into the docs")
     options = parser.parse_args()
     rows, wrong = [], []
     with tempfile.TemporaryDirectory() as scratch:
@@ -183,7 +197,12 @@ def main() -> int:
             finally:
                 subprocess.run([tools / "outrider", "stop"], env=environment, capture_output=True)
                 server.terminate()
-    table(rows, options.markdown)
+    for task, curl, outrider in rows:
+        length, spent = figures(task, curl, outrider)
+        print(f"{task.name:32} {length:>10} characters {spent:>10} ms")
+    print(totals(rows))
+    if options.write and not wrong:
+        write(rows)
     for line in wrong:
         print(f"DIFFERENT: {line}")
     return 1 if wrong else 0
