@@ -74,6 +74,9 @@ def _client(tree: Tree) -> "list[str]":
             if room in LOWER and other != room and other not in LOWER[room]:
                 found.append(f"{place}: {room} must not import {there or 'outrider'}")
     for name in tree.matching(ROOT + "*.py"):
+        # the package loads public names when they are used; each has an import statement for type checkers
+        if name == ROOT + "__init__.py":
+            continue
         for node in ast.walk(ast.parse(tree.text(name))):
             if isinstance(node, ast.Name) and node.id == "__import__":
                 found.append(f"{name}:{node.lineno}: __import__ hides an import; use an import statement")
