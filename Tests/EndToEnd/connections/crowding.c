@@ -23,6 +23,9 @@ static void *crowd(void *path) {
         (void (*)(void *, void *, void (*)(void *)))dlsym(RTLD_DEFAULT, "dispatch_async_f");
     // a binary that holds libdispatch itself does not show it: the file stays
     if (!queue || !submit) return NULL;
+    // libdispatch opens what it needs for itself with its first work
+    for (int i = 0; i < 16; i++) submit(queue(0, 0), NULL, rest);
+    usleep(1000000);
     struct rlimit before, none;
     getrlimit(RLIMIT_NOFILE, &before);
     none = before;

@@ -111,10 +111,11 @@ async def app(scope, receive, send):
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
         return
-    body, more = b"", True
+    body, more = bytearray(), True
     while more:
         message = await receive()
-        body, more = body + message.get("body", b""), message.get("more_body", False)
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
     _, name, *rest = scope["path"].split("/")
     status, kind, fields, result = 200, b"text/plain", [], b""
     if name == "json":
