@@ -7,8 +7,9 @@ import OutriderHTTP
 struct CacheTable {
     private final class Node {
         let entry: CachedEntry
-        /// The use after this one, nil for the latest, and the one before.
-        var newer: Node?
+        /// The use after this one, nil for the latest, and the one before. Neither is owned, or the end of a long list
+        /// would end the stack: the dictionary owns all nodes, and a node is unlinked when it leaves the dictionary.
+        unowned(unsafe) var newer: Node?
         unowned(unsafe) var older: Node?
 
         init(_ entry: CachedEntry) { self.entry = entry }
