@@ -44,6 +44,8 @@ package final class CacheStore: Sendable {
     /// Nil if all entries are in memory.
     let disk: (any CacheDisk)?
     private let state: Mutex<State>
+    /// What all caches of the process share.
+    private let budget: CacheBudget
     /// The exchanges that requests share.
     let flights = CacheFlights()
 
@@ -53,6 +55,8 @@ package final class CacheStore: Sendable {
         var counts = CacheCounts()
         /// Bytes of bodies that are on their way into the cache.
         var filling = 0
+        /// Bytes of the table that the budget of the process has been told of.
+        var charged = 0
     }
 
     /// Bytes of entries in memory in front of a cache on disk.
@@ -64,13 +68,16 @@ package final class CacheStore: Sendable {
 
     package init(
         name: String? = nil, _ limits: CacheLimits, secret: CacheSecret = CacheStore.randomSecret(),
-        disk: (any CacheDisk)? = nil
+        disk: (any CacheDisk)? = nil, budget: CacheBudget = .process
     ) {
         self.name = name
+        self.budget = budget
         self.secret = secret
         self.disk = disk
         state = Mutex(State(limits: limits))
     }
+
+    deinit { budget.add(-state.withLock { $0.charged &+ $0.filling }) }
 
     package static func randomSecret() -> CacheSecret {
         var generator = SystemRandomNumberGenerator()
@@ -107,7 +114,12 @@ package final class CacheStore: Sendable {
 
     /// Looks for the entry; `completion` may be called before this returns. On the loop, for both.
     func find(_ place: CachePlace, on loop: any EventLoop, _ completion: @escaping @Sendable (Found) -> Void) {
-        if let disk, disk.takeChange() { state.withLock { _ = $0.table.removeAll() } }
+        if let disk, disk.takeChange() {
+            state.withLock { state in
+                _ = state.table.removeAll()
+                charge(&state)
+            }
+        }
         let hot = place.select(of: state.withLock { $0.table.entries(place.key, place.principal) })
         guard let disk, hot.entry == nil else {
             if let entry = hot.entry { state.withLock { $0.table.touch(entry) } }
@@ -138,12 +150,28 @@ package final class CacheStore: Sendable {
 
     private func evict(_ state: inout State) {
         let most = disk == nil ? state.limits.maxBytes : min(Self.hotBytes, state.limits.maxBytes)
-        let given = state.table.evict(bytes: most, count: state.limits.maxEntries)
-        if disk == nil { state.counts.evicted += given.count }
+        var given = state.table.evict(bytes: most, count: state.limits.maxEntries).count
+        charge(&state)
+        // each cache gives up its own entries only
+        let excess = budget.excess
+        if excess > 0 {
+            given &+= state.table.evict(bytes: max(0, state.table.bytes &- excess), count: .max).count
+            charge(&state)
+        }
+        if disk == nil { state.counts.evicted += given }
+    }
+
+    /// Tells the budget of the process what the table holds now.
+    private func charge(_ state: inout State) {
+        budget.add(state.table.bytes &- state.charged)
+        state.charged = state.table.bytes
     }
 
     package func remove(_ id: CacheEntryID) {
-        state.withLock { _ = $0.table.remove(id) }
+        state.withLock { state in
+            _ = state.table.remove(id)
+            charge(&state)
+        }
         disk?.remove(id)
     }
 
@@ -164,6 +192,7 @@ package final class CacheStore: Sendable {
         disk?.remove(key: key)
         return state.withLock { state in
             let count = state.table.remove(key).count
+            charge(&state)
             state.counts.invalidated += count
             return count
         }
@@ -174,6 +203,7 @@ package final class CacheStore: Sendable {
         state.withLock { state in
             let found = state.table.all.filter(condition)
             for entry in found { state.table.remove(entry.id) }
+            charge(&state)
             return found.count
         }
     }
@@ -186,13 +216,16 @@ package final class CacheStore: Sendable {
     /// Whether so many bytes more may be on their way into the cache.
     func reserve(_ bytes: Int) -> Bool {
         state.withLock { state in
-            guard state.filling &+ bytes <= Self.mostFilling else { return false }
+            guard state.filling &+ bytes <= Self.mostFilling, budget.take(bytes) else { return false }
             state.filling &+= bytes
             return true
         }
     }
 
-    func release(_ bytes: Int) { state.withLock { $0.filling &-= bytes } }
+    func release(_ bytes: Int) {
+        state.withLock { $0.filling &-= bytes }
+        budget.add(-bytes)
+    }
 }
 
 extension CachedEntry.Body {

@@ -50,7 +50,7 @@ package final class CachedEntry: Sendable {
         self.storedAt = storedAt
         var cost = 512 &+ url.utf8.count
         for field in head.fields.list { cost &+= field.name.utf8.count &+ field.value.utf8.count &+ 64 }
-        if case .memory(let bytes) = body { cost &+= bytes.readableBytes }
+        if case .memory(let bytes) = body { cost &+= bytes.storageCapacity }
         self.cost = cost
     }
 

@@ -55,7 +55,7 @@ struct CacheParameter: JSONDecodable {
         changes.collapse = try fields.optional("collapse")
         changes.keep = try fields.choice("keep")
         changes.cacher = try fields.choice("cacher")
-        changes.maxBytes = try fields.integer("maxBytes", in: 65_536...1_099_511_627_776)
+        changes.maxBytes = try fields.integer("maxBytes", in: 65_536...1_073_741_824)
         return changes
     }
 
