@@ -91,7 +91,7 @@ package final class Engine: Sendable {
 
     /// The use of a cache by requests.
     package func binding(_ store: CacheStore, _ spec: CacheSpec) -> CacheBinding {
-        CacheBinding(store, spec, coding: fields.first("Accept-Encoding"))
+        CacheBinding(store, spec, coding: fields.first("Accept-Encoding"), proxies: settings.proxies)
     }
 
     /// What would be sent.

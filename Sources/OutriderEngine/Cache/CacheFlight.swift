@@ -209,7 +209,7 @@ final class CacheFlight: @unchecked Sendable {
         let query = order.query
         var decision = StoreDecision.decide(
             query, status: response.status, response.fields, isShared: store.name != nil,
-            isForAll: order.place.principal == .empty)
+            isForAll: order.place.isForAll)
         if case .store = decision, isInvalidated || !machine.isStorable {
             decision = .skip("the URL was invalidated meanwhile")
         }

@@ -10,11 +10,14 @@ package final class CacheBinding: Sendable {
     package let spec: CacheSpec
     /// The Accept-Encoding that the service itself sends.
     let coding: String?
+    /// The proxies that the service uses by itself.
+    let proxies: ProxyRules?
 
-    package init(_ store: CacheStore, _ spec: CacheSpec, coding: String?) {
+    package init(_ store: CacheStore, _ spec: CacheSpec, coding: String?, proxies: ProxyRules?) {
         self.store = store
         self.spec = spec
         self.coding = coding
+        self.proxies = proxies
     }
 }
 

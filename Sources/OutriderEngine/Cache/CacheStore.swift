@@ -242,6 +242,8 @@ struct CachePlace: Sendable {
     let principal: CacheDigest
     /// The URL that is shown, and that an invalidation names.
     let url: String
+    /// The request carries no credential.
+    let isForAll: Bool
     private let fields: HTTPFields
     private let coding: String?
     private let secret: CacheSecret
@@ -249,7 +251,10 @@ struct CachePlace: Sendable {
     /// - Parameters:
     ///   - principal: the text from which the principal is made.
     ///   - coding: the Accept-Encoding that the service itself sends.
-    init(_ attempt: Attempt, _ spec: CacheSpec, principal: String, coding: String?, secret: CacheSecret) {
+    init(
+        _ attempt: Attempt, _ spec: CacheSpec, principal: String, isForAll: Bool, coding: String?, secret: CacheSecret
+    ) {
+        self.isForAll = isForAll
         url = CacheKey.text(attempt.url, ignoring: spec.ignoredQuery)
         fields = attempt.fields
         self.coding = coding

@@ -55,7 +55,9 @@ final class CachedAttempt: LoopAttempt, @unchecked Sendable {
         query = CacheQuery(attempt, binding.spec)
         place = CachePlace(
             attempt, binding.spec,
-            principal: CachePrincipal.text(attempt, stable: principal, named: binding.spec.principal),
+            principal: CachePrincipal.text(
+                attempt, stable: principal, named: binding.spec.principal, proxies: binding.proxies),
+            isForAll: CachePrincipal.credentials(attempt, stable: principal, named: binding.spec.principal).isEmpty,
             coding: binding.coding, secret: binding.store.secret)
     }
 

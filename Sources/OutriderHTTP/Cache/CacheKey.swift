@@ -160,10 +160,18 @@ package enum CacheKey {
 
 /// Whose responses a request may be given: the text from which the principal of an entry is made.
 package enum CachePrincipal {
-    /// What decides which server answers, and who is believed: responses of lenient requests never reach strict ones.
-    private static func connection(_ attempt: Attempt) -> String {
-        if attempt.security.isPlain { return "" }
+    /// Everything that decides which server sends the response, and whether it is trusted: responses of lenient requests never
+    /// reach strict ones.
+    private static func connection(_ attempt: Attempt, _ own: ProxyRules?) -> String {
         var text = ""
+        if attempt.proxies != own {
+            let proxy = attempt.proxy
+            if proxy != own?.server(for: attempt.url) {
+                text += "proxy:\(proxy?.text(withSecrets: true) ?? "none")\n"
+            }
+        }
+        if attempt.addresses != .any { text += "addresses:\(attempt.addresses)\n" }
+        if attempt.security.isPlain { return text }
         if let security = try? attempt.security.security(for: attempt.url), security != .standard {
             text += "trust:\(security.policy) \(security.settings)\n"
         }
@@ -174,9 +182,16 @@ package enum CachePrincipal {
     /// - Parameters:
     ///   - stable: what stands for the Authorization field in its place: credentials whose field changes with each request.
     ///   - named: the caller's own word in place of all credentials.
-    package static func text(_ attempt: Attempt, stable: String?, named: String?) -> String {
+    ///   - proxies: those that the service uses by itself.
+    package static func text(
+        _ attempt: Attempt, stable: String?, named: String?, proxies: ProxyRules? = nil
+    ) -> String {
+        connection(attempt, proxies) + credentials(attempt, stable: stable, named: named)
+    }
+
+    /// The part that names the user; empty for a request that every user may send.
+    package static func credentials(_ attempt: Attempt, stable: String?, named: String?) -> String {
         var text = ""
-        text += connection(attempt)
         if let named { return text + "named:\(named)\n" }
         if let stable { text += "login:\(stable)\n" }
         for field in attempt.fields.list where SecretFields.contains(field.name) {

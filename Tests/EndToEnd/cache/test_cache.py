@@ -193,6 +193,41 @@ def test_stale_while_revalidate_does_not_wait(wire, server):
     assert len(seen) == 2
 
 
+@pytest.mark.parametrize("control", ["no-store", "max-age=600"])
+def test_a_body_longer_than_asked_for_fails(wire, server, control):
+    url, _ = server.script(Reply(b"x" * 100_000, fields=(("Cache-Control", control),)))
+    failed = fetch(wire, url, maxBody=5)
+    assert not failed["ok"] and failed["error"]["code"] == 1411, failed
+    assert fetch(wire, url, maxBody=100_000)["ok"]
+
+
+def test_a_peeked_body_longer_than_asked_for_fails(wire, server):
+    """The first piece is waited for, since a stored response could stand in."""
+    fields = [(("Cache-Control", f"{what}, stale-if-error=60"),) for what in ("max-age=0", "no-store")]
+    url, _ = server.script(lambda number, _: Reply(b"x" * (3 if number == 1 else 100_000), fields=fields[number > 1]))
+    assert fetch(wire, url, maxBody=5)["ok"]
+    assert fetch(wire, url, maxBody=5)["error"]["code"] == 1411
+
+
+def test_the_policy_for_addresses_holds_for_stored_responses(wire, server):
+    url, seen = server.script(Reply())
+    assert fetch(wire, url, "addresses")["ok"]
+    assert fetch(wire, url, "addresses", addresses="public")["error"]["code"] == 1420
+    assert fetch(wire, url, "addresses")["cache"]["status"] == "hit" and len(seen) == 1
+
+
+def test_a_proxy_stores_nothing_for_other_ways(wire, server):
+    """The server stands in for a hostile proxy."""
+    proxy = server.script(Reply(b"false"))[0].rpartition("/")[0]
+    # the path of a request to a proxy is a whole URL
+    server.scripts["ttp:"] = lambda number, fields: Reply(b"false")
+    through = fetch(wire, "http://a.test/", "proxied", proxy=proxy)
+    assert through["ok"] and text(through) == "false", through
+    stored = {"name": "proxied", "mode": "onlyIfCached"}
+    assert fetch(wire, "http://a.test/", stored)["error"]["code"] == 1421
+    assert fetch(wire, "http://a.test/", stored, proxy=proxy)["cache"]["status"] == "hit"
+
+
 def test_clients_share_one_request(listening, server):
     url, seen = server.script(Reply(b"shared" * 1000, pause=0.5))
     with contextlib.ExitStack() as stack:

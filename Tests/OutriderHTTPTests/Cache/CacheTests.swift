@@ -230,6 +230,22 @@ struct CacheKeyTests {
         #expect(principal(all[0], named: "shared") == principal(all[2], named: "shared"))
         #expect(principal(all[0], stable: "digest u") == principal(all[1], stable: "digest u"))
     }
+
+    @Test func `another way to the server is another principal, but no credential`() {
+        let url = HTTPURL(scheme: .https, host: "a.test", port: 443, target: "/")
+        let server = ProxyServer(.http, at: HTTPURL(scheme: .http, host: "p.test", port: 80, target: "/"))
+        let rules = ProxyRules(http: nil, https: server)
+        let plain = Attempt(method: "GET", url: url, fields: [])
+        var (proxied, narrow) = (plain, plain)
+        proxied.proxies = rules
+        narrow.addresses = .publicOnly
+        func text(_ attempt: Attempt, own: ProxyRules? = nil) -> String {
+            CachePrincipal.text(attempt, stable: nil, named: nil, proxies: own)
+        }
+        #expect(Set([text(plain), text(proxied), text(narrow)]).count == 3)
+        #expect(text(plain).isEmpty && text(proxied, own: rules).isEmpty && !text(plain, own: rules).isEmpty)
+        #expect(CachePrincipal.credentials(proxied, stable: nil, named: nil).isEmpty)
+    }
 }
 
 struct CollapseMachineTests {
