@@ -34,7 +34,10 @@ final class CacheFlight: @unchecked Sendable {
     private var pieces: [ByteBuffer] = []
     private var firstPiece = 0
     private var total = 0
+    /// Bytes of `pieces` that the store knows of: as long as a reader needs them, they count.
     private var reserved = 0
+    /// Pieces that readers have taken since `forget` looked.
+    private var steps = 0
     private var isStoring = false
     private var isPulling = false
     /// The body is over, and how.
@@ -98,6 +101,7 @@ final class CacheFlight: @unchecked Sendable {
         case .cancel: end(cancels: tail == nil)
         default: pump()
         }
+        forget()
     }
 
     /// Whether a request that comes after the head may read along.
@@ -327,8 +331,6 @@ final class CacheFlight: @unchecked Sendable {
             return
         }
         isStoring = false
-        store.release(reserved)
-        reserved = 0
         if let key { store.flights.remove(self, key) }
         machine.unkey()
         // a background revalidation of which nothing can be kept
@@ -337,14 +339,31 @@ final class CacheFlight: @unchecked Sendable {
 
     /// Drops the pieces that all readers have, unless they are to be stored.
     private func forget() {
-        guard !isStoring, tail == nil else { return }
-        let slowest = readers.values.map(\.position).min() ?? firstPiece &+ pieces.count
+        guard !isStoring else { return }
+        steps = 0
+        let slowest = readers.values.lazy.map(\.position).min() ?? firstPiece &+ pieces.count
         let count = min(max(0, slowest &- firstPiece), pieces.count)
+        guard count > 0 else { return }
+        let bytes = pieces.prefix(count).reduce(0) { $0 &+ $1.readableBytes }
         pieces.removeFirst(count)
         firstPiece &+= count
+        release(min(bytes, reserved))
     }
 
-    /// A reader has taken a piece.
+    private func release(_ bytes: Int) {
+        guard bytes > 0 else { return }
+        store.release(bytes)
+        reserved &-= bytes
+    }
+
+    /// A reader has taken a piece. The pieces that all readers have are looked for after as many steps as there are readers, so
+    /// that the search costs no more than the steps.
+    func stepped() {
+        steps &+= 1
+        if steps >= readers.count { forget() }
+    }
+
+    /// A reader has taken all pieces, and waits.
     func moved() {
         forget()
         pump()
@@ -376,9 +395,8 @@ final class CacheFlight: @unchecked Sendable {
         if let key { store.flights.remove(self, key) }
         if isCounted { store.flights.end() }
         isCounted = false
-        store.release(reserved)
-        reserved = 0
         isStoring = false
+        if cancels || readers.isEmpty || response == nil { release(reserved) }
         machine.ended()
         if cancels {
             inner?.cancel()

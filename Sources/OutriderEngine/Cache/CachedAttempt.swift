@@ -78,8 +78,12 @@ final class CachedAttempt: LoopAttempt, @unchecked Sendable {
         case .none: return .failure(Self.cancelled)
         case .over(let failure): return .failure(failure)
         case .inner(let inner):
-            defer { peeked = nil }
-            return peeked ?? inner.poll(completion)
+            if let piece = peeked {
+                peeked = nil
+                return limited(piece)
+            }
+            guard attempt.maximumBodyBytes != nil else { return inner.poll(completion) }
+            return inner.poll { completion(self.limited($0)) }.map(limited)
         case .stored(var bytes):
             guard let piece = bytes.readSlice(length: min(bytes.readableBytes, Self.pieceBytes)),
                 piece.readableBytes > 0
@@ -340,6 +344,7 @@ final class CachedAttempt: LoopAttempt, @unchecked Sendable {
         patience = nil
         if case .over = source { return }
         source = .flight(flight, joined.number)
+        if isTooLong(response) { return }
         if !isFirst {
             response.fields.remove("Set-Cookie")
             response.fields.remove("Set-Cookie2")
@@ -363,9 +368,10 @@ final class CachedAttempt: LoopAttempt, @unchecked Sendable {
         joined = nil
         disarm()
         source = .inner(inner)
+        if isTooLong(given) { return }
         var response = AttemptResponse(
             status: given.status, reason: given.reason, version: given.version, fields: given.fields,
-            body: peeked == nil
+            body: peeked == nil && attempt.maximumBodyBytes == nil
                 ? given.body : CachedBody(self, expectedBytes: given.body.expectedBytes, of: given.body))
         response.cache = report
         finish(.success(response))
@@ -385,17 +391,31 @@ final class CachedAttempt: LoopAttempt, @unchecked Sendable {
     }
 
     private func took(_ piece: Piece, of flight: CacheFlight) -> Piece {
-        guard case .success(let bytes?) = piece else {
+        guard case .success(.some) = piece else {
             disarm()
             return piece
         }
         position &+= 1
+        flight.stepped()
+        return limited(piece)
+    }
+
+    /// The piece, or the failure of a body that is longer than the request allows: the exchange behind it has no limit, since
+    /// several requests may share it.
+    private func limited(_ piece: Piece) -> Piece {
+        guard let most = attempt.maximumBodyBytes, case .success(let bytes?) = piece else { return piece }
         taken &+= bytes.readableBytes
-        if let most = attempt.maximumBodyBytes, taken > most {
-            let failure = Self.tooLong(most, attempt.url.host)
-            stop(failure)
-            return .failure(failure)
-        }
-        return piece
+        guard taken > most else { return piece }
+        let failure = Self.tooLong(most, attempt.url.host)
+        stop(failure)
+        return .failure(failure)
+    }
+
+    /// Ends a response whose body is known to be longer than the request allows.
+    private func isTooLong(_ response: AttemptResponse) -> Bool {
+        guard let most = attempt.maximumBodyBytes, let length = response.body.expectedBytes, length > Int64(most)
+        else { return false }
+        stop(Self.tooLong(most, attempt.url.host))
+        return true
     }
 }
