@@ -55,14 +55,14 @@ package final class ExchangeCookies: Sendable {
         }
     }
 
-    /// Nil if the jar must be read first; then `load` and ask again.
-    func apply(to attempt: Attempt) -> (attempt: Attempt, leftOut: [CookieChange])? {
+    /// Nil if the jar must be read first; then `load` and ask again, with `evenIfOld`.
+    func apply(to attempt: Attempt, evenIfOld: Bool = false) -> (attempt: Attempt, leftOut: [CookieChange])? {
         var pairs: [String] = []
         var leftOut: [CookieChange] = []
         if let own = attempt.fields.first("Cookie") {
             pairs.append(own)
         } else if let jar, options.sends, let request = request(attempt) {
-            guard let chosen = jar.choose(for: request) else { return nil }
+            guard let chosen = jar.choose(for: request, evenIfOld: evenIfOld) else { return nil }
             if let field = chosen.field { pairs.append(field) }
             leftOut = chosen.leftOut.map {
                 CookieChange(refused: $0.name, domain: $0.domain, path: $0.path, .fieldTooLong)

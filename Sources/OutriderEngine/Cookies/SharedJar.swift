@@ -44,11 +44,11 @@ package final class SharedJar: Sendable {
 
     // MARK: exchanges
 
-    /// Nil if another process has changed the store: then `refresh` first.
-    func choose(for request: CookieRequest) -> CookieJar.Chosen? {
+    /// Nil if another process has changed the store: then `refresh` first, and ask again with `evenIfOld`.
+    func choose(for request: CookieRequest, evenIfOld: Bool = false) -> CookieJar.Chosen? {
         let mark = store?.mark
         return state.withLock { state in
-            guard mark == state.mark else { return nil }
+            guard evenIfOld || mark == state.mark else { return nil }
             let chosen = state.jar.choose(for: request, now: Self.now)
             if let store, !chosen.touched.isEmpty { store.touch(cookies(chosen.touched, of: request.site, state.jar)) }
             return chosen

@@ -15,7 +15,8 @@ extension ExchangeDriver {
             return completion(found.attempt)
         }
         wait(for: { await cookies.load() }) {
-            let found = cookies.apply(to: outgoing)
+            // a jar that moves all the time: what was read a moment ago is better than no cookie
+            let found = cookies.apply(to: outgoing, evenIfOld: true)
             self.tell(found?.leftOut ?? [])
             completion(found?.attempt ?? outgoing)
         }
