@@ -81,10 +81,21 @@ struct CookiesImport: Method {
         let now = SharedJar.now
         let suffixes = jar.suffixes
         let found = await background { NetscapeCookies.read(bytes, suffixes, now: now) }
+        var skipped = found.skipped
+        let cookies = last(found.cookies, &skipped)
         let changes = await jar.changed { jar in
-            found.cookies.flatMap { jar.put($0, site: suffixes.site(of: $0.domain), now: now) }
+            cookies.flatMap { jar.put($0, site: suffixes.site(of: $0.domain), now: now) }
         }
-        return Result(changes: changes, skipped: found.skipped)
+        return Result(changes: changes, skipped: skipped)
+    }
+
+    /// As many cookies as a jar holds, the last ones: the jar is locked while they are put. The rest is skipped.
+    private static func last<Element>(_ cookies: [Element], _ skipped: inout [NetscapeCookies.Skipped]) -> [Element] {
+        let rest = cookies.count - CookieJar.mostInAll
+        guard rest > 0 else { return cookies }
+        let reason = "\(rest) cookies before the last \(CookieJar.mostInAll), which is the most that a jar holds"
+        skipped.insert(NetscapeCookies.Skipped(line: 0, reason: reason), at: 0)
+        return Array(cookies.suffix(CookieJar.mostInAll))
     }
 
     /// An array of CookieSpecs, or an object with such an array in `cookies`, as `cookies.export` writes it.
@@ -98,7 +109,7 @@ struct CookiesImport: Method {
                 skipped.append(NetscapeCookies.Skipped(line: index + 1, reason: error.message))
             }
         }
-        let changes = await jar.put(cookies, for: nil)
+        let changes = await jar.put(last(cookies, &skipped), for: nil)
         for change in changes where change.kind == .refused {
             skipped.append(NetscapeCookies.Skipped(line: 0, reason: "\(change.name): \(change.reason?.text ?? "")"))
         }

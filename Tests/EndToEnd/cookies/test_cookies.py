@@ -222,3 +222,16 @@ def test_the_cases_of_the_public_suffix_list(line):
         labels = (wanted or host).lower().split(".")
         expected = ".".join(label if label.isascii() else label.encode("idna").decode() for label in labels)
         assert found["site"] == expected, host
+
+
+@pytest.mark.parametrize("form", ["netscape", "json"])
+def test_an_import_puts_as_many_cookies_as_a_jar_holds(line, form):
+    """The last ones; the file says more than the jar may ever hold."""
+    if form == "netscape":
+        text = "".join(f"h{number}.test\tFALSE\t/\tFALSE\t0\tc\t1\n" for number in range(20_000))
+    else:
+        text = json.dumps([{"name": "c", "value": "1", "domain": f"h{number}.test"} for number in range(20_000)])
+    done = result(line.call("cookies.import", {"jar": "work", "format": form, "text": text}))
+    assert done["imported"] == 3000, done["imported"]
+    assert any("17000 cookies" in skipped["message"] for skipped in done["skipped"])
+    assert len(result(line.call("cookies.list", {"jar": "work"}))["cookies"]) == 3000
