@@ -109,8 +109,17 @@ final class JarDatabase {
             "SELECT \(Self.columns) FROM cookie WHERE change > \(lastChange) ORDER BY change")
         while try statement.step() {
             if let row = Self.row(statement) { rows.append(row) }
-            lastChange = max(lastChange, statement.integer(10) ?? 0)
+            lastChange = max(lastChange, try Self.sound(statement.integer(10) ?? 0))
         }
+    }
+
+    /// The next reading gives all rows.
+    func rewind() { lastChange = 0 }
+
+    /// The number of a change, which only damage makes this large. Throws `SQLITE_CORRUPT`.
+    private static func sound(_ change: Int64) throws(SQLiteFailure) -> Int64 {
+        guard change < 1 << 62 else { throw SQLiteFailure.damage("the number of a change is out of range") }
+        return change
     }
 
     private static func row(_ statement: SQLiteStatement) -> JarRow? {
@@ -150,7 +159,8 @@ final class JarDatabase {
     func write(_ rows: [JarRow], now: Int64) throws(SQLiteFailure) {
         try database.run("BEGIN IMMEDIATE")
         do throws(SQLiteFailure) {
-            var change = max(lastChange, try database.integer("SELECT max(change) FROM cookie") ?? 0)
+            let newest = try database.integer("SELECT max(change) FROM cookie") ?? 0
+            var change = max(lastChange, try Self.sound(newest))
             for row in rows {
                 change += 1
                 try write(row, change, now: now)

@@ -79,6 +79,8 @@ final class JarWorker: @unchecked Sendable {
             database = opened
         } catch let failure as SQLiteFailure where failure.isDamage {
             _ = try rebuild([], now: now)
+            // what was saved is not in memory yet: the next reading brings it
+            database?.rewind()
         } catch let failure as JarFailure {
             throw failure
         } catch {

@@ -78,7 +78,9 @@ package final class SharedJar: Sendable {
         let (changes, observers) = state.withLock { state -> ([CookieChange], [Observer]) in
             // what waits to be written is newer
             let rows = news.rows.filter { store?.isPending($0.identity) != true }
-            for row in rows { apply(row, &state.jar) }
+            // deletions first: they make room
+            for row in rows where row.isGone { apply(row, &state.jar) }
+            for row in rows where !row.isGone { apply(row, &state.jar) }
             state.mark = news.mark
             if news.isRebuilt { store?.touch(state.jar.all.map(JarRow.cookie)) }
             return (news.isFirst ? [] : rows.map(\.change), Array(state.observers.values))
@@ -91,8 +93,8 @@ package final class SharedJar: Sendable {
         let site = suffixes.site(of: row.identity.domain)
         switch row {
         case .cookie(let cookie):
-            // a list of suffixes that is newer than the cookie
-            if !cookie.isHostOnly, suffixes.registrableDomain(of: cookie.domain) == nil { return }
+            // a damaged file, or a list of suffixes that is newer than the cookie
+            do throws(CookieError) { try CookieRules.check(cookie, suffixes) } catch { return }
             jar.restore(cookie, site: site)
         case .gone(let identity): jar.remove(identity, site: site)
         }
@@ -143,6 +145,8 @@ enum JarRow: Sendable {
         case .gone(let identity): identity
         }
     }
+
+    fileprivate var isGone: Bool { if case .gone = self { true } else { false } }
 
     /// How a change by another process is told: whether the cookie was there before is not known.
     fileprivate var change: CookieChange {

@@ -151,6 +151,9 @@ struct SQLiteFailure: Error {
         self.action = action
     }
 
+    /// A value that SQLite reads, and that cannot be.
+    static func damage(_ action: String) -> SQLiteFailure { SQLiteFailure(code: SQLITE_CORRUPT, errno: 0, action) }
+
     private var primary: CInt { code & 0xFF }
 
     /// The file is no database, or a broken one.

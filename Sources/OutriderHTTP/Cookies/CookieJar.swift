@@ -69,9 +69,11 @@ package struct CookieJar: Sendable {
         return [CookieChange(old == nil ? .added : .replaced, cookie)] + evict(site: site, now: now)
     }
 
-    /// The same for a cookie as a store has it: nothing is replaced by rule, nothing evicted.
+    /// The same for a cookie as a store has it: nothing is replaced by rule, nothing evicted. Stores of several processes may
+    /// hold a little more than `mostInAll`; beyond twice that, cookies are left out.
     package mutating func restore(_ cookie: Cookie, site: String) {
         _ = remove(cookie.identity, site: site)
+        guard count < 2 * Self.mostInAll else { return }
         insert(cookie, site: site)
     }
 

@@ -164,11 +164,65 @@ def test_a_damaged_store_is_put_aside(jars, server, damage):
         session = result(line.call("session.create", {"cookies": "work"}))["session"]
         assert result(line.call("data.send", {"url": server.url(), "session": session}))["ok"]
         put(line, "new=1; Max-Age=100", url=server.url())
-        assert "damaged" in listed(line)["problem"]
+        first = listed(line)
+        assert "damaged" in first["problem"]
     assert any(entry.name.startswith("damaged-") for entry in (jars / "work").iterdir())
     with wire(jars) as line:
         found = {cookie["name"] for cookie in listed(line)["cookies"]}
+    assert {cookie["name"] for cookie in first["cookies"]} == found
     assert "new" in found and found <= {"new"} | {f"c{number}" for number in range(100)}
+
+
+def change(jars, statement):
+    with contextlib.closing(sqlite3.connect(jars / "work/jar.db")) as database:
+        database.execute(statement)
+        database.commit()
+
+
+def test_a_damaged_number_in_a_row_does_not_end_the_service(jars):
+    with wire(jars) as line:
+        put(line, "a=1; Max-Age=1000", "b=2; Max-Age=1000")
+    change(jars, f"UPDATE cookie SET change = {2**63 - 1} WHERE name = 'b'")
+    with wire(jars) as line:
+        put(line, "c=3; Max-Age=1000")
+        told = listed(line)
+        assert {cookie["name"] for cookie in told["cookies"]} == {"a", "b", "c"} and "damaged" in told["problem"]
+    with wire(jars) as line:
+        assert header(line) == "a=1; b=2; c=3"
+
+
+def test_rows_that_no_response_could_set_are_not_sent(jars):
+    with wire(jars) as line:
+        put(line, "a=1; Max-Age=1000", "b=2; Max-Age=1000")
+    change(jars, "UPDATE cookie SET value = CAST('2' || char(13, 10) || 'X-Injected: 1' AS BLOB) WHERE name = 'b'")
+    with wire(jars) as line:
+        assert header(line) == "a=1"
+
+
+def test_no_request_goes_out_without_cookies_while_the_jar_moves(jars, server):
+    stop = threading.Event()
+
+    def move():
+        with wire(jars) as line:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                put(line, f"other={number}; Max-Age=1000", url="https://elsewhere.test/")
+
+    with wire(jars) as line:
+        put(line, "keep=1; Max-Age=1000; Path=/", url=server.url())
+        session = result(line.call("session.create", {"cookies": "work"}))["session"]
+        threads = [threading.Thread(target=move) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(200):
+                assert result(line.call("data.send", {"url": server.url(), "session": session}))["ok"]
+                assert server.sent() == "keep=1"
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
 
 
 def test_a_store_that_is_damaged_while_it_is_open(jars, server):
