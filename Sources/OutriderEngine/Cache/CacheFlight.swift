@@ -21,24 +21,24 @@ final class CacheFlight: @unchecked Sendable {
     private var inner: (any LoopAttempt)?
     /// The first piece of the body, if it was waited for.
     private var peeked: Result<ByteBuffer?, HTTPFailure>?
-    private var requestedAt: Int64 = 0
+    private(set) var requestedAt: Int64 = 0
     private var serial = 0
     private var isCounted = false
 
     /// The head, once it has come and is shared.
     private(set) var response: AttemptResponse?
     private(set) var report: CacheReport?
-    private var names: [String] = []
-    private var respondedAt: Int64 = 0
+    private(set) var names: [String] = []
+    private(set) var respondedAt: Int64 = 0
     /// The pieces that are still needed, and the number of the first.
-    private var pieces: [ByteBuffer] = []
+    private(set) var pieces: [ByteBuffer] = []
     private var firstPiece = 0
-    private var total = 0
+    private(set) var total = 0
     /// Bytes of `pieces` that the store knows of: as long as a reader needs them, they count.
     private var reserved = 0
     /// Pieces that readers have taken since `forget` looked.
     private var steps = 0
-    private var isStoring = false
+    private(set) var isStoring = false
     private var isPulling = false
     /// The body is over, and how.
     private(set) var tail: Result<Void, HTTPFailure>?
@@ -195,7 +195,7 @@ final class CacheFlight: @unchecked Sendable {
         serve(updated, .revalidated, order.reason)
     }
 
-    private var isInvalidated: Bool { store.flights.isInvalidated(order.place.key, since: serial) }
+    var isInvalidated: Bool { store.flights.isInvalidated(order.place.key, since: serial) }
 
     /// All readers get the stored entry.
     private func serve(_ entry: CachedEntry, _ status: CacheReport.Status, _ reason: String) {
@@ -369,29 +369,9 @@ final class CacheFlight: @unchecked Sendable {
         pump()
     }
 
-    /// The body is there: it becomes an entry.
-    private func complete() {
-        defer { end(cancels: false) }
-        guard isStoring, let response, machine.isStorable, !isInvalidated else { return }
-        var body = ByteBuffer()
-        body.reserveCapacity(total)
-        for piece in pieces { body.writeImmutableBuffer(piece) }
-        let head = CachedHead(
-            status: response.status, reason: response.reason, version: response.version,
-            CachedHead.kept(of: response.fields), requestedAt: requestedAt, respondedAt: respondedAt,
-            fallback: order.query.spec.maxAge)
-        let id = CacheEntryID(
-            key: order.place.key, principal: order.place.principal, variant: order.place.variant(names))
-        let groups = CacheGroups.names(response.fields.all("Cache-Groups"), of: order.query.url)
-        let entry = CachedEntry(
-            id: id, url: order.place.url, head: head, vary: names, body: .memory(body),
-            tags: order.query.spec.tags + groups, storedAt: respondedAt)
-        store.put(entry)
-    }
-
     // MARK: the end
 
-    private func end(cancels: Bool) {
+    func end(cancels: Bool) {
         if let key { store.flights.remove(self, key) }
         if isCounted { store.flights.end() }
         isCounted = false

@@ -12,7 +12,7 @@ final class CachedAttempt: LoopAttempt, @unchecked Sendable {
     typealias Piece = Result<ByteBuffer?, HTTPFailure>
 
     /// Where the body comes from.
-    private enum Source {
+    enum Source {
         case none
         /// What is left of a stored body.
         case stored(ByteBuffer)
@@ -27,9 +27,9 @@ final class CachedAttempt: LoopAttempt, @unchecked Sendable {
     let query: CacheQuery
     let place: CachePlace
     let transport: any Transport
-    private let observer: any AttemptObserver
+    let observer: any AttemptObserver
     let loop: any EventLoop
-    private var source = Source.none
+    var source = Source.none
     /// The flight that is waited for.
     private var joined: (flight: CacheFlight, number: Int)?
     private var completion: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
@@ -133,7 +133,7 @@ final class CachedAttempt: LoopAttempt, @unchecked Sendable {
         finish(.failure(failure))
     }
 
-    private func finish(_ result: Result<AttemptResponse, HTTPFailure>) {
+    func finish(_ result: Result<AttemptResponse, HTTPFailure>) {
         let completion = completion
         self.completion = nil
         completion?(result)
@@ -244,39 +244,6 @@ final class CachedAttempt: LoopAttempt, @unchecked Sendable {
         goesAloneNow = true
         deadline?.cancel()
         begin()
-    }
-
-    /// An attempt of its own, of which nothing is stored.
-    private func askDirectly(_ entry: CachedEntry?, _ forward: CacheForward, _ reason: String) {
-        let inner = transport.make(attempt, observer: observer)
-        source = .inner(inner)
-        let requestedAt = CacheClock.now
-        inner.start { result in
-            guard case .success(var response) = result else { return self.rescue(entry, forward, result) }
-            if let entry, CachePolicy.rescues(self.query, entry.head, status: response.status, now: CacheClock.now),
-                self.query.bypass == nil, self.query.range == nil
-            {
-                response.body.abandon()
-                return self.serve(
-                    entry, .init(isStale: true, "stale-if-error: status \(response.status)"), as: .stale, forward)
-            }
-            self.learn(from: response, requestedAt)
-            response.cache = CacheReport(
-                self.query.bypass == nil ? .miss : .bypass, forward: forward, reason: reason, key: self.place.url,
-                upstream: CacheStatus.parse(response.fields))
-            self.finish(.success(response))
-        }
-    }
-
-    private func rescue(
-        _ entry: CachedEntry?, _ forward: CacheForward, _ result: Result<AttemptResponse, HTTPFailure>
-    ) {
-        if case .failure(let failure) = result, let entry, query.bypass == nil, query.range == nil,
-            failure.kind.isOfNetwork, CachePolicy.rescues(query, entry.head, status: nil, now: CacheClock.now)
-        {
-            return serve(entry, .init(isStale: true, "stale-if-error: \(failure.message)"), as: .stale, forward)
-        }
-        finish(result)
     }
 
     // MARK: the response

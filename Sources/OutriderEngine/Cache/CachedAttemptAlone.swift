@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderTransport
+
+/// Requests whose responses are not stored.
+extension CachedAttempt {
+    /// An attempt of its own, of which nothing is stored.
+    func askDirectly(_ entry: CachedEntry?, _ forward: CacheForward, _ reason: String) {
+        let inner = transport.make(attempt, observer: observer)
+        source = .inner(inner)
+        let requestedAt = CacheClock.now
+        inner.start { result in
+            guard case .success(var response) = result else { return self.rescue(entry, forward, result) }
+            if let entry, CachePolicy.rescues(self.query, entry.head, status: response.status, now: CacheClock.now),
+                self.query.bypass == nil, self.query.range == nil
+            {
+                response.body.abandon()
+                return self.serve(
+                    entry, .init(isStale: true, "stale-if-error: status \(response.status)"), as: .stale, forward)
+            }
+            self.learn(from: response, requestedAt)
+            response.cache = CacheReport(
+                self.query.bypass == nil ? .miss : .bypass, forward: forward, reason: reason, key: self.place.url,
+                upstream: CacheStatus.parse(response.fields))
+            self.finish(.success(response))
+        }
+    }
+
+    private func rescue(
+        _ entry: CachedEntry?, _ forward: CacheForward, _ result: Result<AttemptResponse, HTTPFailure>
+    ) {
+        if case .failure(let failure) = result, let entry, query.bypass == nil, query.range == nil,
+            failure.kind.isOfNetwork, CachePolicy.rescues(query, entry.head, status: nil, now: CacheClock.now)
+        {
+            return serve(entry, .init(isStale: true, "stale-if-error: \(failure.message)"), as: .stale, forward)
+        }
+        finish(result)
+    }
+}
