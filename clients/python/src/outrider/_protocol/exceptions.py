@@ -314,18 +314,13 @@ _CALL_ERRORS: dict[int, type[OutriderError]] = {
     -32602: InvalidCall,
     -32603: ServerError,
     -32800: CallCancelled,
-    -32010: LimitError,
-    -32011: LimitError,
-    -32012: HandleError,
-    -32013: HandleError,
+    **dict.fromkeys((-32010, -32011, -32016), LimitError),
+    **dict.fromkeys((-32012, -32013), HandleError),
     -32014: NotPermitted,
     -32015: FeatureMissing,
-    -32016: LimitError,
     -32017: ServerStopping,
     -32018: TokenError,
-    -32020: CallbackError,
-    -32021: CallbackError,
-    -32022: CallbackError,
+    **dict.fromkeys((-32020, -32021, -32022), CallbackError),
 }
 
 _EXCHANGE_ERRORS: dict[int, type[ExchangeError]] = {
