@@ -310,9 +310,9 @@ Returns the call, for `outrider--forget'."
 
 (defun outrider-register (function &optional name)
   "Let the service ask FUNCTION under NAME, and return NAME.
-FUNCTION gets the members of a callback in docs/reference/callback.md as a plist,
-and a function for its answer.  It returns the answer, a plist; or
-nil, and calls that function with the answer later."
+FUNCTION gets the members of a callback as a plist (they are in
+docs/reference/callback.md), and a function for its answer.  It returns the
+answer, a plist; or nil, and calls that function with the answer later."
   (let ((name (or name (format "emacs-%d-%d" (emacs-pid) (cl-incf outrider--function-count)))))
     (puthash name function outrider--functions)
     name))

@@ -82,7 +82,9 @@ def test_any_other_method_is_not(wire, method):
 def test_limits_are_those_of_the_contract(wire):
     limits = wire.call("server.info")["result"]["limits"]
     example = contract.CONTRACT.types["Limits"]["examples"][0]
-    assert limits == example
+    # a quarter of the descriptors that the service may have
+    assert 64 <= limits.pop("connections") <= 10_240
+    assert limits == {name: value for name, value in example.items() if name != "connections"}
 
 
 def test_features_are_those_of_the_contract(wire):

@@ -39,8 +39,8 @@ class Host:
                 connection.settimeout(LONG)
                 self.connections.append(connection)
                 thread = threading.Thread(target=self.serve, args=(connection,), daemon=True)
-                self.threads.append(thread)
                 thread.start()
+                self.threads.append(thread)
 
     def serve(self, connection):
         with connection, contextlib.suppress(OSError):
