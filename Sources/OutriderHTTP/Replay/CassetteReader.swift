@@ -42,7 +42,13 @@ package enum CassetteReader {
         let isOurs =
             start.firstRange(of: Array(#""name":"outrider""#.utf8)) != nil
             && start.firstRange(of: Array(#""_cassette""#.utf8)) != nil
-        return isOurs ? try lines(bytes) : try document(bytes)
+        return isOurs || isCutHead(bytes) ? try lines(bytes) : try document(bytes)
+    }
+
+    /// Whether a crash may have cut the file off within its first line, which Outrider writes.
+    private static func isCutHead(_ bytes: [UInt8]) -> Bool {
+        let known = Array(#"{"log":{"version":"1.2","creator":{"name":"outrider""#.utf8)
+        return !bytes.contains(newline) && (known.starts(with: bytes) || bytes.starts(with: known))
     }
 
     // MARK: our form
