@@ -10,7 +10,7 @@ import Synchronization
 /// bodies. One per process, opened by the roof.
 package final class Engine: Sendable {
     package let settings: EngineSettings
-    private let surroundings: Surroundings
+    let surroundings: Surroundings
     private let fields: HTTPFields
     private let group: any EventLoopGroup
     private let lastClient = Atomic<UInt64>(0)
@@ -18,6 +18,8 @@ package final class Engine: Sendable {
     package let stage: ReplayStage?
     /// Cookies that programs share by name.
     package let jars: CookieJars
+    /// Files of hosts that are reached over TLS only.
+    package let strictTransport = StrictTransportFiles()
 
     /// - Parameters:
     ///   - fields: what every request gets unless it says otherwise, such as User-Agent.

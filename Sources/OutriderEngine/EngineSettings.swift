@@ -13,6 +13,8 @@ package struct EngineSettings: Sendable {
     }
     /// What follows from it, made once.
     package private(set) var security = SecurityPlan.standard
+    /// Where the secrets of TLS connections are written; nil for nowhere. For showing it.
+    package var keyLog: String?
     /// What the environment of the service says about proxies.
     package var proxyEnvironment: Result<ProxyRules, HTTPFailure> = .success(.direct)
     /// For requests that say nothing of proxies, in sessions that do not; nil for the direct way.

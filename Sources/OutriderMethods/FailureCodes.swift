@@ -85,6 +85,7 @@ extension HTTPFailure.Kind {
         case .revocationCheckFailed: FailureCode(1509, "serverTrustEvaluationFailed", "revocationCheckFailed")
         case .certificatePinningFailed: FailureCode(1510, "serverTrustEvaluationFailed", "certificatePinningFailed")
         case .publicKeyPinningFailed: FailureCode(1511, "serverTrustEvaluationFailed", "publicKeyPinningFailed")
+        case .customEvaluationFailed: FailureCode(1512, "serverTrustEvaluationFailed", "customEvaluationFailed")
         case .settingAnchorCertificatesFailed:
             FailureCode(1504, "serverTrustEvaluationFailed", "settingAnchorCertificatesFailed")
         case .trustEvaluationFailed: FailureCode(1506, "serverTrustEvaluationFailed", "trustEvaluationFailed")

@@ -133,6 +133,8 @@ package enum Methods {
         table.add(TCPCloseRead.self)
         table.add(TCPOpen.self)
         table.add(TCPStartTLS.self)
+        table.add(TrustEvaluate.self)
+        table.add(TrustPins.self)
         table.add(UploadOpen.self)
         table.add(UploadSend.self)
         table.add(UploadStart.self)

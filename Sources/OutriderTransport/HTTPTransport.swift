@@ -14,12 +14,14 @@ package final class HTTPTransport: Transport {
         /// Connections of all clients, on all loops, that may be open at once. Default 16,384; less where the process may
         /// open fewer files.
         package var mostConnections = 16_384
+        /// Where the secrets of TLS connections are written; nil for nowhere.
+        package var keyLog: KeyLog?
 
         package init() {}
     }
 
     private let pools: [ConnectionPool]
-    private let wiring: Wiring
+    let wiring: Wiring
 
     /// - Parameters:
     ///   - group: one event loop, or several, each of which gets connections of its own.
@@ -30,7 +32,11 @@ package final class HTTPTransport: Transport {
         let loops = Array(group.makeIterator())
         let most = settings.mostConnections / max(1, loops.count)
         pools = loops.map { ConnectionPool(on: $0, config: settings.pool, mostConnections: most) }
-        wiring = Wiring(resolver: resolver, tls: TLSBridge())
+        wiring = Wiring(resolver: resolver, tls: TLSBridge(keyLog: settings.keyLog))
+        wiring.tls.evaluator.fetcher.use { [weak self] attempt throws(HTTPFailure) in
+            guard let self else { throw HTTPFailure(.sessionInvalidated, "the service is stopping") }
+            return try await self.send(attempt, observer: Unobserved())
+        }
     }
 
     package var loop: any EventLoop { pool.loop }
@@ -81,4 +87,11 @@ package final class HTTPTransport: Transport {
     private var pool: ConnectionPool {
         pools.count == 1 ? pools[0] : pools.first { $0.loop.inEventLoop } ?? pools[0]
     }
+}
+
+/// For requests of the transport itself.
+private struct Unobserved: AttemptObserver {
+    func sending(_ control: any AttemptControl) {}
+    func bodySent(_ bytes: Int64, onWire: Int64?) {}
+    func informational(status: Int, fields: HTTPFields) {}
 }

@@ -79,6 +79,8 @@ package protocol AttemptObserver: Sendable {
     func queued()
     /// A phase of opening a connection for it begins: resolve, connect, proxy or tls.
     func connecting(_ phase: HTTPFailure.Phase)
+    /// Code of a client is called about the server or about a key, and no time passes meanwhile; or that is over.
+    func asks(_ isAsking: Bool)
     /// A connection carries it; the timeline says which one.
     func connected(_ timeline: Timeline)
     /// So many bytes of the request's body have been taken by the kernel, in all, counted before compression; on the wire
@@ -95,6 +97,7 @@ package protocol AttemptObserver: Sendable {
 extension AttemptObserver {
     package func queued() {}
     package func connecting(_ phase: HTTPFailure.Phase) {}
+    package func asks(_ isAsking: Bool) {}
     package func connected(_ timeline: Timeline) {}
     package func gaveUp(_ timeline: Timeline) {}
     package func bodyEnded() {}

@@ -55,6 +55,7 @@ struct Outrider: AsyncParsableCommand {
             ConfigCommand.self,
             ConnectCommand.self,
             ReachabilityCommand.self,
+            TrustCommand.self,
             WebSocketCommand.self,
             RecordCommand.self,
             ReplayCommand.self,

@@ -55,6 +55,14 @@ struct ServeOptions: ParsableArguments {
         name: .long, help: "Trust roots in PEM, in place of the system's; else $SSL_CERT_FILE.", completion: .file())
     var caFile: String?
 
+    @Option(
+        name: .long,
+        help: """
+            Write the secrets of TLS connections to this file, to decrypt recordings of the traffic; `environment` for \
+            the file that $SSLKEYLOGFILE names.
+            """, completion: .file())
+    var tlsKeyLog: String?
+
     @OptionGroup var store: StoreOptions
 
     @Flag(name: .long, help: "Let nobody log in on another device; else $OUTRIDER_NO_DEVICE_LOGIN.")
@@ -144,6 +152,7 @@ struct ServeOptions: ParsableArguments {
         settings.logFormat = logFormat
         settings.allowUid = allowUid
         settings.caFile = caFile
+        settings.tlsKeyLog = tlsKeyLog
         settings.store = store.settings
         settings.deviceLogin = !noDeviceLogin
         settings.proxy = proxy

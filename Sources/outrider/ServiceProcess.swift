@@ -4,6 +4,7 @@
 import Glibc
 import NIOCore
 import OutriderEngine
+import OutriderFiles
 import OutriderHTTP
 import OutriderJSON
 import OutriderMethods
@@ -35,6 +36,7 @@ struct ServiceProcess {
         var wires = settings.transport
         let clients = min(settings.maxClients ?? DescriptorLimit.clients(of: descriptors), max(1, descriptors / 2))
         wires.mostConnections = DescriptorLimit.connections(of: descriptors, clients: clients)
+        wires.keyLog = try keyLog()
         let transport = HTTPTransport(group: group, settings: wires)
         let tape = try cassette()
         let stage = settings.replay.map { _ in ReplayStage(tape, isClosed: true) }
@@ -46,6 +48,9 @@ struct ServiceProcess {
         // what killed services have left; nobody waits for it
         Task.detached { engine.sweep() }
         let log = ServerLog(settings.log)
+        if let path = settings.engine.keyLog {
+            log.write(.warning, "the secrets of TLS connections are written to \(path)")
+        }
         let service = Service(
             engine: engine, log: log, flush: { transport.flush() },
             retire: { transport.retire($0, for: $1, besides: engine.settings.security) }
@@ -107,6 +112,16 @@ struct ServiceProcess {
             }
         } catch let error as StartFailure {
             throw CommandFailure(code: error.exitStatus, error.description)
+        }
+    }
+
+    /// Open to be appended to, so that a path that cannot be used is known at the start.
+    private func keyLog() throws -> KeyLog? {
+        guard let path = settings.engine.keyLog else { return nil }
+        do throws(FileFault) {
+            return try KeyLog(path)
+        } catch {
+            throw CommandFailure(.usage, "--tls-key-log: \(path) cannot be written: \(error.description)")
         }
     }
 

@@ -25,6 +25,7 @@ struct Settings: Sendable {
     var logFormat: LogSetting.Format?
     var allowUid: [UInt32] = []
     var caFile: String?
+    var tlsKeyLog: String?
     var store = StoreSettings()
     var deviceLogin = true
     var proxy: String?
@@ -101,6 +102,12 @@ struct Settings: Sendable {
         if caFile == nil { caFile = environmentVariable("SSL_CERT_FILE") }
         if replay == nil { replay = environmentVariable("OUTRIDER_REPLAY") }
         if replay?.isEmpty == true { replay = nil }
+        if tlsKeyLog == "environment" {
+            tlsKeyLog = environmentVariable("SSLKEYLOGFILE")
+            if tlsKeyLog == nil {
+                throw ValidationError("--tls-key-log environment needs the variable SSLKEYLOGFILE, which names a file")
+            }
+        }
         if jars == nil { jars = environmentVariable("OUTRIDER_JARS") }
         if logFile == nil { logFile = environmentVariable("OUTRIDER_LOG_FILE") }
         if logLevel == nil { logLevel = try Self.choice("OUTRIDER_LOG") }
@@ -173,6 +180,7 @@ extension Settings {
         engine.timeouts.idle = timeoutIdle
         engine.timeouts.total = timeoutTotal
         engine.caFile = caFile
+        engine.keyLog = tlsKeyLog.map(Self.absolute)
         engine.connectionsPerHost = connectionsPerHost
         engine.maxInline = maxInline
         engine.mostAttempts = maxAttempts

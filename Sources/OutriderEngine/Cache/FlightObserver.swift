@@ -19,6 +19,7 @@ final class FlightObserver: AttemptObserver {
 
     func queued() { observer?.queued() }
     func connecting(_ phase: HTTPFailure.Phase) { observer?.connecting(phase) }
+    func asks(_ isAsking: Bool) { observer?.asks(isAsking) }
     func connected(_ timeline: Timeline) { observer?.connected(timeline) }
     func bodySent(_ bytes: Int64, onWire: Int64?) { observer?.bodySent(bytes, onWire: onWire) }
     func bodyEnded() { observer?.bodyEnded() }

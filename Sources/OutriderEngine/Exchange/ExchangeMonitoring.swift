@@ -66,6 +66,8 @@ extension Exchange {
         tell(.attemptConnecting) { .phase(phase, attempt: attemptNumber) }
     }
 
+    package func asks(_ isAsking: Bool) { if isAsking { hold() } else { release() } }
+
     package func connected(_ timeline: Timeline) {
         tell(.attemptConnected) { .connection(timeline, attempt: attemptNumber) }
     }

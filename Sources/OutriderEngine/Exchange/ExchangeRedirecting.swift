@@ -40,7 +40,9 @@ extension ExchangeDriver {
         from answer: AttemptResponse, _ attempt: Attempt
     ) async throws(HTTPFailure) -> (attempt: Attempt, hop: RedirectHop)? {
         let policy = exchange.plan?.plan.redirect ?? .follow
-        let found = try policy.next(after: answer.status, answer.fields, to: attempt, hops: hops.count)
+        let found = try policy.next(
+            after: answer.status, answer.fields, to: attempt, hops: hops.count,
+            strict: exchange.plan?.plan.strictTransport)
         guard var found, let name = policy.callback, let advisor = exchange.advisor else { return found }
         let moment = ExchangeMoment(
             exchange: exchange, attempt: machine.attempts, retries: machine.retries, redirects: hops, request: attempt,

@@ -9,6 +9,12 @@ import OutriderTransport
 extension ExchangeDriver {
     func send() {
         guard let attempt else { return proceed(machine.failed(.unbuilt)) }
+        if hops.isEmpty, let given = attempt.strictFrom {
+            var hop = RedirectHop(status: 307, from: given.described, to: attempt.url.described)
+            hop.isStrict = true
+            hops = [hop]
+            exchange.note(hop)
+        }
         if observer != nil { exchange.watch(attempt.timeouts.total) }
         begin(attempt)
     }
@@ -79,9 +85,19 @@ extension ExchangeDriver {
             wait(for: { await self.refusedByProxy(failure, attempt) }, then: { self.proceed($0) })
         case .success(let response):
             tellAnswer(response)
+            learnStrictTransport(response, attempt)
             guard exchange.cookies != nil else { return consider(response, to: attempt) }
             takeCookies(of: response, to: attempt) { self.consider(response, to: attempt) }
         }
+    }
+
+    /// Only the first of several fields counts, and only from a server that was verified (RFC 6797 section 8.1).
+    private func learnStrictTransport(_ response: AttemptResponse, _ attempt: Attempt) {
+        guard let memory = exchange.plan?.plan.strictTransport,
+            let field = response.fields.first("Strict-Transport-Security"),
+            let facts = response.body.timeline.tlsFacts, facts.verified != .none
+        else { return }
+        memory.learn(field, from: attempt.url)
     }
 
     private func consider(_ response: AttemptResponse, to attempt: Attempt) {

@@ -176,6 +176,9 @@ extension Exchange {
         }
     }
 
+    /// The URL was changed before anything was sent.
+    func note(_ hop: RedirectHop) { state.withLock { $0.snapshot.redirects = [hop] } }
+
     /// Of an exchange that goes on without end, so many sendings stay in memory.
     static let rememberedAttempts = 16
 

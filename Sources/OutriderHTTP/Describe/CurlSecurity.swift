@@ -28,7 +28,7 @@ enum CurlSecurity {
         case .revocation(let revocation):
             return revocation.crlFiles.first.map { ["--crlfile", ShellText.quoted($0)] } ?? []
         case .all(let policies): return policies.flatMap(self.policy)
-        case .default, .pinnedCertificates: return []
+        case .default, .pinnedCertificates, .callback: return []
         }
     }
 

@@ -32,6 +32,7 @@ package struct Attempt: Sendable {
         var login: Login?
         var duplex: Duplex?
         var upgrade: Upgrade?
+        var strictFrom: HTTPURL?
     }
 
     // proof: changed through `values` of one attempt only, and only while no other has it.
@@ -144,6 +145,11 @@ package struct Attempt: Sendable {
     package var duplex: Duplex? {
         get { parts.values.duplex }
         set { values.duplex = newValue }
+    }
+    /// The URL as it was given, if the host has asked to be reached over TLS only; nil if it was not changed.
+    package var strictFrom: HTTPURL? {
+        get { parts.values.strictFrom }
+        set { values.strictFrom = newValue }
     }
     /// Which other protocol the connection is to carry from the response on; nil for HTTP alone.
     package var upgrade: Upgrade? {

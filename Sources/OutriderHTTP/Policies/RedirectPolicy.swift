@@ -41,15 +41,18 @@ package struct RedirectPolicy: Sendable, Equatable {
     /// Throws `tooManyRedirects`, `redirectRefused`, `unsupportedScheme`, or `bodyUnreadable` for a body that cannot be
     /// sent twice.
     ///
-    /// - Parameter hops: how many redirects there have been.
+    /// - Parameters:
+    ///   - hops: how many redirects there have been.
+    ///   - strict: changes URLs of hosts that are reached over TLS only.
     package func next(
-        after status: Int, _ fields: HTTPFields, to attempt: Attempt, hops: Int
+        after status: Int, _ fields: HTTPFields, to attempt: Attempt, hops: Int, strict: (any StrictTransport)? = nil
     ) throws(HTTPFailure) -> (attempt: Attempt, hop: RedirectHop)? {
         guard follows, Self.redirects(status), let location = try Self.location(fields) else { return nil }
         guard hops < limit else { throw Self.tooMany(limit, attempt.url) }
-        let target = try Self.target(location, from: attempt.url)
+        let (target, isStrict) = try Self.target(location, from: attempt.url, strict)
         var next = attempt
         next.url = target
+        if next.strictFrom != nil { next.strictFrom = nil }
         if attempt.addresses == .any, !target.isSameOrigin(as: attempt.url) { next.addresses = .notMetadata }
         Self.changeMethod(of: &next, for: status)
         guard next.body.isReplayable else {
@@ -57,8 +60,9 @@ package struct RedirectPolicy: Sendable, Equatable {
                 .bodyUnreadable, "the redirect wants the body again, which cannot be sent twice", sent: .sent)
         }
         let dropped = target.isSameOrigin(as: attempt.url) ? [] : try leaveBehind(&next)
-        let hop = RedirectHop(
+        var hop = RedirectHop(
             status: status, from: attempt.url.described, to: target.described, dropped: dropped)
+        hop.isStrict = isStrict
         return (next, hop)
     }
 
@@ -130,8 +134,10 @@ package struct RedirectPolicy: Sendable, Equatable {
         return first
     }
 
-    private static func target(_ location: String, from url: HTTPURL) throws(HTTPFailure) -> HTTPURL {
-        let target: HTTPURL
+    private static func target(
+        _ location: String, from url: HTTPURL, _ strict: (any StrictTransport)?
+    ) throws(HTTPFailure) -> (HTTPURL, isStrict: Bool) {
+        var target: HTTPURL
         do throws(HTTPFailure) {
             target = try url.resolve(reference: location)
         } catch {
@@ -142,6 +148,8 @@ package struct RedirectPolicy: Sendable, Equatable {
             }
             throw refused("cannot be followed: \(error.message)")
         }
+        let upgraded = strict?.upgraded(target)
+        target = upgraded ?? target
         if url.isSecure, !target.isSecure {
             throw refused("would change https to http: request the https address of \(target.authority)")
         }
@@ -158,7 +166,7 @@ package struct RedirectPolicy: Sendable, Equatable {
         if !target.isSameOrigin(as: url), !AddressPolicy.notMetadata.permits(hostOf: target) {
             throw refused("leads to \(target.host), where clouds keep the secrets of machines")
         }
-        return target
+        return (target, upgraded != nil)
     }
 
     private static func tooMany(_ limit: Int, _ url: HTTPURL) -> HTTPFailure {

@@ -52,7 +52,9 @@ package enum AttemptBuilder {
         _ spec: RequestSpec, _ defaults: HTTPFields, _ fileSize: Int64?, _ partSizes: [Int: Int64],
         bodyAt pointer: String
     ) throws(HTTPFailure) -> Attempt {
-        let url = try checkHead(spec, bodyAt: pointer)
+        let given = try checkHead(spec, bodyAt: pointer)
+        let strict = spec.shared?.plan.strictTransport?.upgraded(given)
+        let url = strict ?? given
         if let label = spec.serialize.encoding, Charset(label: label) == nil {
             throw HTTPFailure(
                 .createURLRequestFailed, "the charset \(FieldRules.shown(label)) is not known: use utf-8",
@@ -61,6 +63,7 @@ package enum AttemptBuilder {
         var attempt = Attempt(
             method: spec.method, url: url, fields: try fields(of: spec, defaults),
             body: try spec.body.encoded(fileSize: fileSize, partSizes: partSizes))
+        if strict != nil { attempt.strictFrom = given }
         attempt.timeouts = spec.timeouts
         if case .challenge(let credential)? = spec.authorization {
             attempt.login = Login(credential, credential.schemes == [.digest] ? .digest : nil)

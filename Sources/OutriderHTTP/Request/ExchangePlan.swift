@@ -24,6 +24,8 @@ package struct ExchangePlan: Sendable {
     package var sessionConnections: SessionConnections?
     /// Whose turn comes first, where a session does not do everything at once.
     package var priority = RequestPriority.normal
+    /// Which hosts are reached over TLS only; nil if the session does not remember that.
+    package var strictTransport: (any StrictTransport)?
 
     package init() {}
 

@@ -3,7 +3,7 @@
 
 /// Reads a certificate revocation list in DER (RFC 5280 section 5) as far as one certificate needs it: the entries are
 /// walked through, and nothing is kept of them.
-package struct CRLScanner {
+package struct CRLScanner: Sendable {
     package struct Entry: Sendable, Equatable {
         /// Seconds since 1970; nil if the date cannot be read.
         package var revokedAt: Int64?
@@ -87,12 +87,16 @@ package struct CRLScanner {
                 }
                 _ = extra.next(DERScanner.boolean)
                 var value = extra.next(DERScanner.octetString)?.elements
-                let number = value?.next(DERScanner.enumerated)?.contents.first.map { Int($0) }
-                entry.reason = number.flatMap { Self.reasons.indices.contains($0) ? Self.reasons[$0] : nil }
+                entry.reason = value?.next(DERScanner.enumerated)?.contents.first.flatMap(Self.reason)
             }
             return entry
         }
         return nil
+    }
+
+    /// The name of a reason; nil for a number without one.
+    static func reason(_ number: UInt8) -> String? {
+        reasons.indices.contains(Int(number)) ? reasons[Int(number)] : nil
     }
 
     /// 2.5.29.21.
@@ -108,10 +112,14 @@ enum DERTime {
     static func seconds(_ element: DERScanner.Element) -> Int64? {
         var digits = element.contents
         guard digits.popLast() == UInt8(ascii: "Z") else { return nil }
+        guard element.tag == DERScanner.generalizedTime || element.tag == DERScanner.utcTime else { return nil }
+        return seconds(Array(digits), isLong: element.tag == DERScanner.generalizedTime)
+    }
+
+    /// Of `YYYYMMDDhhmmss`, or without the century.
+    static func seconds(_ digits: [UInt8], isLong: Bool) -> Int64? {
         let numbers = digits.map { Int64($0) - 0x30 }
-        guard numbers.allSatisfy({ (0...9).contains($0) }) else { return nil }
-        let isLong = element.tag == DERScanner.generalizedTime
-        guard numbers.count == (isLong ? 14 : 12), isLong || element.tag == DERScanner.utcTime else { return nil }
+        guard numbers.allSatisfy({ (0...9).contains($0) }), numbers.count == (isLong ? 14 : 12) else { return nil }
         func two(_ index: Int) -> Int64 { numbers[index] * 10 + numbers[index + 1] }
         let start = isLong ? 4 : 2
         let year = isLong ? two(0) * 100 + two(2) : two(0) + (two(0) < 50 ? 2000 : 1900)

@@ -14,6 +14,7 @@ package struct CertificateScanner {
     /// The whole Name of the issuer, and of the subject.
     package let issuer: ArraySlice<UInt8>
     package let subject: ArraySlice<UInt8>
+    private let rest: DERScanner
 
     /// The length of the modulus; nil for a key that is not RSA (RFC 3279 section 2.3.1).
     package var rsaKeyBits: Int? {
@@ -49,6 +50,22 @@ package struct CertificateScanner {
     /// 1.2.840.113549.1.1.1.
     private static let rsa: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
 
+    /// The contents of the OCTET STRING of an extension, by its object identifier; nil if the certificate has none.
+    package func extensionValue(_ oid: [UInt8]) -> ArraySlice<UInt8>? {
+        var fields = rest
+        // unique identifiers, which version 3 may have as well
+        _ = fields.next(0x81)
+        _ = fields.next(0x82)
+        var outer = fields.next(0xA3)?.elements
+        var list = outer?.next(DERScanner.sequence)?.elements
+        while var parts = list?.next(DERScanner.sequence)?.elements {
+            guard parts.next(DERScanner.objectIdentifier)?.contents.elementsEqual(oid) == true else { continue }
+            _ = parts.next(DERScanner.boolean)
+            return parts.next(DERScanner.octetString)?.contents
+        }
+        return nil
+    }
+
     /// Nil if the bytes do not begin like a certificate.
     package init?(_ certificate: [UInt8]) {
         var outer = DERScanner(certificate)
@@ -68,5 +85,6 @@ package struct CertificateScanner {
         serialNumber = serial.contents
         self.issuer = issuer.whole
         self.subject = subject.whole
+        rest = fields
     }
 }

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// Reads the elements of DER one after the other (X.690), without making a tree of them.
-package struct DERScanner {
+package struct DERScanner: Sendable {
     /// One element: its tag, all its bytes, and its contents.
-    package struct Element {
+    package struct Element: Sendable {
         package var tag: UInt8
         package var whole: ArraySlice<UInt8>
         package var contents: ArraySlice<UInt8>

@@ -34,6 +34,17 @@ package final class SecurityPlan: Sendable {
         package init() {}
 
         package var isEmpty: Bool { policy == nil && connectTo == nil && settings == .standard }
+
+        /// Whether code of the client is called.
+        package var asks: Bool { policy?.asks == true || settings.identity?.asks == true }
+
+        /// The same with the client that is asked.
+        package func bound(to asker: any SecurityAsking) -> Own {
+            var own = self
+            own.policy = policy?.bound(to: asker)
+            own.settings.identity = settings.identity?.bound(to: asker)
+            return own
+        }
     }
 
     package let table: Table

@@ -28,11 +28,14 @@ package final class TLSFacts: Sendable, Equatable {
     package let clientCertificate: ClientCertificate?
     /// The verified path, or what the server sent where no path was looked for, in DER, the server's own first.
     package let chain: [[UInt8]]
+    /// The end of the validity of a verified server's certificate, in seconds since 1970; nil if it does not count.
+    package let expires: Double?
 
     package init(
         version: String, cipher: String?, group: String?, alpn: String?, verified: VerifiedBy, revocation: Revocation?,
-        clientCertificate: ClientCertificate?, chain: [[UInt8]]
+        clientCertificate: ClientCertificate?, chain: [[UInt8]], expires: Double? = nil
     ) {
+        self.expires = expires
         self.version = version
         self.cipher = cipher
         self.group = group

@@ -81,11 +81,18 @@ package struct IdentitySpec: Sendable, Hashable {
     }
 
     package var source: Source
-    package var passphrase: SecretText?
-    /// Where the passphrase would stand in the parameters, for failures.
-    package var pointer: String
+    package var passphrase: Passphrase?
+    /// Where the identity stands in the parameters of the request, for failures; nil if a session has it.
+    package var pointer: String?
 
-    package init(_ source: Source, passphrase: SecretText? = nil, pointer: String = "/tls/identity") {
+    /// What opens the key.
+    package enum Passphrase: Sendable, Equatable {
+        case text(SecretText)
+        /// Looked for only if the key is encrypted.
+        case code(ClientCode)
+    }
+
+    package init(_ source: Source, passphrase: Passphrase? = nil, pointer: String? = "/tls/identity") {
         self.source = source
         self.passphrase = passphrase
         self.pointer = pointer
@@ -96,6 +103,17 @@ package struct IdentitySpec: Sendable, Hashable {
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(source) }
+
+    package var asks: Bool { if case .code? = passphrase { true } else { false } }
+
+    /// The same with the client that is asked.
+    package func bound(to asker: any SecurityAsking) -> IdentitySpec {
+        guard case .code(let code)? = passphrase else { return self }
+        return IdentitySpec(source, passphrase: .code(code.bound(to: asker)), pointer: pointer)
+    }
+
+    /// The same of a session, whose parameters no failure points to.
+    package var ofSession: IdentitySpec { IdentitySpec(source, passphrase: passphrase, pointer: nil) }
 }
 
 /// A secret that is compared, and never shown.

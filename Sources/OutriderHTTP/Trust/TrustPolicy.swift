@@ -10,6 +10,8 @@ package indirect enum TrustPolicy: Sendable, Hashable {
     case pinnedCertificates(CertificatePins)
     case publicKeys(KeyPins)
     case revocation(RevocationPolicy)
+    /// Code of the client decides.
+    case callback(ClientCode)
     /// Each of them, in order.
     case all([TrustPolicy])
 
@@ -19,7 +21,7 @@ package indirect enum TrustPolicy: Sendable, Hashable {
     /// What is missing from the policy before a server is asked at all: 1501 or 1502. Nil if nothing is.
     package var fault: HTTPFailure? {
         switch self {
-        case .default, .none, .revocation: return nil
+        case .default, .none, .revocation, .callback: return nil
         case .pinnedCertificates(let pins):
             guard pins.isEmpty else { return nil }
             return HTTPFailure(
@@ -32,6 +34,24 @@ package indirect enum TrustPolicy: Sendable, Hashable {
                 .noPublicKeysFound, "publicKeys names no key (give pins; without pins no server could pass)",
                 phase: .tls, pointer: "/trust/publicKeys/pins")
         case .all(let policies): return policies.lazy.compactMap(\.fault).first
+        }
+    }
+
+    /// Whether code of a client decides.
+    package var asks: Bool {
+        switch self {
+        case .callback: true
+        case .all(let policies): policies.contains(where: \.asks)
+        default: false
+        }
+    }
+
+    /// The same with the client that is asked.
+    package func bound(to asker: any SecurityAsking) -> TrustPolicy {
+        switch self {
+        case .callback(let code): .callback(code.bound(to: asker))
+        case .all(let policies): .all(policies.map { $0.bound(to: asker) })
+        default: self
         }
     }
 
@@ -48,7 +68,7 @@ package indirect enum TrustPolicy: Sendable, Hashable {
 
 /// Why a server was believed; `tls.verified` of a response.
 package enum VerifiedBy: String, Sendable, Comparable {
-    case none, `default`, roots, pins
+    case none, `default`, roots, pins, callback
 
     private var rank: Int {
         switch self {
@@ -56,6 +76,7 @@ package enum VerifiedBy: String, Sendable, Comparable {
         case .default: 1
         case .roots: 2
         case .pins: 3
+        case .callback: 4
         }
     }
 
@@ -98,6 +119,12 @@ package struct KeyPins: Sendable, Hashable {
 package struct RevocationPolicy: Sendable, Hashable {
     /// PEM or DER files of revocation lists.
     package var crlFiles: [String] = []
+    package enum Method: String, Sendable, CaseIterable { case ocsp, crl }
+
+    /// How the state is asked for over the network where the files do not tell, the preferred first.
+    package var methods = Method.allCases
+    /// Ask over the network at all.
+    package var usesNetwork = false
     /// A state that cannot be found out is a failure.
     package var isRequired = false
 

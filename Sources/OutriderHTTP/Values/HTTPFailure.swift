@@ -91,7 +91,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         // trust
         case trustEvaluationFailed, hostValidationFailed, settingAnchorCertificatesFailed
         case noRequiredEvaluator, noCertificatesFound, noPublicKeysFound, revocationPolicyCreationFailed
-        case revocationCheckFailed, certificatePinningFailed, publicKeyPinningFailed
+        case revocationCheckFailed, certificatePinningFailed, publicKeyPinningFailed, customEvaluationFailed
         // a certificate of our own
         case clientCertificateRequired, clientCertificateUnusable
         // validation of the answer

@@ -31,7 +31,9 @@ enum CallbackKind: String, Sendable, CaseIterable {
 
     /// When a credential is to have a new token. Otherwise it has none (1322).
     case refresh
-    /// When the store of credentials is locked. Otherwise it stays so.
+    /// When a server is to be believed. Otherwise it is not (1512).
+    case trust
+    /// When the store of credentials, or the key of a client certificate, is locked. Otherwise it stays so.
     case passphrase
 
     /// The method that a client answers.
@@ -47,7 +49,7 @@ enum CallbackKind: String, Sendable, CaseIterable {
         case .validate: (kind, what) = (.customValidationFailed, "the client did not say that the response is valid")
         case .preprocess: (kind, what) = (.customSerializationFailed, "the client did not say which bytes to read")
         case .serialize: (kind, what) = (.customSerializationFailed, "the client did not say what the body says")
-        case .retry, .disposition, .redirect, .destination, .challenge, .refresh, .passphrase: return nil
+        case .retry, .disposition, .redirect, .destination, .challenge, .refresh, .trust, .passphrase: return nil
         }
         return HTTPFailure(
             kind, "\(what): \(error.message)", underlying: error.underlying,

@@ -32,6 +32,8 @@ struct CallbackQuestion: JSONEncodable, Sendable {
         case challenge(AuthenticationQuestion, Attempt, ExchangeHead?)
         case refresh(CredentialSnapshot, RefreshReason)
         case passphrase(store: String, failures: Int)
+        case keyPassphrase(file: String, failures: Int)
+        case trust(TrustQuestion)
     }
 
     var names: QuestionNames
@@ -94,6 +96,10 @@ struct CallbackQuestion: JSONEncodable, Sendable {
         case .passphrase(let store, let failures):
             writer.member("store", store)
             writer.member("failures", failures)
+        case .keyPassphrase(let file, let failures):
+            writer.member("file", file)
+            writer.member("failures", failures)
+        case .trust(let question): Self.encode(question, to: &writer)
         case .challenge(let question, let attempt, let head):
             Self.encode(attempt, head, to: &writer)
             writer.member("offers", question.offers.map { OfferShape($0) })
@@ -111,6 +117,14 @@ struct CallbackQuestion: JSONEncodable, Sendable {
         writer.member("url", attempt.url.description)
         writer.member("headers", FieldsShape(attempt.fields))
         writer.member("hasBody", attempt.body != .none)
+    }
+
+    private static func encode(_ question: TrustQuestion, to writer: inout JSONWriter) {
+        writer.member("host", question.host)
+        writer.member("port", question.port)
+        writer.member("trusted", question.reason == nil)
+        writer.member("reason", question.reason)
+        writer.member("chain", question.chain.map(CertificateShape.init))
     }
 
     private static func encode(_ facts: ResponseFacts, to writer: inout JSONWriter) {

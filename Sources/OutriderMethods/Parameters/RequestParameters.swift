@@ -198,7 +198,7 @@ struct RequestParameters: JSONDecodable {
         spec.shared == nil && spec.wishes == nil && spec.download == nil && spec.parameters?.encoder == nil
             && spec.serialize.isPlain && session == nil && codes == nil && !adds && events.isEmpty && progress.isEmpty
             && !isDetached && !isStreamed && receiver == .said && cookies == nil
-            && cache == nil
+            && cache == nil && spec.ownSecurity?.asks != true
     }
 
     /// Whether the body goes to streams.

@@ -24,6 +24,7 @@ struct RequestAssembly {
         if params.httpVersion == nil, let version = settings?.httpVersion { spec.httpVersion = version.choice }
         if params.proxy == nil, let proxy = settings?.proxy { spec.proxies = try proxy.rules(with: defaults) }
         if let plan = settings?.plan { spec.security = plan }
+        if let own = spec.ownSecurity, own.asks { spec.ownSecurity = own.bound(to: call.scope.securityAsker(call)) }
         if params.cache != nil || settings?.cache != nil {
             cache = try Self.cache(params, session, call.scope)
         }
@@ -42,6 +43,7 @@ struct RequestAssembly {
             if let code = settings?.redirectCode { plan.redirect.callback = book.add(code) }
         }
         if let code = settings?.challengeCode, params.codes?.challenge == nil { plan.challenge = book.add(code) }
+        plan.strictTransport = settings?.strictTransport
         settings?.interceptor.add(to: &plan, &book)
         if !params.interceptors.isEmpty { try params.interceptors.resolved(call).add(to: &plan, &book) }
         if let name = params.credential {

@@ -29,6 +29,8 @@ struct SessionSettings: Sendable {
     var credentials: [ProtectionSpaces.Entry] = []
     /// Nil for a session that keeps and sends none.
     var cookies: SessionCookies?
+    /// Nil for a session that remembers no hosts that are reached over TLS only.
+    var strictTransport: StrictTransportMemory?
     var interceptor = Interceptor()
     /// What the interceptors are called.
     var shown: [String] = []

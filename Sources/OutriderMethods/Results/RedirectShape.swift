@@ -15,6 +15,7 @@ struct RedirectShape: JSONEncodable {
             writer.member("status", hop.status)
             writer.member("from", hop.from)
             writer.member("url", hop.to)
+            if hop.isStrict { writer.member("hsts", true) }
             if !hop.dropped.isEmpty { writer.member("dropped", hop.dropped) }
         }
     }

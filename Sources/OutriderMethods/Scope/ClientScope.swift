@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderEngine
+import OutriderHTTP
 package import OutriderRPC
 import Synchronization
 
@@ -28,6 +29,8 @@ package final class ClientScope: ConnectionScope {
     /// Where its code is asked for credentials.
     let desks = ChallengeDesks()
     let routers: RouterTable
+    /// Its code that decides about servers and keys; nil until a request names some.
+    private let security = Mutex<(any SecurityAsking)?>(nil)
     private let ended = Atomic(false)
     /// Who it is, for those who watch.
     let owner: MonitorOwner
@@ -57,7 +60,18 @@ package final class ClientScope: ConnectionScope {
 
     package var owes: Bool { handles.owes }
 
+    /// Calls the code of this client about servers and keys.
+    func securityAsker(make: () -> any SecurityAsking) -> any SecurityAsking {
+        security.withLock { asker in
+            if let asker { return asker }
+            let made = make()
+            asker = made
+            return made
+        }
+    }
+
     package func close() {
+        security.withLock { $0 = nil }
         owner.leave()
         service.passphrases.withdraw(owner)
         inbox.end()

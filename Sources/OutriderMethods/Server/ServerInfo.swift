@@ -18,6 +18,7 @@ struct ServerInfo: Method {
         /// Seconds.
         var uptime: Double
         var suffixes: SuffixLists.Facts
+        var keyLog: String?
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
@@ -39,6 +40,7 @@ struct ServerInfo: Method {
                 writer.member("features", Features())
                 writer.member("limits", limits)
                 encodeSuffixes(to: &writer)
+                writer.member("tlsKeyLog", keyLog)
             }
         }
 
@@ -64,6 +66,7 @@ struct ServerInfo: Method {
         return Result(
             control: control, limits: Limits(call.scope), peer: call.peer.info, pid: Int(getpid()),
             uptime: (uptime / .milliseconds(1)).rounded() / 1000,
-            suffixes: call.scope.service.engine.jars.suffixes.facts)
+            suffixes: call.scope.service.engine.jars.suffixes.facts,
+            keyLog: call.scope.service.engine.settings.keyLog)
     }
 }

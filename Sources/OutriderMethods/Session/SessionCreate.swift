@@ -45,6 +45,7 @@ struct SessionCreate: Method {
         try params.session.apply(to: &settings, isShared: params.isShared, call)
         let handle = Handle<SessionRecord>()
         try await params.session.openJar(for: &settings, title: params.label ?? handle.name, call)
+        try await params.session.openStrictTransport(for: &settings, call)
         let tape = try await params.replay?.open(call, pointer: "/replay/path")
         let record = SessionRecord(
             settings, handle, name: params.label, isShared: params.isShared, scope)

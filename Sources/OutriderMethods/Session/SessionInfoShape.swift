@@ -62,6 +62,7 @@ struct SessionInfoShape: JSONEncodable {
             writer.member("credentials", credentials.map(SessionCredentialShape.init))
             encodeLimits(to: &writer)
             encodeCookies(to: &writer)
+            Self.encode(settings.strictTransport, to: &writer)
             writer.member("requests") { writer in
                 writer.member("active", counts.requests)
                 writer.member("running", counts.running)

@@ -22,6 +22,7 @@ struct SessionParameters: Sendable {
     private var challenge: CallbackParameter?
     private var cookies: SessionCookiesParameter?
     private var security: SessionSecurity
+    private var strictTransport: StrictTransportParameter?
 
     /// More are refused.
     private static let mostCredentials = 256
@@ -53,6 +54,7 @@ struct SessionParameters: Sendable {
         challenge = try fields.optional("challenge")
         cookies = try fields.optional("cookies")
         security = try SessionSecurity(&fields)
+        strictTransport = try fields.optional("hsts")
     }
 
     var hasCredentials: Bool { credentials != nil }
@@ -63,6 +65,14 @@ struct SessionParameters: Sendable {
     ) async throws(RPCError) {
         guard let cookies else { return }
         settings.cookies = try await cookies.made(title: title, replacing: settings.cookies, call)
+    }
+
+    /// Opens the memory of hosts that the session names. Throws `invalidParams` for a file that cannot be read.
+    func openStrictTransport(
+        for settings: inout SessionSettings, _ call: Call<ClientScope>
+    ) async throws(RPCError) {
+        guard let strictTransport else { return }
+        settings.strictTransport = try await strictTransport.memory(replacing: settings.strictTransport, call)
     }
 
     /// Changes what was said. Throws `unknownHandle` for an interceptor, and `invalidParams` for a shared one that would
@@ -88,7 +98,8 @@ struct SessionParameters: Sendable {
         }
         if !security.isEmpty {
             settings.security.apply(security)
-            settings.plan = settings.security.plan(over: call.scope.service.engine.settings.security)
+            settings.plan = settings.security.plan(
+                over: call.scope.service.engine.settings.security, call.scope.securityAsker(call))
         }
         guard let interceptors else { return }
         let interceptor = try interceptors.resolved(call)

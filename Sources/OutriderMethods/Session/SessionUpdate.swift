@@ -29,6 +29,7 @@ struct SessionUpdate: Method {
         var settings = record.settings
         try params.changes.apply(to: &settings, isShared: record.isShared, call)
         try await params.changes.openJar(for: &settings, title: record.title, call)
+        try await params.changes.openStrictTransport(for: &settings, call)
         record.update(settings, replacesCredentials: params.changes.hasCredentials)
         if let old, old !== settings.plan {
             let service = call.scope.service

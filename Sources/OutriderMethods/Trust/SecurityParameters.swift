@@ -30,17 +30,20 @@ struct SessionSecurity: Sendable {
     }
 
     /// Nil if the session says nothing.
-    func plan(over service: SecurityPlan) -> SecurityPlan? {
+    ///
+    /// - Parameter asker: calls the code that the session names.
+    func plan(over service: SecurityPlan, _ asker: any SecurityAsking) -> SecurityPlan? {
         if isEmpty { return nil }
         var table = SecurityPlan.Table()
         if let trust {
-            table.policy = trust.policy
-            table.hosts = trust.hosts
+            table.policy = trust.policy?.bound(to: asker)
+            table.hosts = trust.hosts.map { $0.bound(to: asker) }
             table.allHostsMustBeEvaluated = trust.allHostsMustBeEvaluated
         }
         if let tls {
             table.settings = tls.settings
-            table.identities = tls.identities
+            table.settings.identity = tls.settings.identity?.ofSession.bound(to: asker)
+            table.identities = tls.identities.map { $0.ofSession.bound(to: asker) }
         }
         if let connectTo { table.connectTo = connectTo.map.table.map(\.target) }
         return SecurityPlan(table, over: service)

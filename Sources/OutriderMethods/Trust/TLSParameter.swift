@@ -149,7 +149,7 @@ private struct RootsParameter: JSONDecodable {
     }
 }
 
-/// `{certificate, key, passphrase}` or `{pkcs12, passphrase}`.
+/// `{certificate, key, passphrase}` or `{pkcs12, passphrase}`; `passphraseFrom` in place of the passphrase.
 struct IdentityParameter: JSONDecodable, Sendable {
     var identity: IdentitySpec
 
@@ -159,7 +159,11 @@ struct IdentityParameter: JSONDecodable, Sendable {
         let key: String? = try fields.optional("key")
         let pkcs12: String? = try fields.optional("pkcs12")
         let passphrase: String? = try fields.optional("passphrase")
+        let code: PassphraseSourceParameter? = try fields.optional("passphraseFrom")
         try fields.finish()
+        if passphrase != nil, code != nil {
+            throw JSONComplaint("excludes passphrase", at: JSONPointer(member: "passphraseFrom"))
+        }
         guard (certificate == nil) != (pkcs12 == nil) else {
             throw JSONComplaint("must hold one of certificate and pkcs12")
         }
@@ -172,6 +176,24 @@ struct IdentityParameter: JSONDecodable, Sendable {
         } else {
             source = .pkcs12(pkcs12 ?? "")
         }
-        identity = IdentitySpec(source, passphrase: passphrase.map { SecretText($0) })
+        identity = IdentitySpec(
+            source, passphrase: passphrase.map { .text(SecretText($0)) } ?? code.map { .code($0.code) })
+    }
+}
+
+/// `{callback, decide, timeout}` or `{credential}`.
+private struct PassphraseSourceParameter: JSONDecodable {
+    var code: ClientCode
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let spec = try fields.callback()
+        let credential: CredentialName? = try fields.optional("credential")
+        try fields.finish()
+        switch (spec, credential) {
+        case (let spec?, nil): code = ClientCode(.callback(spec))
+        case (nil, let credential?): code = ClientCode(.credential(credential.text))
+        default: throw JSONComplaint("must hold one of callback and credential")
+        }
     }
 }

@@ -31,7 +31,7 @@ struct TrustParameter: JSONDecodable, Sendable {
         let found = try policy(&fields, level: level)
         try fields.finish()
         guard let found else {
-            throw JSONComplaint("must hold one of publicKeys, pinnedCertificates, revocation and all")
+            throw JSONComplaint("must hold one of publicKeys, pinnedCertificates, revocation, callback and all")
         }
         if found.pinCount > mostPins { throw JSONComplaint("must not hold more than \(mostPins) pins") }
         return found
@@ -39,7 +39,7 @@ struct TrustParameter: JSONDecodable, Sendable {
 
     /// The one policy among the members; nil if there is none.
     static func policy(_ fields: inout JSONFields, level: Int = 0) throws(JSONComplaint) -> TrustPolicy? {
-        let said = fields.present(["publicKeys", "pinnedCertificates", "revocation", "all"])
+        let said = fields.present(["publicKeys", "pinnedCertificates", "revocation", "callback", "all"])
         if said.count > 1 {
             let names = said.map(\.description).joined(separator: " and ")
             throw JSONComplaint("\(names) exclude each other: put both into all")
@@ -51,6 +51,7 @@ struct TrustParameter: JSONDecodable, Sendable {
         if let revocation: RevocationParameter = try fields.optional("revocation") {
             return .revocation(revocation.policy)
         }
+        if let spec = try fields.callback() { return .callback(ClientCode(.callback(spec))) }
         guard let list = fields.value("all") else { return nil }
         return try all(list, level: level)
     }
@@ -126,7 +127,7 @@ private struct CertificatePinsParameter: JSONDecodable {
     }
 }
 
-/// `{crlFiles, required}`.
+/// `{crlFiles, methods, network, required}`.
 private struct RevocationParameter: JSONDecodable {
     var policy = RevocationPolicy()
 
@@ -136,8 +137,19 @@ private struct RevocationParameter: JSONDecodable {
             try fields.optional("crlFiles") { (list: [String]) in
                 list.count > 64 ? "must not hold more than 64 files" : nil
             } ?? []
+        policy.usesNetwork = try fields.optional("network") ?? false
         policy.isRequired = try fields.optional("required") ?? false
+        let methods: [String]? = try fields.optional("methods")
         try fields.finish()
+        guard let methods else { return }
+        policy.methods = []
+        for (index, word) in methods.enumerated() {
+            guard let method = RevocationPolicy.Method(rawValue: word), !policy.methods.contains(method) else {
+                throw JSONComplaint("must be ocsp or crl, each once").under(index: index).under(member: "methods")
+            }
+            policy.methods.append(method)
+        }
+        if policy.methods.isEmpty { throw JSONComplaint("must not be empty").under(member: "methods") }
     }
 }
 
@@ -175,7 +187,7 @@ struct SessionTrustParameter: JSONDecodable, Sendable {
         policy = try TrustParameter.policy(&fields)
         try fields.finish()
         guard (hosts == nil) != (policy == nil) else {
-            throw JSONComplaint("must hold one of hosts, publicKeys, pinnedCertificates, revocation and all")
+            throw JSONComplaint("must hold one of hosts, publicKeys, pinnedCertificates, revocation, callback and all")
         }
         if hosts == nil, mustBe != nil {
             throw JSONComplaint("goes with hosts", at: JSONPointer(member: "allHostsMustBeEvaluated"))

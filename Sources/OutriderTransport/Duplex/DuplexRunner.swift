@@ -22,7 +22,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
     private let refusal: HTTPFailure?
     let pool: ConnectionPool
     let wiring: Wiring
-    private let observer: any AttemptObserver
+    let observer: any AttemptObserver
     private var opening: ConnectionOpening?
     private var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
     private var isReadPaused = false
@@ -65,7 +65,12 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         if let refusal { return end(refusal) }
         stage = .opening
         pool.deadlines.watch(self)
-        pool.closeOutdated(key, wiring.tls)
+        if pool.mustLook(key) { return pool.look(key, wiring.tls, for: attempt.client) { self.open() } }
+        open()
+    }
+
+    private func open() {
+        guard stage == .opening else { return }
         let opening = ConnectionOpening(attempt, key: key, pool: pool, wiring: wiring)
         self.opening = opening
         opening.start { self.opened($0) }
@@ -77,6 +82,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
             observer.queued()
             clock.awaitConnection()
             pool.deadlines.movedUp(self)
+        case .asks(let isAsking): asks(isAsking)
         case .began(let phase):
             clock.enter(phase)
             observer.connecting(phase)
@@ -275,7 +281,7 @@ extension DuplexRunner: UpgradedConnectionUser {
     }
 }
 
-extension DuplexRunner: Timed {
+extension DuplexRunner: AskingRunner {
     var deadline: NIODeadline { clock.deadline }
 
     func deadlinePassed(_ now: NIODeadline) {

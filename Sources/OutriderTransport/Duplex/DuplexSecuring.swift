@@ -58,8 +58,9 @@ extension DuplexRunner: DuplexControl {
         clock.enter(.tls)
         pool.deadlines.movedUp(self)
         wiring.tls.handshake(
-            on: connection.channel, host: upgrade.tls.serverName ?? attempt.url.hostName, security: security,
-            alpn: upgrade.tls.protocols, for: attempt.client, isFirst: true
+            on: connection.channel, host: upgrade.tls.serverName ?? attempt.url.hostName, port: attempt.url.port,
+            security: security, alpn: upgrade.tls.protocols, for: attempt.client, asking: { self.asks($0) },
+            isFirst: true
         ) { self.secured($0.map(DuplexSecurity.init)) }
     }
 

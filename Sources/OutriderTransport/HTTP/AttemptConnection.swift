@@ -74,6 +74,8 @@ struct ConnectionFacts {
     var remote: String?
     /// What the handshake with the server settled; nil without TLS.
     var tls: TLSFacts?
+    /// No attempt begins on it afterwards: its certificate is over by then, or its policy is to be asked again.
+    var until = NIODeadline.distantFuture
     /// The 4 or 16 bytes of its own address; nil for the loopback and for sockets without an address.
     var local: [UInt8]?
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import NIOCore
+import OutriderHTTP
 
 extension AttemptRunner: AttemptControl {
     func hold() {
@@ -27,3 +28,32 @@ extension AttemptRunner: AttemptControl {
         readMore()
     }
 }
+
+extension AttemptRunner: Timed {
+    var deadline: NIODeadline { clock.deadline }
+
+    func deadlinePassed(_ now: NIODeadline) {
+        end(clock.failure(now, host: place, limit: attempt.mostConnections))
+    }
+}
+
+/// What has a clock that stands still while code of a client is called.
+protocol AskingRunner: Timed {
+    var observer: any AttemptObserver { get }
+    var pool: ConnectionPool { get }
+    var clock: AttemptClock { get set }
+    var isHeld: Bool { get }
+}
+
+extension AskingRunner {
+    /// Code of a client is called about the server or about a key; or that is over.
+    func asks(_ isAsking: Bool) {
+        observer.asks(isAsking)
+        // an end of a hold ends this, too
+        if isHeld { return }
+        if isAsking { clock.freeze() } else { clock.thaw() }
+        pool.deadlines.movedUp(self)
+    }
+}
+
+extension AttemptRunner: AskingRunner {}

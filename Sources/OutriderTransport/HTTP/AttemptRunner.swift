@@ -18,7 +18,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     let attempt: Attempt
     private(set) var key: PoolKey
     let pool: ConnectionPool
-    private let observer: any AttemptObserver
+    let observer: any AttemptObserver
     private let wiring: Wiring
     var clock: AttemptClock
     /// Why the attempt cannot be sent at all.
@@ -53,7 +53,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     }
 
     /// Who is waited for: the proxy, until it has opened the way.
-    private var place: String {
+    var place: String {
         guard let proxy = key.proxy?.server else { return attempt.url.host }
         switch clock.phase {
         case .resolve, .connect, .proxy: return "the proxy \(proxy.name)"
@@ -71,7 +71,12 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         stage = .queued
         pool.deadlines.watch(self)
         if key.version == .auto, pool.isKnownToNeedHTTP11(key) { key.version = .http11 }
-        if key.usesTLS { pool.closeOutdated(key, wiring.tls) }
+        if pool.mustLook(key) { return pool.look(key, wiring.tls, for: attempt.client) { self.askFirst() } }
+        askFirst()
+    }
+
+    private func askFirst() {
+        guard stage == .queued else { return }
         ask()
         if ticket != nil { observer.queued() }
     }
@@ -128,7 +133,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
 
     // MARK: ends
 
-    private func end(_ failure: HTTPFailure, openingFailed: Bool = false) {
+    func end(_ failure: HTTPFailure, openingFailed: Bool = false) {
         guard stage != .done else { return }
         stage = .done
         var failure = failure
@@ -191,6 +196,7 @@ extension AttemptRunner: PoolWaiter {
                 self.clock.awaitConnection()
                 self.pool.deadlines.movedUp(self)
                 self.pool.openingWaits(of: self.key)
+            case .asks(let isAsking): self.asks(isAsking)
             case .began(let phase):
                 self.clock.enter(phase)
                 self.observer.connecting(phase)
@@ -388,13 +394,5 @@ extension AttemptRunner: ConnectionUser {
             key.version = .http11
             sendAgain()
         }
-    }
-}
-
-extension AttemptRunner: Timed {
-    var deadline: NIODeadline { clock.deadline }
-
-    func deadlinePassed(_ now: NIODeadline) {
-        end(clock.failure(now, host: place, limit: attempt.mostConnections))
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import FoundationEssentials
 import NIOCore
 import OutriderHTTP
 
@@ -16,6 +17,8 @@ final class ConnectionOpening: @unchecked Sendable {
         case waits
         /// The phase that is beginning: resolve, connect, proxy or tls.
         case began(HTTPFailure.Phase)
+        /// Code of a client is called, and no time passes meanwhile; or that is over.
+        case asks(Bool)
         case opened(any AttemptConnection)
         /// For a TCP stream or an upgrade: a channel that has carried nothing yet.
         case bare(any Channel, ConnectionPlace, DuplexSecurity?)
@@ -47,6 +50,7 @@ final class ConnectionOpening: @unchecked Sendable {
     private var isSpare = false
     /// What fails from now on is not the proxy's fault.
     private var isThrough: Bool
+    private var isAsking = false
     /// The state of the trusted roots at its begin.
     private let generation: Int
 
@@ -170,7 +174,7 @@ final class ConnectionOpening: @unchecked Sendable {
         guard let proxy = key.proxy?.server else { return secure(channel) }
         guard proxy.kind == .https else { return askProxy(proxy, on: channel) }
         let alpn = HTTPVersionChoice.http11.alpn
-        shakeHands(on: channel, with: proxy.url.hostName, key.security.forProxy, alpn) { _ in
+        shakeHands(on: channel, with: proxy.url.hostName, proxy.url.port, key.security.forProxy, alpn) { _ in
             self.askProxy(proxy, on: channel)
         }
     }
@@ -221,23 +225,32 @@ final class ConnectionOpening: @unchecked Sendable {
     private func secure(_ channel: any Channel) {
         guard key.isSecure else { return finish(channel, nil) }
         let alpn = duplex?.tls.protocols ?? key.version.alpn
-        shakeHands(on: channel, with: duplex?.tls.serverName ?? url.hostName, key.security, alpn) {
+        shakeHands(on: channel, with: duplex?.tls.serverName ?? url.hostName, url.port, key.security, alpn) {
             self.finish(channel, $0)
         }
     }
 
     private func shakeHands(
-        on channel: any Channel, with host: String, _ security: ConnectionSecurity, _ alpn: [String],
+        on channel: any Channel, with host: String, _ port: Int, _ security: ConnectionSecurity, _ alpn: [String],
         _ done: @escaping (TLSFacts) -> Void
     ) {
         guard let tell else { return channel.close(promise: nil) }
         tell(.began(.tls))
-        wiring.tls.handshake(on: channel, host: host, security: security, alpn: alpn, for: client) { result in
+        wiring.tls.handshake(
+            on: channel, host: host, port: port, security: security, addresses: key.addresses, alpn: alpn, for: client,
+            asking: { self.asks($0) }
+        ) { result in
             switch result {
             case .success(let facts): done(facts)
             case .failure(let failure): self.fail(failure.asNegotiation(alpn, with: host))
             }
         }
+    }
+
+    private func asks(_ isAsking: Bool) {
+        guard let tell, isAsking != self.isAsking else { return }
+        self.isAsking = isAsking
+        tell(.asks(isAsking))
     }
 
     private func finish(_ channel: any Channel, _ tls: TLSFacts?) {
@@ -248,6 +261,7 @@ final class ConnectionOpening: @unchecked Sendable {
         }
         let facts = ConnectionFacts(
             remote: channel.remoteAddress?.plain ?? key.socketPath, tls: tls,
+            until: tls.map { key.security.lastUse(of: $0) } ?? .distantFuture,
             local: channel.localAddress?.outwardBytes)
         do {
             guard speaksHTTP2(tls) else {
@@ -285,9 +299,23 @@ final class ConnectionOpening: @unchecked Sendable {
     }
 
     private func fail(_ failure: HTTPFailure) {
+        asks(false)
         guard let tell else { return }
         cancel()
         tell(.failed(isThrough ? failure : failure.blamed(on: key.proxy?.server)))
+    }
+}
+
+extension ConnectionSecurity {
+    /// How long a server is believed whose policy says more than the default, or who knows a client by a certificate.
+    private static let patience = TimeAmount.minutes(10)
+
+    /// Until when attempts may begin on a connection.
+    fileprivate func lastUse(of facts: TLSFacts) -> NIODeadline {
+        let isPlain = policy == .default && settings.identity == nil
+        let usual = isPlain || policy.isNone ? NIODeadline.distantFuture : .now() + Self.patience
+        guard let end = facts.expires else { return usual }
+        return min(usual, .now() + .seconds(end - Date.now.timeIntervalSince1970))
     }
 }
 

@@ -158,16 +158,29 @@ final class ConnectionPool: @unchecked Sendable {
 
     // MARK: trust
 
-    /// Which state of its roots connections are made under now.
+    /// Which state of its files connections are made under now.
     func generation(of security: ConnectionSecurity) -> Int { generations.current(of: security) }
 
-    /// Where the roots of a trust have changed, ends the connections that rest on the old ones: a root that was removed
-    /// vouches for nothing any more.
-    func closeOutdated(_ key: PoolKey, _ tls: TLSBridge) {
+    /// Whether the files of a trust must be looked at before a connection is used, once a second at most.
+    func mustLook(_ key: PoolKey) -> Bool { key.usesTLS && generations.isDue(key.security) }
+
+    /// Where the files of a trust have changed, ends the connections that rest on the old ones: a root that was removed
+    /// vouches for nothing any more. Then calls `done` on the loop: at once if too much of the client's work on files waits
+    /// already.
+    func look(_ key: PoolKey, _ tls: TLSBridge, for client: ClientKey, then done: @escaping () -> Void) {
         loop.assertInEventLoop()
-        guard key.usesTLS, generations.look(key.security, tls) else { return }
-        spares.close()
-        end { $0 == key.security }
+        let (loop, security, bound) = (loop, key.security, NIOLoopBound(done, eventLoop: loop))
+        let isTaken = BlockingThreads.files.run(for: client) {
+            let stamps = tls.stamps(of: security)
+            loop.execute {
+                if self.generations.saw(stamps, of: security) {
+                    self.spares.close()
+                    self.end { $0 == security }
+                }
+                bound.value()
+            }
+        }
+        if !isTaken { done() }
     }
 
     /// Ends the connections of securities that a session has given up.
@@ -187,9 +200,10 @@ final class ConnectionPool: @unchecked Sendable {
         }
     }
 
-    /// Whether the roots under which the connection was made have changed since.
+    /// Whether the files under which the connection was made have changed since, or its time is over.
     private func isOutdated(_ connection: any AttemptConnection, _ key: PoolKey) -> Bool {
-        key.usesTLS && connection.generation != generation(of: key.security)
+        key.usesTLS
+            && (connection.generation != generation(of: key.security) || connection.facts.until <= .now())
     }
 
     /// The connection has done its work.

@@ -24,21 +24,23 @@ struct TrustGenerations {
     /// The generation that connections are made in now.
     func current(of security: ConnectionSecurity) -> Int { states[security]?.generation ?? 0 }
 
-    /// Looks at the files of the roots, once a second at most. True if the roots have changed.
-    mutating func look(_ security: ConnectionSecurity, _ tls: TLSBridge) -> Bool {
+    /// Whether the files are to be looked at before a connection is used, once a second at most.
+    func isDue(_ security: ConnectionSecurity) -> Bool {
+        states[security].map { NIODeadline.now() >= $0.looked + Self.patience } ?? true
+    }
+
+    /// Whether the files have changed since they were last looked at.
+    mutating func saw(_ stamps: FileStamps, of security: ConnectionSecurity) -> Bool {
         let now = NIODeadline.now()
         guard var state = states[security] else {
             // what is forgotten is looked at anew, and its connections count as outdated
             if states.count >= Self.mostStates { states = [:] }
             last &+= 1
-            states[security] = State(stamps: tls.stamps(of: security), generation: last, looked: now)
+            states[security] = State(stamps: stamps, generation: last, looked: now)
             return false
         }
-        guard now >= state.looked + Self.patience else { return false }
-        state.looked = now
-        let stamps = tls.stamps(of: security)
         let isChanged = stamps != state.stamps
-        state.stamps = stamps
+        (state.looked, state.stamps) = (now, stamps)
         if isChanged {
             last &+= 1
             state.generation = last

@@ -46,7 +46,8 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler, @unc
         TLSFacts(
             version: tls?.tlsVersion.map(Self.name) ?? "TLS", cipher: hello?.cipherName, group: hello?.groupName,
             alpn: alpn.flatMap { $0.isEmpty ? nil : $0 }, verified: verdict.verified,
-            revocation: verdict.revocation, clientCertificate: clientCertificate, chain: verdict.path.map(\.der)
+            revocation: verdict.revocation, clientCertificate: clientCertificate, chain: verdict.path.map(\.der),
+            expires: verdict.expires
         )
     }
 

@@ -31,23 +31,92 @@ final class IdentityLoader: Sendable {
     private static let mostEntries = 100
     private static let memory = TimeAmount.milliseconds(600_000)
 
+    /// After so many wrong passphrases a client is asked no more.
+    private static let mostPassphrases = 3
+
     private let entries = Mutex<[Entry]>([])
+    /// Waiting for a passphrase.
+    private let waiting = Mutex<[IdentitySpec: [Waiter]]>([:])
+
+    typealias Hand = @Sendable (Result<Identity, HTTPFailure>) -> Void
+
+    private struct Waiter: Sendable {
+        var loop: any EventLoop
+        var asking: @Sendable (Bool) -> Void
+        var hand: Hand
+    }
 
     /// Hands the identity over on the loop. Files are read again when they have changed, and after ten minutes.
+    ///
+    /// - Parameter asking: told on the loop when a client is asked for a passphrase, and when that is over.
     func load(
         _ spec: IdentitySpec, for client: ClientKey, on loop: any EventLoop,
-        _ hand: @escaping @Sendable (Result<Identity, HTTPFailure>) -> Void
+        asking: @escaping @Sendable (Bool) -> Void, _ hand: @escaping Hand
+    ) {
+        var text: SecretText?
+        if case .text(let given)? = spec.passphrase { text = given }
+        read(spec, text, for: client) { result, isLocked in
+            guard isLocked, case .code(let code)? = spec.passphrase else { return loop.execute { hand(result) } }
+            self.wait(for: code, spec, client, Waiter(loop: loop, asking: asking, hand: hand))
+        }
+    }
+
+    /// Hands over, on a thread of its own, the identity and whether a passphrase is missing or wrong.
+    private func read(
+        _ spec: IdentitySpec, _ passphrase: SecretText?, for client: ClientKey,
+        _ hand: @escaping @Sendable (Result<Identity, HTTPFailure>, Bool) -> Void
     ) {
         let isTaken = BlockingThreads.files.run(for: client) {
-            let result = Result { () throws(HTTPFailure) in try self.load(spec) }
-            loop.execute { hand(result) }
+            let reader = IdentityReader(spec, passphrase)
+            let result = Result { () throws(HTTPFailure) in try self.load(spec, reader) }
+            hand(result, reader.isLocked)
         }
         guard !isTaken else { return }
         let text = "the client certificate cannot be read: too much work on files waits for this client (try again)"
-        hand(.failure(HTTPFailure(.clientCertificateUnusable, text, phase: .tls, retryable: true)))
+        hand(.failure(HTTPFailure(.clientCertificateUnusable, text, phase: .tls, retryable: true)), false)
     }
 
-    private func load(_ spec: IdentitySpec) throws(HTTPFailure) -> Identity {
+    /// One question for all connections that need the same key.
+    private func wait(for code: ClientCode, _ spec: IdentitySpec, _ client: ClientKey, _ waiter: Waiter) {
+        waiter.loop.execute { waiter.asking(true) }
+        let isFirst = waiting.withLock { waiting in
+            waiting[spec, default: []].append(waiter)
+            return waiting[spec]?.count == 1
+        }
+        guard isFirst else { return }
+        // not structured: the connection that needs the key may be gone before the client has answered
+        Task {
+            let result = await self.unlocked(spec, code, client)
+            let waiters = self.waiting.withLock { $0.removeValue(forKey: spec) } ?? []
+            for waiter in waiters {
+                waiter.loop.execute {
+                    waiter.asking(false)
+                    waiter.hand(result)
+                }
+            }
+        }
+    }
+
+    private func unlocked(
+        _ spec: IdentitySpec, _ code: ClientCode, _ client: ClientKey
+    ) async -> Result<Identity, HTTPFailure> {
+        var failures = 0
+        while failures < Self.mostPassphrases, let text = await code.passphrase(of: spec.keyPath, failures: failures) {
+            let (result, isLocked) = await withCheckedContinuation { continuation in
+                read(spec, text, for: client) { continuation.resume(returning: ($0, $1)) }
+            }
+            if !isLocked { return result }
+            failures += 1
+        }
+        let why = failures == 0 ? "there is no passphrase for it" : "no passphrase opens it"
+        return .failure(
+            HTTPFailure(
+                .clientCertificateUnusable,
+                "the server asks for a client certificate: the key in \(spec.keyPath) is encrypted, and \(why)",
+                phase: .tls, retryable: false, pointer: spec.pointer.map { $0 + "/passphraseFrom" }))
+    }
+
+    private func load(_ spec: IdentitySpec, _ reader: IdentityReader) throws(HTTPFailure) -> Identity {
         let stamps = FileStamps(spec.paths)
         let now = NIODeadline.now()
         let known = entries.withLock { entries in
@@ -55,7 +124,7 @@ final class IdentityLoader: Sendable {
             return entries.first { $0.spec == spec && $0.stamps == stamps }?.identity
         }
         if let known { return known }
-        let identity = try IdentityReader(spec).read()
+        let identity = try reader.read()
         entries.withLock { entries in
             entries.removeAll { $0.spec == spec }
             if entries.count >= Self.mostEntries { entries.removeFirst() }
@@ -72,13 +141,26 @@ extension IdentitySpec {
         case .pkcs12(let file): [file]
         }
     }
+
+    fileprivate var keyPath: String {
+        switch source {
+        case .pem(_, let key): key
+        case .pkcs12(let file): file
+        }
+    }
 }
 
 /// Reads one identity, and says what is wrong with it. Blocks.
-private struct IdentityReader {
+private final class IdentityReader {
     private let spec: IdentitySpec
+    private let passphrase: SecretText?
+    /// The passphrase is missing or wrong.
+    private(set) var isLocked = false
 
-    init(_ spec: IdentitySpec) { self.spec = spec }
+    init(_ spec: IdentitySpec, _ passphrase: SecretText?) {
+        self.spec = spec
+        self.passphrase = passphrase
+    }
 
     func read() throws(HTTPFailure) -> IdentityLoader.Identity {
         let identity: IdentityLoader.Identity
@@ -114,12 +196,14 @@ private struct IdentityReader {
             throw unusable(
                 "the key in \(file) cannot be read (it may be damaged, or of a kind that is not supported)", "/key")
         }
-        guard let passphrase = spec.passphrase?.value else {
+        guard let passphrase else {
+            isLocked = true
             throw unusable(
                 "the key in \(file) is encrypted, and there is no passphrase (give passphrase)", "/passphrase")
         }
-        let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem) { $0(Array(passphrase.utf8)) }
+        let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem) { $0(Array(passphrase.value.utf8)) }
         if let key { return key }
+        isLocked = true
         throw unusable("the passphrase does not open the key in \(file)", "/passphrase")
     }
 
@@ -148,12 +232,13 @@ private struct IdentityReader {
         guard bytes.first == DERScanner.sequence else {
             throw unusable("\(file) is no PKCS#12 file (name PEM files as certificate and key)", "/pkcs12")
         }
-        let passphrase = spec.passphrase.map { Array($0.value.utf8) }
+        let passphrase = passphrase.map { Array($0.value.utf8) }
         guard let bundle = try? NIOSSLPKCS12Bundle(buffer: bytes, passphrase: passphrase) else {
             let text =
                 passphrase == nil
                 ? "\(file) cannot be opened without a passphrase (give passphrase)"
                 : "the passphrase does not open \(file), or the file is damaged"
+            isLocked = true
             throw unusable(text, "/passphrase")
         }
         // an empty passphrase protects nothing
@@ -186,7 +271,7 @@ private struct IdentityReader {
     private func unusable(_ text: String, _ member: String) -> HTTPFailure {
         HTTPFailure(
             .clientCertificateUnusable, "the server asks for a client certificate: \(text)", phase: .tls,
-            retryable: false, pointer: spec.pointer + member)
+            retryable: false, pointer: spec.pointer.map { $0 + member })
     }
 
     /// The object identifiers of scrypt (RFC 7914) and RSASSA-PSS (RFC 4055).

@@ -8,10 +8,27 @@ import X509
 struct PolicyRun: Sendable {
     private let served: ServedChain
     private let roots: Result<TrustRoots.Store, HTTPFailure>
+    private let files: PolicyFiles
+    private let context: Context
 
-    init(_ served: ServedChain, roots: Result<TrustRoots.Store, HTTPFailure>) {
+    /// Who evaluates for whom.
+    struct Context: Sendable {
+        var fetcher: RevocationFetcher
+        var client: ClientKey
+        var asking: Asking
+    }
+
+    /// Told when a client is asked, and when it has answered.
+    typealias Asking = @Sendable (Bool) -> Void
+
+    init(
+        _ served: ServedChain, roots: Result<TrustRoots.Store, HTTPFailure>, _ files: PolicyFiles,
+        _ context: Context
+    ) {
         self.served = served
         self.roots = roots
+        self.files = files
+        self.context = context
     }
 
     func verdict(_ policy: TrustPolicy) async throws(HTTPFailure) -> TrustVerdict {
@@ -22,11 +39,14 @@ struct PolicyRun: Sendable {
         case .publicKeys(let pins): return try await verdict(pins)
         case .revocation(let revocation):
             var found = try await defaultVerdict()
-            found.revocation = try RevocationCheck(revocation, host: served.subject.host).check(found.path)
+            let check = try RevocationCheck(revocation, files, served.subject, context.fetcher, for: context.client)
+            found.revocation = try await check.check(found.path)
             return found
+        case .callback(let code): return try await verdict(code)
         case .all(let policies):
             var sum = TrustVerdict(verified: .none, path: served.certificates)
-            for policy in policies {
+            // a client is not asked about a server that another policy refuses
+            for policy in policies.filter({ !$0.asks }) + policies.filter(\.asks) {
                 let found = try await verdict(policy)
                 sum.verified = max(sum.verified, found.verified)
                 sum.revocation = found.revocation ?? sum.revocation
@@ -34,6 +54,29 @@ struct PolicyRun: Sendable {
             }
             return sum
         }
+    }
+
+    /// The client knows what the default evaluation says.
+    private func verdict(_ code: ClientCode) async throws(HTTPFailure) -> TrustVerdict {
+        let subject = served.subject
+        let facts = served.certificates.map { CertificateFacts($0, $0.der) }
+        var question = TrustQuestion(host: subject.host, port: subject.port, reason: nil, chain: facts)
+        var path = served.certificates
+        do throws(HTTPFailure) {
+            path = try await defaultVerdict().path
+        } catch {
+            question.reason = error.message
+        }
+        context.asking(true)
+        let reply = await code.decide(question)
+        context.asking(false)
+        guard reply.isTrusted else {
+            let why = reply.reason ?? "it said no"
+            throw HTTPFailure(
+                .customEvaluationFailed, "the client does not trust the certificate of \(subject.host): \(why)",
+                phase: .tls)
+        }
+        return TrustVerdict(verified: .callback, path: path)
     }
 
     private func defaultVerdict() async throws(HTTPFailure) -> TrustVerdict {
@@ -56,7 +99,7 @@ struct PolicyRun: Sendable {
 
     private func verdict(_ pins: CertificatePins) async throws(HTTPFailure) -> TrustVerdict {
         var pinned: Set<Certificate> = []
-        for file in pins.files { pinned.formUnion(try CertificateFile.certificates(in: file)) }
+        for file in pins.files { pinned.formUnion(try files.certificates(in: file)) }
         for bytes in pins.certificates {
             if let certificate = try? Certificate(derEncoded: bytes) { pinned.insert(certificate) }
         }

@@ -5,98 +5,97 @@ import FoundationEssentials
 import OutriderHTTP
 import X509
 
-/// Looks for the certificates of a path in revocation lists. Blocks while it reads files.
-struct RevocationCheck {
+/// Looks for the certificates of a path in revocation lists, and asks over the network where a policy says so.
+struct RevocationCheck: Sendable {
     private let policy: RevocationPolicy
-    private let host: String
+    private let subject: ServerSubject
     private let lists: [(file: String, list: CRLScanner)]
+    private let fetcher: RevocationFetcher
+    private let client: ClientKey
+
+    /// What is known of one certificate.
+    private enum State {
+        case good
+        /// And why.
+        case unknown(HTTPFailure.Kind, String)
+    }
 
     /// Throws `revocationPolicyCreationFailed` if a file cannot be read.
-    init(_ policy: RevocationPolicy, host: String) throws(HTTPFailure) {
+    init(
+        _ policy: RevocationPolicy, _ files: PolicyFiles, _ subject: ServerSubject, _ fetcher: RevocationFetcher,
+        for client: ClientKey
+    ) throws(HTTPFailure) {
         self.policy = policy
-        self.host = host
+        self.subject = subject
+        self.fetcher = fetcher
+        self.client = client
         var lists: [(String, CRLScanner)] = []
-        for file in policy.crlFiles { lists += try Self.read(file).map { (file, $0) } }
+        for file in policy.crlFiles { lists += try files.lists(in: file).map { (file, $0) } }
         self.lists = lists
     }
 
-    private static func read(_ file: String) throws(HTTPFailure) -> [CRLScanner] {
-        let bytes: [UInt8]
-        do throws(HTTPFailure) {
-            bytes = try CertificateFile.contents(of: file)
-        } catch {
-            let reason = error.underlying?.message ?? "it is too large"
-            throw HTTPFailure(
-                .revocationPolicyCreationFailed, "the revocation list \(file) cannot be read: \(reason)", phase: .tls,
-                underlying: error.underlying)
-        }
-        let found =
-            bytes.first == DERScanner.sequence
-            ? [CRLScanner(bytes)]
-            : PEMBlock.all(in: bytes).filter { $0.label == "X509 CRL" }.map { CRLScanner($0.bytes) }
-        let lists = found.compactMap(\.self)
-        guard !lists.isEmpty, lists.count == found.count else {
-            throw HTTPFailure(
-                .revocationPolicyCreationFailed, "\(file) holds no revocation list that can be read (give PEM or DER)",
-                phase: .tls)
-        }
-        return lists
-    }
-
     /// Throws `revocationCheckFailed` for a revoked certificate, and for an unknown state where that is a failure.
-    func check(_ path: [Certificate]) throws(HTTPFailure) -> TLSFacts.Revocation {
-        var state = TLSFacts.Revocation.good
+    func check(_ path: [Certificate]) async throws(HTTPFailure) -> TLSFacts.Revocation {
+        var sum = TLSFacts.Revocation.good
+        let deadline = Date.now.timeIntervalSince1970 + RevocationFetcher.patience
         for (certificate, issuer) in zip(path, path.dropFirst()) {
-            guard try isGood(certificate, issuer) else {
-                state = .unknown
-                continue
+            var state = try listed(certificate, issuer)
+            if case .unknown = state, policy.usesNetwork {
+                state = try await asked(certificate, issuer, until: deadline)
             }
+            guard case .unknown(let kind, let why) = state else { continue }
+            sum = .unknown
+            if policy.isRequired { throw HTTPFailure(kind, why, phase: .tls) }
         }
-        return state
+        return sum
     }
 
-    private func isGood(_ certificate: Certificate, _ issuer: Certificate) throws(HTTPFailure) -> Bool {
-        guard let parts = CertificateScanner(certificate.der) else { return false }
-        let mine = lists.filter { $0.list.issuer.elementsEqual(parts.issuer) }
-        var fault: HTTPFailure?
-        var isGood = false
-        for (file, list) in mine {
-            let forged = unauthentic(list, issuer)
-            // revoked certificates stay revoked, so that an entry counts in a list that is out of date too
-            if forged == nil, let entry = list.entry(of: parts.serialNumber), entry.reason != "removeFromCRL" {
-                throw revoked(certificate, entry)
-            }
-            if let reason = forged ?? outdated(list) {
-                fault = HTTPFailure(
-                    .revocationPolicyCreationFailed, "the revocation list \(file) of \(issuer.subject) \(reason)",
-                    phase: .tls)
-                continue
-            }
-            isGood = true
+    // MARK: lists in files
+
+    private func listed(_ certificate: Certificate, _ issuer: Certificate) throws(HTTPFailure) -> State {
+        guard let parts = CertificateScanner(certificate.der) else {
+            return .unknown(.revocationCheckFailed, "the certificate \(certificate.subject) cannot be read")
         }
-        if isGood || !policy.isRequired { return isGood }
-        if let fault { throw fault }
-        throw HTTPFailure(
-            .revocationCheckFailed,
-            "no revocation list of \(issuer.subject) is known, and the policy for \(host) requires one (name it in crlFiles)",
-            phase: .tls)
+        var fault: State?
+        for (file, list) in lists where list.issuer.elementsEqual(parts.issuer) {
+            guard let reason = try look(for: certificate, parts, in: list, by: issuer) else { return .good }
+            fault = .unknown(
+                .revocationPolicyCreationFailed, "the revocation list \(file) of \(issuer.subject) \(reason)")
+        }
+        return fault
+            ?? .unknown(
+                .revocationCheckFailed,
+                "no revocation list of \(issuer.subject) is known, and the policy for \(subject.host) requires one "
+                    + "(name it in crlFiles)")
     }
 
-    /// Why a list says nothing about the absence of an entry; nil if it does.
-    private func outdated(_ list: CRLScanner) -> String? {
-        let now = Int64(exactly: Date.now.timeIntervalSince1970.rounded(.down)) ?? 0
-        if list.thisUpdate > now { return "is not valid yet" }
-        if let next = list.nextUpdate, next < now { return "is out of date: fetch a new one" }
+    /// Throws for a revoked certificate. Nil if the list says that it is not; otherwise why the list says nothing.
+    private func look(
+        for certificate: Certificate, _ parts: CertificateScanner, in list: CRLScanner, by issuer: Certificate
+    ) throws(HTTPFailure) -> String? {
+        let forged = unauthentic(list, issuer)
+        // revoked certificates stay revoked, so that an entry counts in a list that is out of date too
+        if forged == nil, let entry = list.entry(of: parts.serialNumber), entry.reason != "removeFromCRL" {
+            throw revoked(certificate, entry)
+        }
+        return forged ?? Self.fault(from: list.thisUpdate, to: list.nextUpdate)
+    }
+
+    /// Why something says nothing about the absence of an entry; nil if it does.
+    private static func fault(from this: Int64, to next: Int64?) -> String? {
+        if this > now { return "is not valid yet" }
+        if let next, next < now { return "is out of date: fetch a new one" }
         return nil
     }
+
+    private static var now: Int64 { Int64(exactly: Date.now.timeIntervalSince1970.rounded(.down)) ?? 0 }
 
     /// Why the entries of a list do not count; nil if they do.
     private func unauthentic(_ list: CRLScanner, _ issuer: Certificate) -> String? {
         if list.isPartial { return "has a critical extension that is not understood" }
-        guard let algorithm = CRLSignature.algorithm(list.algorithm),
-            issuer.publicKey.isValidSignature(
-                Array(list.signature), for: Array(list.signedBytes), signatureAlgorithm: algorithm)
-        else { return "is not signed by that issuer" }
+        guard RevocationSignature.isValid(list.signature, list.signedBytes, list.algorithm, by: issuer) else {
+            return "is not signed by that issuer"
+        }
         return Self.maySignLists(issuer) ? nil : "is signed by a key that may not sign lists (cRLSign)"
     }
 
@@ -114,15 +113,116 @@ struct RevocationCheck {
         let since = date.map { " since \(CertificateObjection.moment($0).prefix(10))" } ?? ""
         let reason = entry.reason.map { " (\($0))" } ?? ""
         return HTTPFailure(
-            .revocationCheckFailed, "the certificate \(certificate.subject) of \(host) is revoked\(since)\(reason)",
+            .revocationCheckFailed,
+            "the certificate \(certificate.subject) of \(subject.host) is revoked\(since)\(reason)",
             phase: .tls)
+    }
+
+    // MARK: the network
+
+    private func asked(
+        _ certificate: Certificate, _ issuer: Certificate, until deadline: Double
+    ) async throws(HTTPFailure) -> State {
+        guard let parts = CertificateScanner(certificate.der), let above = CertificateScanner(issuer.der) else {
+            return .unknown(.revocationCheckFailed, "the certificate \(certificate.subject) cannot be read")
+        }
+        let sources = RevocationSources(parts)
+        var reasons: [String] = []
+        for method in policy.methods {
+            let urls = method == .ocsp ? sources.responders : sources.lists
+            for url in urls {
+                let found: String?
+                switch method {
+                case .ocsp: found = try await askResponder(url, certificate, parts, issuer, above, deadline)
+                case .crl: found = try await fetchList(url, certificate, parts, issuer, deadline)
+                }
+                guard let found else { return .good }
+                reasons.append("\(url) \(found)")
+            }
+        }
+        let why = reasons.isEmpty ? "the certificate names no place to ask" : reasons.joined(separator: "; ")
+        return .unknown(
+            .revocationCheckFailed,
+            "the policy for \(subject.host) requires to know whether the certificate \(certificate.subject) is revoked: \(why)"
+        )
+    }
+
+    /// Throws for a revoked certificate. Nil if the responder says that it is not; otherwise why that is not known.
+    private func askResponder(
+        _ url: String, _ certificate: Certificate, _ parts: CertificateScanner, _ issuer: Certificate,
+        _ above: CertificateScanner, _ deadline: Double
+    ) async throws(HTTPFailure) -> String? {
+        let name = OCSPCertificate(parts, issuer: above)
+        let question = RevocationFetcher.Question(url: url, body: name.request)
+        let (bytes, isKept) = await bytes(question, deadline)
+        guard let bytes else { return "cannot be asked" }
+        guard let response = OCSPResponse(bytes) else {
+            return OCSPResponse.fault(bytes).map { "refuses to say (\($0))" } ?? "sent no OCSP response"
+        }
+        guard let signer = OCSPSigner.find(for: response, issuer),
+            RevocationSignature.isValid(response.signature, response.signedBytes, response.algorithm, by: signer)
+        else { return "sent a response that is not signed by the issuer" }
+        guard let single = response.single(name) else { return "says nothing of it" }
+        if case .revoked(let entry) = single.status { throw revoked(certificate, entry) }
+        // clocks differ
+        let next = single.nextUpdate ?? single.thisUpdate + 86_400
+        if let fault = Self.fault(from: single.thisUpdate - 300, to: next + 300) {
+            return "sent a response that \(fault)"
+        }
+        guard single.status == .good else { return "does not know it" }
+        if !isKept { fetcher.keep(bytes, for: question, until: next, now: Self.now) }
+        return nil
+    }
+
+    private func fetchList(
+        _ url: String, _ certificate: Certificate, _ parts: CertificateScanner, _ issuer: Certificate,
+        _ deadline: Double
+    ) async throws(HTTPFailure) -> String? {
+        let question = RevocationFetcher.Question(url: url)
+        let (bytes, isKept) = await bytes(question, deadline)
+        guard let bytes else { return "cannot be fetched" }
+        let der = bytes.first == DERScanner.sequence ? bytes : PEMBlock.all(in: bytes).first?.bytes ?? []
+        guard let list = CRLScanner(der) else { return "is no revocation list" }
+        guard list.issuer.elementsEqual(parts.issuer) else { return "is a list of another issuer" }
+        if let fault = try look(for: certificate, parts, in: list, by: issuer) { return fault }
+        if !isKept, let next = list.nextUpdate { fetcher.keep(bytes, for: question, until: next, now: Self.now) }
+        return nil
+    }
+
+    /// And whether they were kept from before.
+    private func bytes(_ question: RevocationFetcher.Question, _ deadline: Double) async -> ([UInt8]?, Bool) {
+        if let known = fetcher.known(question, now: Self.now) { return (known, true) }
+        let left = deadline - Date.now.timeIntervalSince1970
+        guard left > 0 else { return (nil, false) }
+        return (try? await fetcher.fetch(question, within: left, subject.addresses, for: client), false)
     }
 }
 
-/// Algorithms of signatures by the contents of their object identifiers.
-private enum CRLSignature {
-    static func algorithm(_ oid: ArraySlice<UInt8>) -> Certificate.SignatureAlgorithm? {
-        known.first { $0.oid.elementsEqual(oid) }?.algorithm
+/// Who may sign an OCSP response (RFC 6960 section 4.2.2.2).
+enum OCSPSigner {
+    /// The issuer itself, or a certificate that it issued for this purpose; nil for neither.
+    static func find(for response: OCSPResponse, _ issuer: Certificate) -> Certificate? {
+        if let parts = CertificateScanner(issuer.der), response.isBy(parts) { return issuer }
+        let now = Date.now
+        return response.certificates.lazy.compactMap { bytes -> Certificate? in
+            guard let parts = CertificateScanner(bytes), response.isBy(parts),
+                let certificate = try? Certificate(derEncoded: bytes), certificate.issuer == issuer.subject,
+                certificate.notValidBefore <= now, certificate.notValidAfter >= now,
+                (try? certificate.extensions.extendedKeyUsage)?.contains(.ocspSigning) == true,
+                issuer.publicKey.isValidSignature(certificate.signature, for: certificate)
+            else { return nil }
+            return certificate
+        }.first
+    }
+}
+
+/// Signatures of lists and responses, by the contents of the object identifiers of their algorithms; none with SHA-1.
+enum RevocationSignature {
+    static func isValid(
+        _ signature: ArraySlice<UInt8>, _ bytes: ArraySlice<UInt8>, _ oid: ArraySlice<UInt8>, by signer: Certificate
+    ) -> Bool {
+        guard let algorithm = known.first(where: { $0.oid.elementsEqual(oid) })?.algorithm else { return false }
+        return signer.publicKey.isValidSignature(Array(signature), for: Array(bytes), signatureAlgorithm: algorithm)
     }
 
     private static let rsa: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01]

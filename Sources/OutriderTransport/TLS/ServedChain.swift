@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import FoundationEssentials
 import OutriderHTTP
 import X509
 
@@ -11,6 +12,9 @@ struct ServerSubject: Hashable, Sendable {
     /// What must be among the names of the certificate: the host, or the server name of the settings.
     var name: String
     var security: ConnectionSecurity
+    var port = 443
+    /// Which addresses may be asked about revoked certificates.
+    var addresses = AddressPolicy.any
 }
 
 /// What a server sent to be believed.
@@ -68,4 +72,10 @@ struct TrustVerdict: Sendable {
     var revocation: TLSFacts.Revocation?
     /// The verified path, the server's own certificate first; what the server sent where no path was looked for.
     var path: [Certificate] = []
+
+    /// The end of the validity of the server's certificate; nil if the policy does not judge it.
+    var expires: Double? {
+        guard verified == .default || verified == .roots, let leaf = path.first else { return nil }
+        return leaf.notValidAfter.timeIntervalSince1970
+    }
 }

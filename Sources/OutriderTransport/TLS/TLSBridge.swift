@@ -7,10 +7,14 @@ import OutriderHTTP
 
 /// TLS for client connections: at least 1.2, and certificates always judged by `TrustEvaluator`, by the policy for the host.
 final class TLSBridge: Sendable {
-    private let evaluator: TrustEvaluator
+    let evaluator: TrustEvaluator
     private let identities = IdentityLoader()
+    private let keyLog: KeyLog?
 
-    init(evaluator: TrustEvaluator = TrustEvaluator()) { self.evaluator = evaluator }
+    init(evaluator: TrustEvaluator = TrustEvaluator(), keyLog: KeyLog? = nil) {
+        self.evaluator = evaluator
+        self.keyLog = keyLog
+    }
 
     /// Which state the files of a security are in now: connections that were made under another one are not used again.
     /// Each connection has a handshake of its own, since sessions of TLS are not resumed.
@@ -24,10 +28,13 @@ final class TLSBridge: Sendable {
     ///
     /// - Parameters:
     ///   - alpn: the protocols to offer, the preferred first; none for no offer.
+    ///   - asking: told when code of a client is called, during which no time passes, and when that is over.
     ///   - isFirst: whether the channel has carried plain bytes, so that TLS goes before everything that it has.
     func handshake(
-        on channel: any Channel, host: String, security: ConnectionSecurity, alpn: [String] = ["http/1.1"],
-        for client: ClientKey, isFirst: Bool = false, _ completion: @escaping HandshakeWatch.Completion
+        on channel: any Channel, host: String, port: Int, security: ConnectionSecurity,
+        addresses: AddressPolicy = .any, alpn: [String] = ["http/1.1"], for client: ClientKey,
+        asking: @escaping (Bool) -> Void = { _ in },
+        isFirst: Bool = false, _ completion: @escaping HandshakeWatch.Completion
     ) {
         channel.eventLoop.assertInEventLoop()
         let settings = security.settings
@@ -35,16 +42,18 @@ final class TLSBridge: Sendable {
         let wanted = settings.serverName.flatMap { $0.isEmpty ? nil : $0 } ?? host
         let isAddress = (try? SocketAddress(ipAddress: wanted, port: 1)) != nil
         let watch = HandshakeWatch(host: host, settings, completion)
-        let subject = ServerSubject(host: host, name: wanted, security: security)
+        let subject = ServerSubject(host: host, name: wanted, security: security, port: port, addresses: addresses)
         let loop = channel.eventLoop
+        let bound = NIOLoopBound(asking, eventLoop: loop)
+        let asks: @Sendable (Bool) -> Void = { bound.value($0) }
         let evaluator = evaluator
         do {
             // a context of its own, since a callback of a context does not tell which connection asks; it costs 0.01 ms
             let handler = try NIOSSLClientHandler(
-                context: NIOSSLContext(configuration: configuration(settings, alpn, watch, client, loop)),
+                context: NIOSSLContext(configuration: configuration(settings, alpn, watch, client, loop, asks)),
                 serverHostname: isAddress || settings.serverName == "" ? nil : wanted,
                 customVerificationCallback: { chain, promise in
-                    evaluator.judge(chain, of: subject, for: client, on: loop) { verdict in
+                    evaluator.judge(chain, of: subject, for: client, on: loop, asking: asks) { verdict in
                         watch.verdict = verdict
                         if case .success = verdict { return promise.succeed(.certificateVerified) }
                         promise.succeed(.failed)
@@ -60,7 +69,8 @@ final class TLSBridge: Sendable {
     }
 
     private func configuration(
-        _ settings: TLSSettings, _ alpn: [String], _ watch: HandshakeWatch, _ client: ClientKey, _ loop: any EventLoop
+        _ settings: TLSSettings, _ alpn: [String], _ watch: HandshakeWatch, _ client: ClientKey, _ loop: any EventLoop,
+        _ asks: @escaping @Sendable (Bool) -> Void
     ) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = settings.minVersion == .v13 ? .tlsv13 : .tlsv12
@@ -69,6 +79,7 @@ final class TLSBridge: Sendable {
         settings.ciphers.apply(to: &configuration)
         if let groups = settings.groups { configuration.curves = groups.map { NIOTLSCurve(rawValue: $0) } }
         configuration.verifySignatureAlgorithms = Self.signatures
+        if let keyLog { configuration.keyLogCallback = { keyLog.write($0) } }
         // replaced by the evaluator, which brings its own roots: reading them here would cost milliseconds
         configuration.certificateVerification = .noHostnameVerification
         configuration.trustRoots = .certificates([])
@@ -79,7 +90,7 @@ final class TLSBridge: Sendable {
                 watch.clientCertificate = .requested
                 return promise.succeed(.noChanges)
             }
-            identities.load(identity, for: client, on: loop) { result in
+            identities.load(identity, for: client, on: loop, asking: asks) { result in
                 if case .success = result { watch.clientCertificate = .sent }
                 promise.completeWith(result.mapError { $0 as any Error }.map(\.change))
             }

@@ -25,11 +25,12 @@ final class TrustEvaluator: Sendable {
     }
 
     private let roots: TrustRoots
+    let fetcher = RevocationFetcher()
     private let believed = Mutex<[Case: (verdict: TrustVerdict, until: NIODeadline)]>([:])
 
     init(roots: TrustRoots = TrustRoots()) { self.roots = roots }
 
-    /// The states of all files that a security rests on. Called about once a second on the event loop.
+    /// The states of all files that a security rests on. Blocks.
     func stamps(of security: ConnectionSecurity) -> (roots: FileStamps, others: FileStamps) {
         var found = roots.stamps(of: security.roots)
         if security.proxySettings.roots != security.settings.roots {
@@ -40,8 +41,11 @@ final class TrustEvaluator: Sendable {
 
     /// Gives its verdict on the loop: at once for a policy that accepts everything; otherwise after some hundreds of
     /// microseconds on another thread, or milliseconds when files have to be read.
+    ///
+    /// - Parameter asking: told on the loop when a client is asked, and when it has answered.
     func judge(
         _ chain: [NIOSSLCertificate], of subject: ServerSubject, for client: ClientKey, on loop: any EventLoop,
+        asking: @escaping @Sendable (Bool) -> Void = { _ in },
         _ verdict: @escaping @Sendable (Result<TrustVerdict, HTTPFailure>) -> Void
     ) {
         let bytes = (try? chain.map { try $0.toDERBytes() }) ?? []
@@ -59,10 +63,17 @@ final class TrustEvaluator: Sendable {
             let known = Case(subject: subject, stamps: stamps.roots.joined(stamps.others), chain: bytes)
             if let verdict = self.remembered(known) { return loop.execute { answer(.success(verdict)) } }
             let store = Result { () throws(HTTPFailure) in try self.roots.store(for: subject.security.roots) }
+            let files = PolicyFiles(subject.security.policy)
             // not structured: what started the handshake may be gone before this ends, and then no caller listens
             Task {
-                let result = await Self.evaluate(bytes, subject, store)
-                if case .success(let verdict) = result { self.remember(verdict, for: known) }
+                let context = PolicyRun.Context(fetcher: self.fetcher, client: client) { isAsking in
+                    loop.execute { asking(isAsking) }
+                }
+                let result = await Self.evaluate(bytes, subject, store, files, context)
+                // what a client says counts as long as the client says
+                if case .success(let verdict) = result, !subject.security.policy.asks {
+                    self.remember(verdict, for: known)
+                }
                 loop.execute { answer(result) }
             }
         }
@@ -87,11 +98,12 @@ final class TrustEvaluator: Sendable {
     }
 
     private static func evaluate(
-        _ chain: [[UInt8]], _ subject: ServerSubject, _ store: Result<TrustRoots.Store, HTTPFailure>
+        _ chain: [[UInt8]], _ subject: ServerSubject, _ store: Result<TrustRoots.Store, HTTPFailure>,
+        _ files: PolicyFiles, _ context: PolicyRun.Context
     ) async -> Result<TrustVerdict, HTTPFailure> {
         do throws(HTTPFailure) {
             let served = try ServedChain(chain, subject)
-            return .success(try await PolicyRun(served, roots: store).verdict(subject.security.policy))
+            return .success(try await PolicyRun(served, roots: store, files, context).verdict(subject.security.policy))
         } catch {
             return .failure(error)
         }
@@ -116,7 +128,7 @@ extension TrustPolicy {
         case .pinnedCertificates(let pins): pins.files
         case .revocation(let revocation): revocation.crlFiles
         case .all(let policies): policies.flatMap(\.files)
-        case .default, .none, .publicKeys: []
+        case .default, .none, .publicKeys, .callback: []
         }
     }
 }

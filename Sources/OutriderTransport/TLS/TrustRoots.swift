@@ -43,8 +43,7 @@ final class TrustRoots: Sendable {
     /// - Parameter systemFile: instead of SSL_CERT_FILE and the places where systems keep their bundle.
     init(systemFile: String? = nil) { self.systemFile = systemFile }
 
-    /// The states of the files and directories that roots come from now. Of a directory, the state tells which files
-    /// are in it, and not what is in them.
+    /// The states of the files and directories that roots come from now, and of the files in the directories. Blocks.
     func stamps(of roots: RootsSpec) -> FileStamps { FileStamps(paths(roots)) }
 
     /// Blocks while it reads. Throws `settingAnchorCertificatesFailed`.
@@ -60,9 +59,13 @@ final class TrustRoots: Sendable {
     }
 
     private func paths(_ roots: RootsSpec) -> [String] {
-        var paths = [roots.file, roots.directory].compactMap { $0 }
-        if roots.includesSystem { paths += [systemBundle, Self.systemDirectory].compactMap { $0 } }
-        return paths
+        var paths = [roots.file].compactMap(\.self)
+        var directories = [roots.directory].compactMap(\.self)
+        if roots.includesSystem {
+            paths += [systemBundle].compactMap(\.self)
+            directories += [Self.systemDirectory].compactMap(\.self)
+        }
+        return paths + directories.flatMap { [$0] + ((try? Self.files(in: $0)) ?? []) }
     }
 
     private var systemBundle: String? {
@@ -107,6 +110,13 @@ final class TrustRoots: Sendable {
 
     /// Files that hold no certificate are passed over, as keys and lists beside certificates are.
     private static func certificates(inDirectory path: String) throws(HTTPFailure) -> [Certificate] {
+        let found = try files(in: path).flatMap { (try? CertificateFile.certificates(in: $0)) ?? [] }
+        guard found.isEmpty else { return found }
+        throw failure("\(path) holds no file with BEGIN CERTIFICATE lines")
+    }
+
+    /// The paths of the files in a directory, in order.
+    private static func files(in path: String) throws(HTTPFailure) -> [String] {
         guard let directory = opendir(path) else {
             throw CertificateFile.unreadable(path, errno)
         }
@@ -123,9 +133,7 @@ final class TrustRoots: Sendable {
                     "\(path) holds more than \(mostFilesInDirectory) files: name a smaller directory, or a file")
             }
         }
-        let found = names.sorted().flatMap { (try? CertificateFile.certificates(in: "\(path)/\($0)")) ?? [] }
-        guard found.isEmpty else { return found }
-        throw failure("\(path) holds no file with BEGIN CERTIFICATE lines")
+        return names.sorted().map { "\(path)/\($0)" }
     }
 
     private static func failure(_ text: String) -> HTTPFailure {

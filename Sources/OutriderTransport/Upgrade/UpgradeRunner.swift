@@ -29,7 +29,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     var isQueued = false
     let pool: ConnectionPool
     private let wiring: Wiring
-    private let observer: any AttemptObserver
+    let observer: any AttemptObserver
     private var opening: ConnectionOpening?
     private var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
     private var connection: UpgradedConnection?
@@ -37,13 +37,13 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     private var framing: UpgradeRefusal?
     private var sent = HTTPFailure.Sent.notSent
     private var isReadPaused = false
-    private var isHeld = false
+    var isHeld = false
     /// The request waits for the end of a hold.
     private var isUnsent = false
     private var dropped = 0
     private var isReadOver = false
     private(set) var stage = Stage.created
-    private(set) var clock: AttemptClock
+    var clock: AttemptClock
     private var body: BodyQueue
     var deadlineIndex = 0
 
@@ -78,7 +78,12 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
 
     func open() {
         stage = .opening
-        pool.closeOutdated(key, wiring.tls)
+        if pool.mustLook(key) { return pool.look(key, wiring.tls, for: attempt.client) { self.connect() } }
+        connect()
+    }
+
+    private func connect() {
+        guard stage == .opening else { return }
         let opening = ConnectionOpening(attempt, key: key, pool: pool, wiring: wiring)
         self.opening = opening
         opening.start { self.opened($0) }
@@ -90,6 +95,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
             observer.queued()
             clock.awaitConnection()
             pool.deadlines.movedUp(self)
+        case .asks(let isAsking): asks(isAsking)
         case .began(let phase):
             clock.enter(phase)
             observer.connecting(phase)
@@ -375,6 +381,8 @@ extension UpgradeRunner: UpgradeLink {
         letGo()
     }
 }
+
+extension UpgradeRunner: AskingRunner {}
 
 extension UpgradeRunner: AttemptControl {
     func hold() {

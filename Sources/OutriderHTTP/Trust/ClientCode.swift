@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Calls the code of one client about servers and keys. One object for all requests of a client, compared by identity:
+/// what one client has approved counts for no other client.
+package protocol SecurityAsking: AnyObject, Sendable {
+    func decide(_ question: TrustQuestion, _ spec: CallbackSpec) async -> TrustReply
+    /// The passphrase of a file, after so many wrong ones; nil for none.
+    func passphrase(of file: String, failures: Int, _ spec: CallbackSpec) async -> SecretText?
+    /// The token of a stored credential; nil for none.
+    func token(of credential: String) async -> SecretText?
+}
+
+/// A callback of a client about servers or keys, or its credential that holds a passphrase.
+package struct ClientCode: Sendable, Hashable {
+    package enum Source: Sendable, Hashable {
+        case callback(CallbackSpec)
+        /// By its name.
+        case credential(String)
+    }
+
+    package let source: Source
+    /// Nil until the parameters are bound to the client that gave them.
+    private let asker: (any SecurityAsking)?
+
+    package init(_ source: Source, asker: (any SecurityAsking)? = nil) {
+        self.source = source
+        self.asker = asker
+    }
+
+    package func bound(to asker: any SecurityAsking) -> ClientCode { ClientCode(source, asker: asker) }
+
+    package func decide(_ question: TrustQuestion) async -> TrustReply {
+        guard case .callback(let spec) = source, let asker else {
+            return TrustReply(isTrusted: false, reason: "no client can be asked")
+        }
+        return await asker.decide(question, spec)
+    }
+
+    package func passphrase(of file: String, failures: Int) async -> SecretText? {
+        switch source {
+        case .callback(let spec): await asker?.passphrase(of: file, failures: failures, spec)
+        // it would be the same one again
+        case .credential(let name): failures == 0 ? await asker?.token(of: name) : nil
+        }
+    }
+
+    package static func == (one: ClientCode, other: ClientCode) -> Bool {
+        one.source == other.source && one.asker === other.asker
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(source) }
+}
+
+/// What a client is asked about a server.
+package struct TrustQuestion: Sendable {
+    package var host: String
+    package var port: Int
+    /// Why the default evaluation refuses the server; nil if it does not.
+    package var reason: String?
+    /// What the server sent, its own certificate first.
+    package var chain: [CertificateFacts]
+
+    package init(host: String, port: Int, reason: String?, chain: [CertificateFacts]) {
+        self.host = host
+        self.port = port
+        self.reason = reason
+        self.chain = chain
+    }
+}
+
+/// What a client says of a server.
+package struct TrustReply: Sendable {
+    package var isTrusted: Bool
+    /// Why not.
+    package var reason: String?
+    /// How long the same answer counts for the same question, in seconds.
+    package var remembered: Double
+
+    package init(isTrusted: Bool, reason: String? = nil, remembered: Double = 0) {
+        self.isTrusted = isTrusted
+        self.reason = reason
+        self.remembered = remembered
+    }
+}

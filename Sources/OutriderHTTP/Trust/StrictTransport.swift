@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The memory of a session for hosts that ask to be reached over TLS only (RFC 6797).
+package protocol StrictTransport: AnyObject, Sendable {
+    /// The same URL over https; nil if the host has not asked for it.
+    func upgraded(_ url: HTTPURL) -> HTTPURL?
+    /// Takes a Strict-Transport-Security field of a response whose server was verified.
+    func learn(_ field: String, from url: HTTPURL)
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// `callback.trust`: whether the server is to be believed.
+struct TrustAnswer: JSONDecodable {
+    var reply: TrustReply
+
+    /// Seconds.
+    private static let memories = 0.0...2_592_000
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let trust: Bool? = try fields.optional("trust")
+        let reason: String? = try fields.optional("reason")
+        let remember = try fields.number("remember", in: Self.memories)
+        try fields.finish()
+        reply = TrustReply(
+            isTrusted: try JSONFields.need("trust", trust), reason: reason.map { String($0.prefix(500)) },
+            remembered: remember ?? 0)
+    }
+}
+
+/// Calls the code of one client about servers and keys: once for all connections that wait for the same answer.
+final class SecurityAsker: SecurityAsking {
+    private struct Key: Hashable {
+        var callback: String
+        var host: String
+        var port: Int
+        var reason: String?
+        /// SHA-256 of the certificates.
+        var chain: [String]
+    }
+
+    private struct State {
+        var waiting: [Key: [CheckedContinuation<TrustReply, Never>]] = [:]
+        var remembered: [Key: (reply: TrustReply, until: ContinuousClock.Instant)] = [:]
+    }
+
+    private static let mostRemembered = 1000
+
+    private let asker: Asker
+    /// Whether the client may use the credentials of the service's user.
+    private let isOwner: Bool
+    private let state = Mutex(State())
+
+    init(_ call: Call<ClientScope>) {
+        asker = Asker(call)
+        isOwner = !call.peer.info.isOtherUser
+    }
+
+    func decide(_ question: TrustQuestion, _ spec: CallbackSpec) async -> TrustReply {
+        let key = Key(
+            callback: spec.name, host: question.host, port: question.port, reason: question.reason,
+            chain: question.chain.map(\.sha256))
+        let known = state.withLock { $0.remembered[key] }
+        if let known, known.until > .now { return known.reply }
+        return await withCheckedContinuation { continuation in
+            let isFirst = state.withLock { state in
+                state.waiting[key, default: []].append(continuation)
+                return state.waiting[key]?.count == 1
+            }
+            guard isFirst else { return }
+            // not structured: the connection that asked may be gone before the client has answered
+            Task { self.settle(key, await self.reply(question, spec)) }
+        }
+    }
+
+    private func reply(_ question: TrustQuestion, _ spec: CallbackSpec) async -> TrustReply {
+        let names = QuestionNames(callback: spec.name, request: nil, attempt: 0)
+        do throws(RPCError) {
+            let answer: TrustAnswer = try await asker.ask(
+                .trust, spec, names, .trust(question), events: InboxOutlet())
+            return answer.reply
+        } catch {
+            return TrustReply(isTrusted: false, reason: error.message)
+        }
+    }
+
+    private func settle(_ key: Key, _ reply: TrustReply) {
+        let waiters = state.withLock { state in
+            if reply.remembered > 0 {
+                let now = ContinuousClock.now
+                if state.remembered.count >= Self.mostRemembered {
+                    state.remembered = state.remembered.filter { $0.value.until > now }
+                }
+                if state.remembered.count < Self.mostRemembered {
+                    state.remembered[key] = (reply, now + .seconds(reply.remembered))
+                }
+            }
+            return state.waiting.removeValue(forKey: key) ?? []
+        }
+        for waiter in waiters { waiter.resume(returning: reply) }
+    }
+
+    func passphrase(of file: String, failures: Int, _ spec: CallbackSpec) async -> SecretText? {
+        let names = QuestionNames(callback: spec.name, request: nil, attempt: 0)
+        let answer: PassphraseAnswer? = try? await asker.ask(
+            .passphrase, spec, names, .keyPassphrase(file: file, failures: failures), events: InboxOutlet())
+        return answer?.passphrase.map { SecretText($0.exposed) }
+    }
+
+    func token(of credential: String) async -> SecretText? {
+        guard isOwner, let found = try? await asker.engine.credentials.find(credential, atOnce: true),
+            let token = try? await found.token(for: .broker(minValidity: 0), within: OAuthToken.timeout)
+        else { return nil }
+        return SecretText(token.0.token.exposed)
+    }
+}
+
+extension ClientScope {
+    /// Calls the code of this client about servers and keys.
+    func securityAsker(_ call: Call<ClientScope>) -> any SecurityAsking { securityAsker { SecurityAsker(call) } }
+}
