@@ -3,6 +3,7 @@
 """Trust policies against real servers: who is believed by which policy, and that no connection crosses policies."""
 
 import ssl
+import time
 
 import certificate_authority
 import contract
@@ -64,6 +65,17 @@ def test_roots_of_a_request(client, pki, good, tmp_path):
     (tmp_path / "notes.txt").write_text("no certificate")
     assert send(client, good, tls={"roots": {"directory": str(tmp_path)}})["ok"]
     assert "nothing.pem" in refused(client, good, 1504, tls=roots(pki, "nothing.pem"))["message"]
+
+
+def test_a_file_in_a_directory_of_roots_that_changes_is_read_again(client, pki, good, tmp_path):
+    tls = {"roots": {"directory": str(tmp_path)}}
+    (tmp_path / "some.pem").write_text(pki.text("root.crt"))
+    assert send(client, good, tls=tls)["ok"]
+    (tmp_path / "some.pem").write_text(pki.text("evilroot.crt"))
+    deadline = time.monotonic() + 10
+    while send(client, good, tls=tls)["ok"] and time.monotonic() < deadline:
+        time.sleep(0.1)
+    refused(client, good, 1506, tls=tls)
 
 
 def test_a_response_says_what_was_settled(client, pki, good):

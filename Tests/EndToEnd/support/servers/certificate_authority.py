@@ -9,6 +9,7 @@ import http.server
 import ssl
 import subprocess
 import threading
+import urllib.parse
 
 CA = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n"
 LEAF = "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature,keyEncipherment\n"
@@ -110,6 +111,8 @@ class Page(http.server.BaseHTTPRequestHandler):
         self.send_response(302 if path == "/to" else 200)
         if path == "/to":
             self.send_header("Location", location)
+        if path == "/says":
+            self.send_header(*urllib.parse.unquote(location).split(": ", 1))
         self.send_header("Content-Type", "text/plain")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
