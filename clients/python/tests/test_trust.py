@@ -99,6 +99,26 @@ def test_verify(client: Client, server: Scripted, authority: Path, tmp_path: Pat
         client.get(url, verify=True)
 
 
+def test_a_function_of_a_session_decides(client: Client, server: Scripted) -> None:
+    url = f"https://localhost:{server.port}/"
+    seen: list[Any] = []
+    with client.session(hsts=True) as session:
+
+        @session.trust
+        def believe(presented: Any) -> Any:
+            seen.append(presented)
+            return {"trust": presented.chain[0]["subject"] == "CN=server", "remember": 60}
+
+        r = session.get(url)
+        assert r.tls is not None and r.tls["verified"] == "callback" and session.get(url).ok
+    assert [(asked.host, asked.port, asked.trusted) for asked in seen] == [("localhost", server.port, False)]
+    assert "not known" in seen[0].reason
+    with client.session() as session:
+        session.trust(lambda presented: "not this one")
+        with pytest.raises(outrider.TrustError, match="not this one"):
+            session.get(url)
+
+
 def test_verify_of_clients_and_sessions(service: str, client: Client, server: Scripted, authority: Path) -> None:
     url = f"https://localhost:{server.port}/"
     with Client(socket=service, verify=authority / "ca.pem") as trusting:

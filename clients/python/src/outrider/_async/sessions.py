@@ -102,6 +102,11 @@ class AsyncSession(AsyncVerbs):
         a password, or nothing."""
         return self._added("challenge", function, timeout=timeout)
 
+    def trust(self, function: Any = None, *, timeout: float | None = None) -> Any:
+        """Calls the function with each :class:`PresentedServer`, in the handshake; it returns whether to believe the
+        server, or in words why not. ``{"trust": True, "remember": 3600}`` counts for that many seconds."""
+        return self._added("trust", function, timeout=timeout)
+
     def _added(self, kind: str, function: Any, **options: Any) -> Any:
         if function is None:
             return lambda given: self._added(kind, given, **options)

@@ -160,6 +160,20 @@ class Challenge:
         self.tag: str | None = params.get("tag")
 
 
+class PresentedServer:
+    """A server in the handshake: ``host``, ``port``, and its certificates in ``chain``, the server's own first.
+
+    ``trusted`` is whether the default verification believes the server; ``reason`` why not.
+    """
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.host: str = params["host"]
+        self.port: int = params["port"]
+        self.trusted: bool = params["trusted"]
+        self.reason: str | None = params.get("reason")
+        self.chain: list[dict[str, Any]] = params["chain"]
+
+
 def adapted(attempt: Attempt, given: Any) -> dict[str, Any]:
     """What an adapter said, for the service."""
     return attempt.changes() if given is None or given is attempt else dict(given)
@@ -205,6 +219,13 @@ def placed(_: Arrived, given: Any) -> dict[str, Any]:
     return {**said, "path": abspath(expanduser(fspath(said["path"])))}
 
 
+def believed(_: PresentedServer, given: Any) -> dict[str, Any]:
+    """Whether a server is believed: true, false, in words why not, or a mapping with ``trust`` and ``remember``."""
+    if hasattr(given, "items"):
+        return dict(given)
+    return {"trust": False, "reason": given} if isinstance(given, str) else {"trust": bool(given)}
+
+
 def named(_: Challenge, given: Any) -> dict[str, Any]:
     """Who asks: a user name and a password as a tuple or a mapping, the whole answer, or nothing for nobody."""
     if not given:
@@ -220,6 +241,7 @@ KINDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], dict[str, Any]
     "serialize": (Answered, read),
     "redirect": (Redirect, led),
     "challenge": (Challenge, named),
+    "trust": (PresentedServer, believed),
     "destination": (Arrived, placed),
     "encode": (Encoded, adapted),
 }
@@ -248,7 +270,7 @@ class Codes:
 
 _OWN = {
     "connections_per_host": "connectionsPerHost",
-    **{name: name for name in ("name", "shared", "headers", "limits", "credentials", "cookies")},
+    **{name: name for name in ("name", "shared", "headers", "limits", "credentials", "cookies", "hsts")},
 }
 _SETTINGS = {*_OWN, *SHARED}
 """What the service knows of a session. Other settings are options, which this client gives to each request."""
@@ -303,6 +325,8 @@ class Plan:
             params["credentials"] = [{"url": url, **credential(one)} for url, one in params["credentials"].items()]
         if self.jar is not None:
             params["cookies"] = True
+        if "trust" in self.asks:
+            params["trust"] = self.asks["trust"]
         if self.interceptors:
             params["interceptors"] = self.interceptors
         return params
@@ -314,7 +338,7 @@ class Plan:
         mapping names another. What the service knows of the session is not repeated, unless the client has an option
         in that place, which the service would take for the request's own.
         """
-        asks = {kind: spec for kind, spec in self.asks.items() if kind not in ("encode", "destination")}
+        asks = {kind: spec for kind, spec in self.asks.items() if kind not in ("encode", "destination", "trust")}
         encoder = self.asks.get("encode")
         if encoder is not None and given.get("parameters") is not None:
             asks["encoding"] = {"kind": "custom", **encoder}
