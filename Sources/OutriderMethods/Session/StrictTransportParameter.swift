@@ -39,9 +39,9 @@ struct StrictTransportParameter: JSONDecodable, Sendable {
 }
 
 extension SessionInfoShape {
-    /// `true`, or the file.
+    /// `true`, or the file; nothing for a session that remembers no hosts.
     static func encode(_ memory: StrictTransportMemory?, to writer: inout JSONWriter) {
-        guard let memory else { return writer.member("hsts", false) }
+        guard let memory else { return }
         guard let path = memory.path else { return writer.member("hsts", true) }
         writer.member("hsts") { writer in
             writer.member("file", path)
