@@ -382,8 +382,6 @@ extension UpgradeRunner: UpgradeLink {
     }
 }
 
-extension UpgradeRunner: AskingRunner {}
-
 extension UpgradeRunner: AttemptControl {
     func hold() {
         guard pool.loop.inEventLoop else { return pool.loop.execute { self.hold() } }

@@ -31,3 +31,5 @@ extension UpgradeRunner: Timed {
         end(HTTPFailure(.timedOut, text, phase: .queue))
     }
 }
+
+extension UpgradeRunner: AskingRunner {}
