@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import NIOCore
-import NIOSSL
 import OutriderHTTP
 
 /// Carries one attempt that asks for another protocol, on a connection of its own that no pool counts.
@@ -315,7 +314,7 @@ extension UpgradeRunner: UpgradedConnectionUser {
         switch stage {
         case .lingering: closeLingering()
         case .open, .refused:
-            if let error, !Self.isUnclean(error) {
+            if let error, !error.isUncleanShutdown {
                 var failure = FailureBridge.exchange(error, with: host, phase: .response)
                 failure.sent = .sent
                 return end(failure)
@@ -332,11 +331,6 @@ extension UpgradeRunner: UpgradedConnectionUser {
         isReadOver = true
         body.end([])
         deliver()
-    }
-
-    /// TLS without close_notify: the frames themselves say whether anything is missing.
-    private static func isUnclean(_ error: any Error) -> Bool {
-        if case NIOSSLError.uncleanShutdown = error { true } else { false }
     }
 
     private func lost(_ when: String, _ error: (any Error)? = nil) -> HTTPFailure {

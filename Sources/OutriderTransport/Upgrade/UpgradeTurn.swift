@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import NIOCore
+import NIOSSL
 import OutriderHTTP
 
 /// One handshake after the other, and their deadlines.
@@ -33,3 +34,10 @@ extension UpgradeRunner: Timed {
 }
 
 extension UpgradeRunner: AskingRunner {}
+
+extension Error {
+    /// TLS without close_notify: the frames themselves say whether anything is missing.
+    var isUncleanShutdown: Bool {
+        if case .uncleanShutdown = self as? NIOSSLError { true } else { false }
+    }
+}

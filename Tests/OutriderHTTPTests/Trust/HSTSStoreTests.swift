@@ -65,11 +65,16 @@ import Testing
     func changes() throws {
         var store = try store("max-age=86400")
         let place = try url("https://a.test/")
-        #expect(!store.learn("max-age=86400", from: place, now: Self.now + 10))
-        #expect(store.learn("max-age=86400", from: place, now: Self.now + 7200))
-        #expect(store.learn("max-age=86400; includeSubDomains", from: place, now: Self.now + 7200))
-        #expect(store.learn("max-age=0", from: place, now: Self.now))
-        #expect(!store.learn("max-age=0", from: place, now: Self.now))
+        let changed1 = store.learn("max-age=86400", from: place, now: Self.now + 10)
+        #expect(!changed1)
+        let changed2 = store.learn("max-age=86400", from: place, now: Self.now + 7200)
+        #expect(changed2)
+        let changed3 = store.learn("max-age=86400; includeSubDomains", from: place, now: Self.now + 7200)
+        #expect(changed3)
+        let changed4 = store.learn("max-age=0", from: place, now: Self.now)
+        #expect(changed4)
+        let changed5 = store.learn("max-age=0", from: place, now: Self.now)
+        #expect(!changed5)
         #expect(store.entries.isEmpty)
     }
 
@@ -80,8 +85,10 @@ import Testing
             _ = store.learn("max-age=60", from: try url("https://h\(number).test/"), now: Self.now)
         }
         let further = try url("https://further.test/")
-        #expect(!store.learn("max-age=60", from: further, now: Self.now))
-        #expect(store.learn("max-age=60", from: further, now: Self.now + 61))
+        let changed6 = store.learn("max-age=60", from: further, now: Self.now)
+        #expect(!changed6)
+        let changed7 = store.learn("max-age=60", from: further, now: Self.now + 61)
+        #expect(changed7)
         #expect(store.entries.count == 1)
     }
 
