@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-package import Glibc
+import Glibc
 
 /// `open` of the C library, for libdispatch.
 ///
@@ -9,7 +9,7 @@ package import Glibc
 /// if one cannot be opened: for want of descriptors, or where `/proc` is not mounted. A descriptor that cannot be read is
 /// taken for a thread that does not run, so libdispatch gets such a descriptor, and starts another thread at most.
 @_cdecl("open")
-package func openForLibraries(_ path: UnsafePointer<CChar>, _ flags: CInt, _ mode: mode_t) -> CInt {
+package func openForLibraries(_ path: UnsafePointer<CChar>, _ flags: CInt, _ mode: UInt32) -> CInt {
     // a mode that was not given is not looked at
     let file = openat(AT_FDCWD, path, flags, mode)
     guard file < 0, flags == O_RDONLY | O_NONBLOCK, isThreadState(path) else { return file }
