@@ -8,7 +8,7 @@ import OutriderTransport
 /// An attempt of a request with a cache: the response is a stored one, comes from an exchange that several requests share, or
 /// from an attempt of its own.
 // proof: everything runs on the loop of the transport; `CachedBody` goes there.
-final class CachedAttempt: LoopAttempt, @unchecked Sendable {
+final class CachedAttempt: PolledAttempt, @unchecked Sendable {
     typealias Piece = Result<ByteBuffer?, HTTPFailure>
 
     /// Where the body comes from.

@@ -20,24 +20,7 @@ final class CachedBody: AttemptResponseBody {
 
     deinit { abandon() }
 
-    private typealias Continuation = UnsafeContinuation<Result<ByteBuffer?, HTTPFailure>, Never>
-
-    func next() async throws(HTTPFailure) -> ByteBuffer? {
-        let attempt = attempt
-        let loop = attempt.loop
-        return try await withTaskCancellationHandler {
-            await withUnsafeContinuation { (continuation: Continuation) in
-                let pull = { @Sendable in
-                    if let ready = attempt.poll({ continuation.resume(returning: $0) }) {
-                        continuation.resume(returning: ready)
-                    }
-                }
-                if loop.inEventLoop { pull() } else { loop.execute(pull) }
-            }
-        } onCancel: {
-            loop.execute { attempt.cancel() }
-        }.get()
-    }
+    func next() async throws(HTTPFailure) -> ByteBuffer? { try await attempt.next() }
 
     var wireBytes: (got: Int64, of: Int64?)? { inner?.wireBytes }
 
@@ -45,10 +28,7 @@ final class CachedBody: AttemptResponseBody {
 
     var timeline: Timeline { inner?.timeline ?? Timeline() }
 
-    func abandon() {
-        let attempt = attempt
-        if attempt.loop.inEventLoop { attempt.abandon() } else { attempt.loop.execute { attempt.abandon() } }
-    }
+    func abandon() { attempt.giveUp() }
 }
 
 /// A stored body that is a file, read piece by piece on another thread.

@@ -10,7 +10,7 @@ import OutriderTransport
 ///     created ──▶ collecting the body ──▶ waiting for the head ──▶ body ──▶ over
 ///                                    └──▶ carried by the network ──────────┘
 // proof: everything runs on the loop of the transport; `StagedBody` and `hold` go there.
-final class StagedAttempt: LoopAttempt, @unchecked Sendable {
+final class StagedAttempt: PolledAttempt, @unchecked Sendable {
     typealias Piece = Result<ByteBuffer?, HTTPFailure>
 
     private enum Source {
