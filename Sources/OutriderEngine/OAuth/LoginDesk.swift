@@ -4,7 +4,7 @@
 package import OutriderHTTP
 import OutriderTransport
 
-/// Where people log in: one attempt per credential, from its beginning to its end; a newer one takes its place.
+/// The logins of people: each credential has at most a single attempt at a time, and a newer attempt replaces an older.
 ///
 /// An attempt belongs to no connection: the client that begins it may leave, and another client may bring the response.
 package final class LoginDesk: Sendable {
@@ -14,11 +14,11 @@ package final class LoginDesk: Sendable {
     package enum Redirect: Sendable {
         /// A listener of our own.
         case loopback(LoopbackWishes)
-        /// A client brings it with `callback`.
+        /// A client brings the response with `callback`.
         case given(String)
     }
 
-    /// What a browser needs to know.
+    /// The page that a browser opens.
     package struct Begun: Sendable {
         package var url: String
         package var redirect: String
@@ -83,9 +83,9 @@ package final class LoginDesk: Sendable {
         }
     }
 
-    /// The response that a client brings. Waits until it has been redeemed; a caller that leaves changes nothing.
+    /// The response that a client brings. Waits until the response is redeemed; a caller that leaves changes nothing.
     ///
-    /// One whose state does not fit is refused, and the attempt goes on.
+    /// A response whose state does not fit is refused, and the attempt goes on.
     package func callback(_ credential: SharedCredential, _ answer: String) async throws(OAuthFailure)
         -> CredentialSnapshot
     {
@@ -120,7 +120,7 @@ package final class LoginDesk: Sendable {
 
     // MARK: devices
 
-    /// Begins to log in on another device, and asks the server until a person has approved it there.
+    /// Begins to log in on another device, and asks the server until a person has approved the login there.
     package func device(
         _ credential: SharedCredential, scope: [String]?
     ) async throws(OAuthFailure) -> DeviceAuthorization {
@@ -141,8 +141,8 @@ package final class LoginDesk: Sendable {
         return answer
     }
 
-    /// Those who run the service may not want it: an attacker who talks a person into entering the code of the attacker gets
-    /// the tokens (RFC 8628 section 5.4).
+    /// The owner of the service may forbid such logins: an attacker gets the tokens of a person who is
+    /// talked into entering the attacker's code (RFC 8628 section 5.4).
     private func checkDevices(_ spec: CredentialSpec) throws(OAuthFailure) {
         if engine.settings.deviceLogin { return }
         throw OAuthFailure(
@@ -187,9 +187,9 @@ package final class LoginDesk: Sendable {
 
     // MARK: tokens
 
-    /// Revokes the tokens where the server can, and forgets them whether or not it did.
+    /// Revokes the tokens where the server can, and forgets the tokens in any case.
     ///
-    /// - Returns: why it did not; nil if it did.
+    /// - Returns: the reason of a failure; nil after a revocation.
     /// - Throws: why they are not forgotten. Nothing has changed then.
     package func logout(_ credential: SharedCredential) async throws(OAuthFailure) -> OAuthFailure? {
         cancel(credential, because: Self.loggedOut)
@@ -204,13 +204,13 @@ package final class LoginDesk: Sendable {
             .config, "no_revocation_endpoint", "the server has no place to revoke them: they end when they expire")
     }
 
-    /// Deletes it, and with it the login that is under way; what the server said to the revocation is thrown.
+    /// Deletes the credential and its login under way; the response of the server to the revocation is thrown.
     package func delete(_ credential: SharedCredential, revoking: Bool) async throws(OAuthFailure) {
         cancel(credential, because: Self.deleted)
         try await engine.credentials.delete(credential, revoking: revoking)
     }
 
-    /// What the server says of the access token.
+    /// The server's description of the access token.
     package func introspect(_ credential: SharedCredential) async throws(OAuthFailure) -> IntrospectionAnswer {
         guard credential.snapshot.spec.endpoints.introspection != nil else {
             throw OAuthFailure(
@@ -222,7 +222,7 @@ package final class LoginDesk: Sendable {
 
     // MARK: ends
 
-    /// How the attempt that is under way, or the last one, ended; nil if there is none, or none within the time.
+    /// The end of the attempt under way, or of the last attempt; nil without an attempt, or without an end in time.
     package func ending(of name: String, within seconds: Double?) async -> Ending? {
         await attempts.ending(
             of: name, nil,

@@ -31,7 +31,7 @@ package final class StrictTransportMemory: StrictTransport {
         state = Mutex(State(store: store))
     }
 
-    /// Blocks while it reads. A file that does not exist is made with the first host.
+    /// Blocks during the read. A file that does not exist is made with the first host.
     fileprivate static func read(_ path: String) throws(HTTPFailure) -> HSTSStore {
         do throws(HTTPFailure) {
             let bytes = try DocumentFile.read(path, limit: largest)
@@ -45,7 +45,7 @@ package final class StrictTransportMemory: StrictTransport {
 
     private static var now: Int64 { Int64(WallTime.now.seconds) }
 
-    /// Why the file was not written; nil if it was.
+    /// The reason why the last write failed; nil after a write.
     package var problem: String? { state.withLock { $0.problem } }
 
     package func upgraded(_ url: HTTPURL) -> HTTPURL? {
@@ -63,7 +63,7 @@ package final class StrictTransportMemory: StrictTransport {
         if mustWrite { write() }
     }
 
-    /// One write at a time; what changes meanwhile is written by the next.
+    /// Writes follow each other; the next write has the changes of the time between.
     private func write() {
         guard let path else { return }
         BlockingThreads.files.run(for: .service, isOwed: true) { [self] in
@@ -90,7 +90,7 @@ package final class StrictTransportMemory: StrictTransport {
     }
 }
 
-/// The files of all sessions: one memory for each path, so that none overwrites what another has learned.
+/// The files of all sessions: one memory for each path, so that sessions do not overwrite each other's hosts.
 package final class StrictTransportFiles: Sendable {
     private struct Weak: Sendable {
         weak var memory: StrictTransportMemory?
@@ -98,7 +98,7 @@ package final class StrictTransportFiles: Sendable {
 
     private let memories = Mutex<[String: Weak]>([:])
 
-    /// Throws what reading a file throws.
+    /// Throws the errors of reading a file.
     package func memory(at path: String, for client: ClientKey) async throws(HTTPFailure) -> StrictTransportMemory {
         if let known = memories.withLock({ $0[path]?.memory }) { return known }
         let store = try await offLoop(for: client) { () throws(HTTPFailure) in try StrictTransportMemory.read(path) }

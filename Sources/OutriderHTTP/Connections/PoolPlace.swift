@@ -25,17 +25,17 @@ struct PoolPlace {
 
     /// Whether a connection may turn out to be shared.
     let mayBeShared: Bool
-    /// Connections that carry one attempt each, and all that are being opened.
+    /// Connections that carry single attempts, and all connections that are being opened.
     var busy = 0
-    /// Those that are being opened and do not wait for their client; counted only where a connection may be shared.
+    /// Connections that are being opened and do not wait for their client; counted only for shareable ones.
     private var opening = 0
-    /// The last attempt to open one failed, so waiters are not made to wait for a single one.
+    /// The last connection could not be opened, so waiters do not wait for a single connection.
     private var hasFailed = false
-    /// Connections for one attempt. The youngest is last.
+    /// Connections for single attempts. The youngest is last.
     var idle: [Idle] = []
     /// In the order of their opening.
     var shared: [Shared] = []
-    /// Attempts that wait, and who uses the connections that carry one attempt each or are being opened.
+    /// Attempts that wait, and the users of connections that carry single attempts or are being opened.
     private var lines = PoolLines()
 
     init(mayBeShared: Bool) { self.mayBeShared = mayBeShared }
@@ -89,7 +89,7 @@ struct PoolPlace {
         return .wait
     }
 
-    /// A slot of the fullest connection that has one, so that the others can become idle.
+    /// A free slot of the fullest connection, so that the others can become idle.
     private mutating func takeSlot(avoiding avoided: ConnectionID?) -> ConnectionID? {
         var best: Int?
         for (index, connection) in shared.enumerated() where connection.hasSlot && connection.connection != avoided {
@@ -101,7 +101,7 @@ struct PoolPlace {
         return shared[best].connection
     }
 
-    /// The waiter that gets the connection that is free now; if there is none, it is idle from now on.
+    /// The waiter that gets the free connection; without a waiter, the connection is idle from now on.
     mutating func takeBack(_ connection: ConnectionID, by holder: PoolHolder, now: Double) -> WaiterID? {
         lines.giveUp(holder)
         if let waiter = lines.take({ _, left in left > 0 }) {
@@ -113,7 +113,7 @@ struct PoolPlace {
         return nil
     }
 
-    /// - Parameter capacity: nil for a connection that carries one attempt at a time.
+    /// - Parameter capacity: nil for a connection of single attempts.
     mutating func opened(_ connection: ConnectionID, capacity: Int?, by holder: PoolHolder, now: Double) {
         opening = max(0, opening - 1)
         hasFailed = false
@@ -123,7 +123,7 @@ struct PoolPlace {
         shared.append(Shared(connection: connection, capacity: capacity, used: 1, since: now))
     }
 
-    /// The opening says nothing soon of what the origin speaks.
+    /// The opening does not tell the protocol of the origin soon.
     mutating func openingWaits() { opening = max(0, opening - 1) }
 
     mutating func openingEnded(by holder: PoolHolder, failed: Bool) {
@@ -150,7 +150,7 @@ struct PoolPlace {
         shared.removeAll { $0.connection == connection }
     }
 
-    /// Removes an idle connection of either kind. False if it was not idle.
+    /// Removes an idle connection of either kind. False if the connection was not idle.
     mutating func removeIdle(_ connection: ConnectionID) -> Bool {
         if let index = idle.firstIndex(where: { $0.connection == connection }) {
             idle.remove(at: index)
@@ -172,17 +172,17 @@ struct PoolPlace {
         return oldest
     }
 
-    /// A connection for one attempt that carried one is no more: one end makes room for one.
+    /// A busy connection for single attempts has ended, and makes room for another connection.
     mutating func ended(by holder: PoolHolder) -> PoolMachine.Next? {
         busy -= 1
         lines.giveUp(holder)
         return step(isPlain: true)
     }
 
-    /// False if it was not waiting.
+    /// False if the waiter was not waiting.
     mutating func cancel(_ waiter: WaiterID) -> Bool { lines.cancel(waiter) }
 
-    /// What waiters get now: free slots, idle connections, then places to open another connection.
+    /// Gives waiters free slots, idle connections, then places to open another connection.
     mutating func next(isPlain: Bool) -> [PoolMachine.Next] {
         var next: [PoolMachine.Next] = []
         while let step = step(isPlain: isPlain) { next.append(step) }

@@ -7,7 +7,7 @@ package struct StubTable: Sendable {
     package static let most = 1000
     package static let mostRequests = 1000
 
-    /// What becomes of a request that no stub is for.
+    /// The course of a request without a stub.
     package enum Unmatched: String, Sendable, CaseIterable { case fail, pass }
 
     package enum Verdict: Sendable {
@@ -17,15 +17,15 @@ package struct StubTable: Sendable {
         case miss(HTTPFailure)
     }
 
-    /// A stub, and what became of it.
+    /// A stub and its counts.
     package struct Entry: Sendable {
         package let name: String
         package let rule: StubRule
-        /// How often it responded.
+        /// The number of its responses.
         package internal(set) var hits = 0
-        /// Requests that fit it.
+        /// The number of requests that fit.
         var seen = 0
-        /// The request that it responded to last.
+        /// The last request with a response of this stub.
         package internal(set) var last: Seen?
     }
 
@@ -38,7 +38,7 @@ package struct StubTable: Sendable {
         package var time: Int64
     }
 
-    /// Nil for what the rest of the stage implies: a failure without a cassette.
+    /// Nil for the default of the stage: without a cassette, a failure.
     package var unmatched: Unmatched?
     package private(set) var entries: [Entry] = []
     package private(set) var requests: [Seen] = []
@@ -57,7 +57,7 @@ package struct StubTable: Sendable {
         return name
     }
 
-    /// Removes a stub, or all of them with nil. The number of those that were removed.
+    /// Removes a stub, or with nil all stubs. Returns the number of removed stubs.
     package mutating func remove(_ name: String?) -> Int {
         let before = entries.count
         entries.removeAll { name == nil || $0.name == name }
@@ -68,11 +68,11 @@ package struct StubTable: Sendable {
 
     package func contains(_ name: String) -> Bool { entries.contains { $0.name == name } }
 
-    /// What the request gets. The stub that was added last wins.
+    /// The verdict about a request. The stub that was added last wins.
     ///
     /// - Parameters:
     ///   - shown: the same request without its secrets, to be listed.
-    ///   - passes: what happens to requests without a stub if `unmatched` does not say.
+    ///   - passes: whether requests without a stub go on, if `unmatched` is nil.
     package mutating func take(
         _ request: ReplayRequest, shown: ReplayRequest, at time: Int64, passes: Bool
     ) -> Verdict {
