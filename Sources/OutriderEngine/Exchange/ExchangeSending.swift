@@ -91,11 +91,13 @@ extension ExchangeDriver {
         }
     }
 
-    /// Only the first of several fields counts, and only from a server that was verified (RFC 6797 section 8.1).
+    /// Only the first of several fields counts, and only from a server that was verified without help
+    /// (RFC 6797 section 8.1).
     private func learnStrictTransport(_ response: AttemptResponse, _ attempt: Attempt) {
         guard let memory = exchange.plan?.plan.strictTransport,
             let field = response.fields.first("Strict-Transport-Security"),
-            let facts = response.body.timeline.tlsFacts, facts.verified != .none
+            let facts = response.body.timeline.tlsFacts, facts.verified != .none,
+            facts.verified != .callback
         else { return }
         memory.learn(field, from: attempt.url)
     }

@@ -19,7 +19,7 @@ package final class StrictTransportMemory: StrictTransport {
     private let state: Mutex<State>
 
     /// Bytes.
-    private static let largest = 2 << 20
+    private static let largest = 4 << 20
 
     package init() {
         path = nil

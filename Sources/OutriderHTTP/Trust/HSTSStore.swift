@@ -67,6 +67,8 @@ package struct HSTSStore: Sendable {
     /// Neither addresses nor names of this machine.
     private static func mayHold(_ host: String) -> Bool {
         let name = HostPattern.plain(host)
+        // longer names are none (RFC 1035 section 2.3.4), and the file stays below the limit of reading
+        if name.utf8.count > 253 { return false }
         if name == "localhost" || name.hasSuffix(".localhost") || name.utf8.contains(UInt8(ascii: ":")) { return false }
         return name.utf8.contains { !($0 >= 0x30 && $0 <= 0x39) && $0 != UInt8(ascii: ".") }
     }

@@ -57,11 +57,17 @@ struct RevocationCheck: Sendable {
             return .unknown(.revocationCheckFailed, "the certificate \(certificate.subject) cannot be read")
         }
         var fault: State?
+        var isGood = false
+        // all of them: a newer list may have an entry that an older list lacks
         for (file, list) in lists where list.issuer.elementsEqual(parts.issuer) {
-            guard let reason = try look(for: certificate, parts, in: list, by: issuer) else { return .good }
+            guard let reason = try look(for: certificate, parts, in: list, by: issuer) else {
+                isGood = true
+                continue
+            }
             fault = .unknown(
                 .revocationPolicyCreationFailed, "the revocation list \(file) of \(issuer.subject) \(reason)")
         }
+        if isGood { return .good }
         return fault
             ?? .unknown(
                 .revocationCheckFailed,
@@ -178,7 +184,7 @@ struct RevocationCheck: Sendable {
         _ url: String, _ certificate: Certificate, _ parts: CertificateScanner, _ issuer: Certificate,
         _ deadline: Double
     ) async throws(HTTPFailure) -> String? {
-        let question = RevocationFetcher.Question(url: url)
+        let question = RevocationFetcher.Question(url: url, issuer: CertificateScanner.fingerprint(issuer.der))
         let (bytes, isKept) = await bytes(question, deadline)
         guard let bytes else { return "cannot be fetched" }
         let der = bytes.first == DERScanner.sequence ? bytes : PEMBlock.all(in: bytes).first?.bytes ?? []
@@ -209,6 +215,7 @@ enum OCSPSigner {
                 let certificate = try? Certificate(derEncoded: bytes), certificate.issuer == issuer.subject,
                 certificate.notValidBefore <= now, certificate.notValidAfter >= now,
                 (try? certificate.extensions.extendedKeyUsage)?.contains(.ocspSigning) == true,
+                StrengthPolicy.fault(of: certificate, 1, isRoot: false) == nil,
                 issuer.publicKey.isValidSignature(certificate.signature, for: certificate)
             else { return nil }
             return certificate

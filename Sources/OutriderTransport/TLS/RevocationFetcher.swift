@@ -13,6 +13,8 @@ final class RevocationFetcher: Sendable {
     struct Question: Hashable, Sendable {
         var url: String
         var body: [UInt8] = []
+        /// The fingerprint of the issuer by which a list was verified: another issuer does not vouch for the list.
+        var issuer = ""
     }
 
     private struct Kept {

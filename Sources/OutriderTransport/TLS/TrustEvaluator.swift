@@ -51,7 +51,10 @@ final class TrustEvaluator: Sendable {
         let bytes = (try? chain.map { try $0.toDERBytes() }) ?? []
         let size = bytes.reduce(0) { $0 &+ $1.count }
         if subject.security.policy.isNone {
-            let path = size <= Self.mostChainBytes ? bytes.compactMap { try? Certificate(derEncoded: $0) } : []
+            // an issuer must not stand in the place of a server's certificate that cannot be read
+            let isReadable =
+                size <= Self.mostChainBytes && bytes.first.map { (try? Certificate(derEncoded: $0)) != nil } == true
+            let path = isReadable ? bytes.compactMap { try? Certificate(derEncoded: $0) } : []
             return verdict(.success(TrustVerdict(verified: .none, path: path)))
         }
         guard !bytes.isEmpty, bytes.count <= Self.longestChain, size <= Self.mostChainBytes else {

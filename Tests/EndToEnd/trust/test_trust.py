@@ -299,6 +299,7 @@ def test_a_failure_is_told_and_ends_the_request(client, good):
 def test_revoked_certificates(client, pki, start, good):
     """[V4]"""
     pki.issue("revoked", "inter", chain=["inter"])
+    before = pki.crl("inter", name="before.crl")
     pki.revoke("revoked", "inter")
     lists = [pki.crl("inter"), pki.crl("root")]
     url = f"https://localhost:{start('revoked')}/"
@@ -308,6 +309,9 @@ def test_revoked_certificates(client, pki, start, good):
     assert "CN=revoked" in error["message"] and "keyCompromise" in error["message"] and "since 20" in error["message"]
     known = send(client, good, tls=tls, trust={"revocation": {"crlFiles": lists, "required": True}})
     assert known["tls"]["revocation"] == "good"
+    # an older list that is still valid does not hide the entry of a newer list
+    both = {"revocation": {"crlFiles": [before, *lists], "required": True}}
+    assert "CN=revoked" in refused(client, url, 1509, tls=tls, trust=both)["message"]
     some = {"revocation": {"crlFiles": lists[:1]}}
     assert send(client, good, tls=tls, trust=some)["tls"]["revocation"] == "unknown"
     some["revocation"]["required"] = True
