@@ -42,6 +42,8 @@ final class ConnectionPool: @unchecked Sendable {
     private var unplaced: [FairQueue.ID: Placed] = [:]
 
     private var generations = TrustGenerations()
+    /// When the time of an idle or shared connection may be over; `distantFuture` without TLS.
+    private var firstEnd = NIODeadline.distantFuture
 
     init(on loop: any EventLoop, config: PoolMachine.Config, mostConnections: Int) {
         shares = FairQueue(places: mostConnections, mostWaiting: config.waitersPerKey)
@@ -73,6 +75,7 @@ final class ConnectionPool: @unchecked Sendable {
             return nil
         }
         if let own = addresses.changed() { idle.values.filter { $0.facts.isLost(own) }.forEach(dropIdle) }
+        if firstEnd != .distantFuture, firstEnd <= .now() { endOverdue() }
         let id = makeID()
         switch machine.ask(
             id, for: waiter.key, limit: waiter.connectionsPerHost, holder: waiter.holder, isReplay: isReplay,
@@ -175,7 +178,7 @@ final class ConnectionPool: @unchecked Sendable {
             loop.execute {
                 if self.generations.saw(stamps, of: security) {
                     self.spares.close()
-                    self.end { $0 == security }
+                    self.end { $0.key.usesTLS && $0.key.security == security }
                 }
                 bound.value()
             }
@@ -187,17 +190,20 @@ final class ConnectionPool: @unchecked Sendable {
     func retire(_ isGivenUp: (ConnectionSecurity) -> Bool) {
         loop.assertInEventLoop()
         generations.end(isGivenUp)
-        end(isGivenUp)
+        end { $0.key.usesTLS && isGivenUp($0.key.security) }
     }
 
-    /// Closes idle connections over TLS; those in use end with their last request.
-    private func end(_ isOver: (ConnectionSecurity) -> Bool) {
-        for connection in idle.values where connection.key.usesTLS && isOver(connection.key.security) {
-            dropIdle(connection)
-        }
-        for connection in shared.values where connection.key.usesTLS && isOver(connection.key.security) {
-            connection.drain()
-        }
+    /// Closes idle connections; connections in use end with their last request.
+    private func end(_ isOver: (any AttemptConnection) -> Bool) {
+        for connection in idle.values where isOver(connection) { dropIdle(connection) }
+        for connection in shared.values where isOver(connection) { connection.drain() }
+    }
+
+    /// Ends connections on which no attempt may begin any more.
+    private func endOverdue() {
+        let now = NIODeadline.now()
+        end { $0.facts.until <= now }
+        firstEnd = [idle, shared].joined().map(\.value.facts.until).filter { $0 > now }.min() ?? .distantFuture
     }
 
     /// Whether the files under which the connection was made have changed since, or its time is over.
@@ -227,6 +233,7 @@ final class ConnectionPool: @unchecked Sendable {
 
     private func keep(_ connection: any AttemptConnection, evicting oldest: PoolMachine.ConnectionID?) {
         idle[connection.id] = connection
+        firstEnd = min(firstEnd, connection.facts.until)
         addresses.watch(for: connection.facts)
         if let oldest {
             shared[oldest] = nil
@@ -282,7 +289,10 @@ final class ConnectionPool: @unchecked Sendable {
     func opened(_ connection: any AttemptConnection, capacity: Int?) {
         loop.assertInEventLoop()
         guard connection.key.mayBeShared else { return }
-        if capacity != nil { shared[connection.id] = connection }
+        if capacity != nil {
+            shared[connection.id] = connection
+            firstEnd = min(firstEnd, connection.facts.until)
+        }
         serve(
             machine.opened(
                 connection.id, of: connection.key, capacity: capacity, by: connection.holder, now: now))
