@@ -34,7 +34,7 @@ final class CacheFlight: @unchecked Sendable {
     private(set) var pieces: [ByteBuffer] = []
     private var firstPiece = 0
     private(set) var total = 0
-    /// Bytes of `pieces` that the store knows of: as long as a reader needs them, they count.
+    /// The cost of `pieces`, which the store knows: pieces count as long as a reader needs them.
     private var reserved = 0
     /// Pieces that readers have taken since `forget` looked.
     private var steps = 0
@@ -312,7 +312,7 @@ final class CacheFlight: @unchecked Sendable {
         case .success(let piece?):
             pieces.append(piece)
             total &+= piece.readableBytes
-            if isStoring { keep(piece.readableBytes) }
+            if isStoring { keep(Self.cost(of: piece)) }
         case .success(nil):
             tail = .success(())
             complete()
@@ -323,6 +323,9 @@ final class CacheFlight: @unchecked Sendable {
         for reader in readers.values { reader.wake() }
         forget()
     }
+
+    /// Bytes that a piece takes: small pieces take more than they hold.
+    private static func cost(of piece: ByteBuffer) -> Int { piece.readableBytes &+ 256 }
 
     /// Whether there is room for what has come.
     private func keep(_ bytes: Int) {
@@ -343,8 +346,9 @@ final class CacheFlight: @unchecked Sendable {
         steps = 0
         let slowest = readers.values.lazy.map(\.position).min() ?? firstPiece &+ pieces.count
         let count = min(max(0, slowest &- firstPiece), pieces.count)
-        guard count > 0 else { return }
-        let bytes = pieces.prefix(count).reduce(0) { $0 &+ $1.readableBytes }
+        // only if no more pieces stay than go: so moving the rest costs no more than the steps
+        guard count > 0, count &* 2 >= pieces.count else { return }
+        let bytes = pieces.prefix(count).reduce(0) { $0 &+ Self.cost(of: $1) }
         pieces.removeFirst(count)
         firstPiece &+= count
         release(min(bytes, reserved))

@@ -40,6 +40,8 @@ final class CacheFlights: @unchecked Sendable {
         /// URLs that were invalidated while an exchange was under way, with a number that grows.
         var serial = 0
         var invalidated: [CacheDigest: Int] = [:]
+        /// Invalidations up to this number count for every URL: their URLs are forgotten.
+        var forgotten = 0
         var under = 0
     }
 
@@ -116,7 +118,7 @@ final class CacheFlights: @unchecked Sendable {
 
     /// Whether the URL was invalidated since the exchange with that number began.
     func isInvalidated(_ key: CacheDigest, since serial: Int) -> Bool {
-        state.withLock { ($0.invalidated[key] ?? 0) > serial }
+        state.withLock { max($0.invalidated[key] ?? 0, $0.forgotten) > serial }
     }
 
     /// The URL is invalidated: what is under way for it is not stored, and is not joined.
@@ -125,6 +127,10 @@ final class CacheFlights: @unchecked Sendable {
             state.flights = state.flights.filter { $0.key.key != key }
             guard state.under > 0 else { return }
             state.serial += 1
+            if state.invalidated.count >= Self.mostRemembered {
+                state.invalidated = [:]
+                state.forgotten = state.serial
+            }
             state.invalidated[key] = state.serial
         }
     }

@@ -50,6 +50,8 @@ package final class CachedEntry: Sendable {
         self.storedAt = storedAt
         var cost = 512 &+ url.utf8.count
         for field in head.fields.list { cost &+= field.name.utf8.count &+ field.value.utf8.count &+ 64 }
+        for text in vary { cost &+= text.utf8.count &+ 64 }
+        for text in tags { cost &+= text.utf8.count &+ 64 }
         if case .memory(let bytes) = body { cost &+= bytes.storageCapacity }
         self.cost = cost
     }
