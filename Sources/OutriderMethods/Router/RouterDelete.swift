@@ -10,7 +10,13 @@ struct RouterDelete: Method {
     static let name = "router.delete"
 
     static func call(_ params: RouterReference, _ call: Call<ClientScope>) async throws -> JSONNothing {
-        call.scope.routers.remove(try call.scope.routers.find(params.router))
+        let record = try call.scope.routers.find(params.router)
+        if call.peer.info.isOtherUser, call.scope.service.routers.holds(record) {
+            throw RPCError(
+                .notPermitted, "the service was started with this router: only its own user may delete it",
+                data: ["pointer": .string("/router")])
+        }
+        call.scope.routers.remove(record)
         return JSONNothing()
     }
 }

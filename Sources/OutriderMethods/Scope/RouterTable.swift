@@ -107,6 +107,9 @@ package final class RouterTable: Sendable {
             data: ["pointer": .string("/router")])
     }
 
+    /// Whether this table itself has the router, and not a table behind it.
+    func holds(_ record: RouterRecord) -> Bool { contents.withLock { $0.byHandle[record.handle.name] != nil } }
+
     func remove(_ record: RouterRecord) {
         contents.withLock { contents in
             if contents.byHandle.removeValue(forKey: record.handle.name) != nil {
