@@ -85,8 +85,13 @@ struct StagedProgram {
         defer { rmdir(directory) }
         let path = Settings.absolute(file)
         let socket = "\(directory)/s"
-        let service = try Child(["serve", "--socket", socket, "--replay", "\(path):\(mode)"], [], isDetached: false)
-        defer { unlink(socket) }
+        // ends by itself where this command is killed
+        let words = ["serve", "--socket", socket, "--idle-exit", "60", "--replay", "\(path):\(mode)"]
+        let service = try Child(words, [], isDetached: false, isAside: true)
+        defer {
+            unlink(socket)
+            unlink(socket + ".lock")
+        }
         let status: Int32
         let info: JSONObject
         do throws(CommandFailure) {

@@ -20,7 +20,8 @@ struct Child {
     ///   - isDetached: in a session of its own, so that no terminal's end is its end.
     ///   - environment: as `NAME=value`; nil for that of this process.
     init(
-        _ arguments: [String], _ descriptors: [Descriptor], isDetached: Bool, environment: [String]? = nil
+        _ arguments: [String], _ descriptors: [Descriptor], isDetached: Bool, isAside: Bool = false,
+        environment: [String]? = nil
     ) throws(CommandFailure) {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
@@ -41,6 +42,9 @@ struct Child {
         if isDetached {
             posix_spawnattr_setflags(&attributes, Self.newSession)
             Self.keepInheritedFiles()
+        } else if isAside {
+            // a process group of its own: the terminal's interrupt is for the program beside it
+            posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
         }
         var processID: pid_t = 0
         let program = Self.program

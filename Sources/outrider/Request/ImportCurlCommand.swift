@@ -59,7 +59,7 @@ struct ImportCurlCommand: ParsableCommand {
             case "-#", "--progress-bar", "--no-progress-meter", "-N", "--no-buffer", "--path-as-is":
                 continue
             default:
-                guard word.hasPrefix("-"), !word.hasPrefix("--") else {
+                guard word.hasPrefix("-"), word != "-", !word.hasPrefix("--") else {
                     follows = follows || word == "--location"
                     translated.append(word)
                     continue
