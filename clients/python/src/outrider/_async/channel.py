@@ -57,8 +57,8 @@ class AsyncChannel(asyncio.Protocol):
 
     async def read(self, timeout: float | None) -> list[Any]:
         """The next messages; none at the end, and if none came in time."""
-        timer = None if timeout is None else self._loop.call_later(timeout, self._wake)
         deadline = None if timeout is None else self._loop.time() + timeout
+        timer = None if deadline is None else self._loop.call_at(deadline, self._wake)
         try:
             while not self._found:
                 if self._records.end is not None:

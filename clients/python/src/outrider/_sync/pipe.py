@@ -101,6 +101,9 @@ def open_socket(path: str, stream: str) -> Any:
                 raise cut()
             line += made.recv(waiting.find(b"\n") + 1 or len(waiting))
         attached(line)
+    except OSError as problem:
+        made.close()
+        raise problem if isinstance(problem, OutriderError) else cut(problem) from None
     except BaseException:
         made.close()
         raise

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.frames import encode
@@ -72,7 +73,13 @@ class WebSocket:
         if path is not None and self._stream is not None:
             from .channel import open_channel
 
-            self._channel = open_channel(path, self._stream)
+            try:
+                self._channel = open_channel(path, self._stream)
+            except BaseException:
+                self._over, stream, self._stream = True, self._stream, None
+                with suppress(HandleError, ServerGone):
+                    self._client.invoke("stream.close", {"stream": stream})
+                raise
             # a record that meets a lost connection is dropped, where a call tells that it is to be sent again
             self._sends_records = '"reconnect":' not in built.params
 
