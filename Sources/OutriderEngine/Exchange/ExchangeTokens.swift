@@ -20,7 +20,7 @@ extension ExchangeDriver {
     func applyToken(
         of name: String, isRequired: Bool, to attempt: inout Attempt, home: HTTPURL
     ) async throws(HTTPFailure) {
-        if exchange.stage?.playsOnly == true {
+        if exchange.stage?.playsOnly(attempt.url.description) == true {
             return attempt.fields.set("Authorization", "Bearer \(SecretFields.mask)")
         }
         let shared = try await exchange.surroundings.shared(name)
@@ -87,7 +87,8 @@ extension ExchangeDriver {
 
     /// While a cassette plays, no token is refreshed: a request that was refused is repeated if that was recorded.
     private var isRefusedInCassette: Bool {
-        guard let stage = exchange.stage, stage.playsOnly, answer?.status == 401, let attempt else { return false }
+        guard let stage = exchange.stage, answer?.status == 401, let attempt, stage.playsOnly(attempt.url.description)
+        else { return false }
         return stage.has(attempt)
     }
 

@@ -117,6 +117,8 @@ final class Recording: @unchecked Sendable {
     }
 
     private func note(_ found: [(opcode: UInt8, bytes: [UInt8])], isSent: Bool) {
+        // an empty message takes room, too
+        guard hold(found.count * 64) else { return }
         let time = Double(WallTime.now.milliseconds) / 1000
         for (opcode, bytes) in found where opcode < 9 {
             entry.messages?.append(ReplayMessage(isSent: isSent, opcode: opcode, bytes: bytes, time: time))

@@ -58,7 +58,10 @@ package final class ReplayStage: Sendable {
     }
 
     /// Whether the cassette alone has responses, so that no credential is needed and none is refreshed.
-    var playsOnly: Bool { tape.map(\.isClosed) ?? base?.playsOnly ?? isClosed }
+    func playsOnly(_ url: String) -> Bool {
+        guard let tape else { return base?.playsOnly(url) ?? isClosed }
+        return tape.covers(url) ? tape.isClosed : base?.playsOnly(url) ?? false
+    }
 
     /// Whether a response is left for the attempt.
     func has(_ attempt: Attempt) -> Bool {
@@ -86,7 +89,9 @@ package final class ReplayStage: Sendable {
         }
         switch verdict {
         case .reply(let reply, _): return .script(AttemptScript(reply, for: attempt))
-        case .pass: return tape?.course(of: attempt, request) ?? base?.course(of: attempt, body) ?? .network
+        case .pass:
+            if let tape, tape.covers(request.url) { return tape.course(of: attempt, request) }
+            return base?.course(of: attempt, body) ?? .network
         case .miss(let failure): return .fail(failure)
         }
     }

@@ -209,7 +209,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
             .success(
                 AttemptResponse(
                     status: head.status, reason: head.reason, version: head.version, fields: head.fields,
-                    body: StagedBody(self, expectedBytes: expected.flatMap { Int64($0) }, script.trailers))))
+                    body: StagedBody(self, expectedBytes: expected.flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }, script.trailers))))
     }
 
     /// A recorded WebSocket is open.

@@ -135,12 +135,17 @@ package final class Tape: Sendable {
         guard contents.entries.contains(where: { $0.bodyFile != nil || $0.requestFile != nil }) else { return contents }
         let slash = path.lastIndex(of: "/").map { path[...$0] } ?? ""
         var contents = contents
+        var known: [String: [UInt8]] = [:]
+        func bytes(of name: String) throws(HTTPFailure) -> [UInt8] {
+            if let found = known[name] { return found }
+            let found = try body(slash + name, path)
+            known[name] = found
+            return found
+        }
         for index in contents.entries.indices {
-            if let name = contents.entries[index].bodyFile {
-                contents.entries[index].body = try body(slash + name, path)
-            }
+            if let name = contents.entries[index].bodyFile { contents.entries[index].body = try bytes(of: name) }
             if let name = contents.entries[index].requestFile {
-                contents.entries[index].request.body = try body(slash + name, path)
+                contents.entries[index].request.body = try bytes(of: name)
             }
         }
         return contents
@@ -198,7 +203,8 @@ package final class Tape: Sendable {
         if attempt.duplex != nil { return .fail(Self.stream(settings.path)) }
         let isRecording = records
         let step = state.withLock { state -> Playback.Step? in
-            if state.isStopped { return nil }
+            // a cassette that only plays goes on without its session: nothing may reach the network
+            if state.isStopped, isRecording { return nil }
             guard state.playback != nil else { return nil }
             state.mask.learn(from: request)
             if let login = attempt.login?.credential {
@@ -276,6 +282,11 @@ package final class Tape: Sendable {
                 return state.mask
             }
             guard let mask else { return }
+            if mask.values.isFull {
+                let failure = Self.unusable(
+                    self.settings.path, "it has more secrets than can be masked: record fewer requests")
+                return self.state.withLock { self.fail(failure, &$0) }
+            }
             do throws(HTTPFailure) {
                 var entry = draft.masked(mask)
                 try Self.moveBodies(&entry, to: file)

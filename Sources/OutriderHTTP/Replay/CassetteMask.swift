@@ -81,7 +81,7 @@ package struct CassetteMask: Sendable {
                 if holdsSecret(name) { values.add(String(decoding: value, as: UTF8.self)) }
             }
         } else if type.subtype == "json" || type.subtype.hasSuffix("+json") {
-            guard let json = try? JSONParser.parse(body) else { return }
+            guard let json = try? JSONParser.parse(body, limits: Self.limits) else { return }
             learn(json, name: nil, depth: 0)
             for pointer in pointers {
                 json.forEach(at: pointer) { found in if let text = found.string { values.add(text) } }
@@ -173,9 +173,20 @@ package struct CassetteMask: Sendable {
         return values.replaced(result) ?? result
     }
 
+    /// Those of the reader of cassettes.
+    private static var limits: JSONLimits {
+        var limits = JSONLimits()
+        limits.tokens = 50_000_000
+        limits.members = 1_000_000
+        limits.hasLongIntegers = true
+        return limits
+    }
+
     private func json(_ bytes: [UInt8]) -> [UInt8] {
         var result = JSONRedaction.masked(bytes, names) ?? bytes
-        guard !pointers.isEmpty, var value = try? JSONParser.parse(result) else { return result }
+        if pointers.isEmpty { return result }
+        // a body that cannot be searched is not written
+        guard var value = try? JSONParser.parse(result, limits: Self.limits) else { return Array(SecretFields.mask.utf8) }
         var isChanged = false
         for pointer in pointers where value.replace(at: pointer, with: .string(SecretFields.mask)) { isChanged = true }
         if isChanged { result = JSONWriter.bytes(of: value) }
@@ -252,22 +263,26 @@ enum MultipartMask {
     ) -> [UInt8]? {
         guard let boundary, !boundary.isEmpty else { return nil }
         let mark = Array("--\(boundary)".utf8)
+        let border = Array("\r\n".utf8) + mark
         var result: [UInt8] = []
         var isChanged = false
         var rest = bytes[...]
         while let start = rest.firstRange(of: mark) {
             result += rest[..<start.upperBound]
             rest = rest[start.upperBound...]
-            guard let head = rest.firstRange(of: Array("\r\n\r\n".utf8)),
-                let next = rest.firstRange(of: Array("\r\n".utf8) + mark), head.upperBound <= next.lowerBound
-            else { continue }
-            let name = self.name(in: rest[..<head.lowerBound])
-            guard let name, names.isSecret(parameter: name) else { continue }
-            found(name, rest[head.upperBound..<next.lowerBound])
-            result += rest[..<head.upperBound]
-            result += SecretFields.mask.utf8
-            rest = rest[next.lowerBound...]
-            isChanged = true
+            // each byte is looked at once: a part without a border ends with the body
+            let end = rest.firstRange(of: border)?.lowerBound ?? rest.endIndex
+            if let head = rest[..<end].firstRange(of: Array("\r\n\r\n".utf8)),
+                let name = self.name(in: rest[..<head.lowerBound]), names.isSecret(parameter: name)
+            {
+                found(name, rest[head.upperBound..<end])
+                result += rest[..<head.upperBound]
+                result += SecretFields.mask.utf8
+                isChanged = true
+            } else {
+                result += rest[..<end]
+            }
+            rest = rest[end...]
         }
         result += rest
         return isChanged ? result : nil

@@ -39,8 +39,10 @@ package enum CassetteReader {
             return contents
         }
         let start = bytes.prefix(512)
+        // the first line of ours ends within the list; other programs may have put all on one line
         let isOurs =
-            start.firstRange(of: Array(#""name":"outrider""#.utf8)) != nil
+            bytes.prefix { $0 != newline }.last == UInt8(ascii: "[")
+            && start.firstRange(of: Array(#""name":"outrider""#.utf8)) != nil
             && start.firstRange(of: Array(#""_cassette""#.utf8)) != nil
         return isOurs || isCutHead(bytes) ? try lines(bytes) : try document(bytes)
     }
@@ -48,7 +50,8 @@ package enum CassetteReader {
     /// Whether a crash may have cut the file off within its first line, which Outrider writes.
     private static func isCutHead(_ bytes: [UInt8]) -> Bool {
         let known = Array(#"{"log":{"version":"1.2","creator":{"name":"outrider""#.utf8)
-        return !bytes.contains(newline) && (known.starts(with: bytes) || bytes.starts(with: known))
+        return bytes.count < 512 && !bytes.contains(newline) && (try? JSONParser.parse(bytes, limits: limits)) == nil
+            && (known.starts(with: bytes) || bytes.starts(with: known))
     }
 
     // MARK: our form
@@ -124,6 +127,15 @@ package enum CassetteReader {
         return contents
     }
 
+    /// The name of a body's file, which stands beside the cassette: a cassette of a stranger must not name other files.
+    private static func file(of object: JSONObject?) throws(Fault) -> String? {
+        guard let name = object?["_file"]?.string else { return nil }
+        guard !name.isEmpty, !name.utf8.contains(0), !name.split(separator: "/").contains("..") else {
+            throw Fault(message: "the file of its body is outside of the cassette's folder")
+        }
+        return name
+    }
+
     // MARK: entries
 
     private static func add(_ json: JSONValue, to contents: inout Contents) {
@@ -147,7 +159,7 @@ package enum CassetteReader {
             ReplayRequest(
                 method: method, url: withoutFragment(url), fields: fields(request["headers"]), body: try body(of: post))
         )
-        entry.requestFile = post?["_file"]?.string
+        entry.requestFile = try file(of: post)
         if let type = post?["mimeType"]?.string, !type.isEmpty, entry.request.contentType == nil {
             entry.request.fields.add("Content-Type", type)
         }
@@ -187,7 +199,7 @@ package enum CassetteReader {
         entry.head = AttemptScript.Head(
             status: status, reason: response["statusText"]?.string ?? "", version: version, fields: fields)
         let content = response["content"]?.object
-        entry.bodyFile = content?["_file"]?.string
+        entry.bodyFile = try file(of: content)
         entry.body = try body(of: content)
         if entry.bodyFile == nil, content?["text"] == nil, let size = content?["size"]?.integer, size > 0,
             entry.request.method != "HEAD", !(300..<400).contains(status), entry.failure == nil

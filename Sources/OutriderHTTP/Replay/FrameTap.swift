@@ -26,10 +26,11 @@ package struct FrameTap: Sendable {
                 continue
             }
             var whole = message ?? (frame.opcode, [])
+            // the only reference, so that fragments are added in place
+            message = nil
             whole.bytes += frame.payload
             if whole.bytes.count > Self.most { isBroken = true }
-            message = frame.isFinal ? nil : whole
-            if frame.isFinal { found.append(whole) }
+            if frame.isFinal { found.append(whole) } else { message = whole }
         }
         bytes.removeFirst(position)
         if bytes.count > Self.most { isBroken = true }

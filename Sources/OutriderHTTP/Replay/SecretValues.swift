@@ -9,12 +9,17 @@ package struct SecretValues: Sendable {
     /// Shorter values are words that occur by chance.
     package static let shortest = 6
     private static let most = 4096
+    /// Bytes of all values: each is held in some fifteen forms.
+    private static let mostBytes = 4 << 20
 
     private struct Pattern {
         var bytes: [UInt8]
     }
 
     private var known: Set<String> = []
+    private var held = 0
+    /// More values came than are held, so that a text may hold a secret that is not replaced.
+    package private(set) var isFull = false
     /// By the first four bytes.
     private var patterns: [UInt32: [Pattern]] = [:]
     /// Which pairs of first bytes occur: most places of a text are passed over by a look here.
@@ -26,9 +31,15 @@ package struct SecretValues: Sendable {
 
     /// Adds a value, unless it is short or a mask.
     package mutating func add(_ value: String, shortest: Int = shortest) {
-        guard value.utf8.count >= max(4, shortest), !value.contains(SecretFields.mask), known.count < Self.most,
-            known.insert(value).inserted
-        else { return }
+        guard value.utf8.count >= max(4, shortest), !value.contains(SecretFields.mask), !known.contains(value) else {
+            return
+        }
+        guard known.count < Self.most, held + value.utf8.count <= Self.mostBytes else {
+            isFull = true
+            return
+        }
+        held += value.utf8.count
+        known.insert(value)
         let plain = Array(value.utf8)
         var forms: Set<[UInt8]> = [plain]
         for escape in [PercentEncoding.segment, .form, .query, .path, .writtenQuery] {

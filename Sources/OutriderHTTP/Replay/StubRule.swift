@@ -23,6 +23,11 @@ package struct StubRule: Sendable {
     /// In order; the last one stays. Not empty.
     package var replies: [StubReply]
 
+    /// Of the bodies of all replies.
+    package var bytes: Int {
+        replies.reduce(0) { sum, reply in reply.chunks.reduce(sum + reply.body.count) { $0 + $1.bytes.count } }
+    }
+
     package init(url: URLPattern, replies: [StubReply]) {
         self.url = url
         self.replies = replies

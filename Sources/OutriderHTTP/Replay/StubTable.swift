@@ -38,6 +38,9 @@ package struct StubTable: Sendable {
         package var time: Int64
     }
 
+    /// Bytes of the bodies of all stubs of a session.
+    package static let mostBytes = 256 << 20
+
     /// Nil for the default of the stage: without a cassette, a failure.
     package var unmatched: Unmatched?
     package private(set) var entries: [Entry] = []
@@ -50,7 +53,9 @@ package struct StubTable: Sendable {
 
     /// The name of the new stub; nil if there are too many.
     package mutating func add(_ rule: StubRule) -> String? {
-        guard entries.count < Self.most else { return nil }
+        guard entries.count < Self.most, entries.reduce(rule.bytes, { $0 + $1.rule.bytes }) <= Self.mostBytes else {
+            return nil
+        }
         made += 1
         let name = "stub_\(made)"
         entries.append(Entry(name: name, rule: rule))

@@ -25,7 +25,7 @@ final class OwnStage: Sendable {
 
     /// The owner is gone: what was recorded is written.
     func close() {
-        guard let tape = current?.eject() else { return }
+        guard let tape = current?.tape else { return }
         Task.detached { await tape.stop() }
     }
 }

@@ -34,7 +34,7 @@ struct SessionClose: Method {
         if params.cancels {
             record.session.close(HTTPFailure(.sessionInvalidated, "the session was closed"))
         }
-        await record.stage.current?.eject()?.stop()
+        await record.stage.current?.tape?.stop()
         record.tell(.sessionClosed, scope.owner)
         return JSONNothing()
     }

@@ -82,7 +82,14 @@ struct StubAdd: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let stage = try call.scope.madeStage(named: params.session)
         var rule = params.rule
-        for reply in params.replies { rule.replies.append(try await reply.made(call.scope.quota)) }
+        for reply in params.replies {
+            rule.replies.append(try await reply.made(call.scope.quota))
+            guard rule.bytes <= StubTable.mostBytes else {
+                throw RPCError(
+                    .tooMany, "the stubs of a session may hold \(StubTable.mostBytes >> 20) MiB",
+                    data: ["what": .string("stub bytes"), "limit": .integer(Int64(StubTable.mostBytes))])
+            }
+        }
         let (after, unmatched) = (rule.after, params.unmatched)
         let finished = rule
         let name = try stage.withStubs { stubs throws(RPCError) -> String? in

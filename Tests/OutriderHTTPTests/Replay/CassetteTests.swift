@@ -60,6 +60,26 @@ import Testing
         }
     }
 
+    @Test func `a cassette that another program wrote on one line keeps its entries`() throws {
+        let line = Self.file(2).filter { $0 != UInt8(ascii: "\n") }
+        #expect(try CassetteReader.read(line).entries.count == 2)
+    }
+
+    @Test func `a body's file stands beside its cassette`() throws {
+        let outside = String(decoding: Self.file(1), as: UTF8.self).replacing(
+            "\"mimeType\"", with: "\"_file\":\"../key\",\"mimeType\"")
+        let contents = try CassetteReader.read(Array(outside.utf8))
+        #expect(contents.entries.isEmpty && contents.unusable.first?.reason.contains("outside") == true)
+    }
+
+    @Test(arguments: ["12345678901234567890", "1"])
+    func `a pointer masks bodies with numbers of any length`(number: String) {
+        var mask = CassetteMask()
+        mask.pointers = ["/pin"]
+        let body = mask.body(Array("{\"n\":\(number),\"pin\":\"hidden-pin\"}".utf8), "application/json")
+        #expect(!String(decoding: body, as: UTF8.self).contains("hidden-pin"))
+    }
+
     @Test(arguments: [
         ("hello", "line 1, byte 0"), ("{\"log\": {\"entries\": [\n  {\"request\": {}},\n  oops]}}", "line 3, byte 43"),
         ("{}", "no log with entries"),
