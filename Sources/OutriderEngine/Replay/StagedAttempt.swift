@@ -205,11 +205,12 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
             return open(upgrade, head, messages)
         }
         let expected = head.fields.contains("Content-Encoding") ? nil : head.fields.first("Content-Length")
+        let length = expected.flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
         finish(
             .success(
                 AttemptResponse(
                     status: head.status, reason: head.reason, version: head.version, fields: head.fields,
-                    body: StagedBody(self, expectedBytes: expected.flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }, script.trailers))))
+                    body: StagedBody(self, expectedBytes: length, script.trailers))))
     }
 
     /// A recorded WebSocket is open.

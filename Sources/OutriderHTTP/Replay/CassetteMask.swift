@@ -186,7 +186,9 @@ package struct CassetteMask: Sendable {
         var result = JSONRedaction.masked(bytes, names) ?? bytes
         if pointers.isEmpty { return result }
         // a body that cannot be searched is not written
-        guard var value = try? JSONParser.parse(result, limits: Self.limits) else { return Array(SecretFields.mask.utf8) }
+        guard var value = try? JSONParser.parse(result, limits: Self.limits) else {
+            return Array(SecretFields.mask.utf8)
+        }
         var isChanged = false
         for pointer in pointers where value.replace(at: pointer, with: .string(SecretFields.mask)) { isChanged = true }
         if isChanged { result = JSONWriter.bytes(of: value) }
