@@ -64,42 +64,40 @@ package final class BlockingThreads: Sendable {
 
     private enum Start {
         case wake(IdleThread)
-        case thread(Job)
+        case thread(IdleThread)
     }
 
     private static func place(_ job: Job, _ state: inout State) -> Start {
-        if let thread = state.idle.popLast() {
-            thread.job = job
-            return .wake(thread)
-        }
+        let idle = state.idle.popLast()
+        let thread = idle ?? IdleThread()
+        thread.job = job
+        if idle != nil { return .wake(thread) }
         state.threads += 1
-        return .thread(job)
+        return .thread(thread)
     }
 
     private func perform(_ start: Start) {
         switch start {
         case .wake(let thread): thread.wake()
-        case .thread(let job):
-            guard !PosixThread.start({ self.work(job) }) else { return }
+        case .thread(let thread):
+            guard !PosixThread.start({ self.work(thread) }) else { return }
             // a thread that runs takes it; without any, the caller must do it
             let isAlone = state.withLock { state in
                 state.threads -= 1
-                if state.threads > 0 { state.ready.append(job) }
+                if state.threads > 0, let job = thread.job.take() { state.ready.append(job) }
                 return state.threads == 0
             }
-            if isAlone { work(job, isThread: false) }
+            if isAlone { work(thread, isThread: false) }
         }
     }
 
-    private func work(_ first: Job, isThread: Bool = true) {
-        let thread = IdleThread()
-        var next: Job? = first
-        while let job = next {
-            job.work()
+    private func work(_ thread: IdleThread, isThread: Bool = true) {
+        var next = state.withLock { _ in thread.job.take() }
+        while let client = Self.runOnce(&next) {
             var starts: [Start] = []
             (next, starts) = state.withLock { state in
                 var found = state.ready
-                for (id, _) in state.queue.leave(job.client) {
+                for (id, _) in state.queue.leave(client) {
                     if let job = state.waiting.removeValue(forKey: id) { found.append(job) }
                 }
                 state.ready = []
@@ -111,6 +109,13 @@ package final class BlockingThreads: Sendable {
             for start in starts { perform(start) }
             if next == nil, isThread { next = rest(thread) }
         }
+    }
+
+    /// Runs the work and lets go of it: a thread that rests must not keep a file open, or bytes in memory.
+    private static func runOnce(_ next: inout Job?) -> ClientKey? {
+        guard let job = next.take() else { return nil }
+        job.work()
+        return job.client
     }
 
     /// Waits for more to do; nil if the thread is to end.
