@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Glibc
 import NIOCore
 import NIOPosix
 import OutriderHTTP
@@ -201,6 +202,26 @@ struct TimeoutTests {
         #expect(failure?.message.contains("waiting for one of 1 connections") == true)
         first.cancel()
         #expect(await first.value?.kind == .explicitlyCancelled)
+        await server.close()
+    }
+
+    /// Writes to a slow disk before the first byte, as the keeper of credentials does.
+    private final class SlowObserver: AttemptObserver {
+        func sending(_ control: any AttemptControl) {
+            control.hold()
+            usleep(300_000)
+            control.release()
+        }
+        func bodySent(_ bytes: Int64, onWire: Int64?) {}
+        func informational(status: Int, fields: HTTPFields) {}
+    }
+
+    @Test func `what an observer does in a hold before the first byte counts into no limit`() async throws {
+        let server = try await ScriptedServer { _ in [.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")] }
+        var attempt = Attempt.local(server.port)
+        attempt.timeouts.total = 0.2
+        let response = try await makeTransport().send(attempt, observer: SlowObserver())
+        #expect(response.status == 200)
         await server.close()
     }
 

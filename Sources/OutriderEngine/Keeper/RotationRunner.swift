@@ -65,7 +65,9 @@ struct RotationRunner {
         }
         switch outcome {
         case .answered(let answer): return machine.answered(answer, at: Clocks.now)
-        case .lost(let partial, let seconds, _): return machine.lost(partial, after: seconds, at: Clocks.now)
+        case .lost(let partial, let seconds, let why):
+            let failure = OAuthFailure.outcomeUnknown(record.spec.name, why: why.message)
+            return machine.lost(partial, after: seconds, at: Clocks.now, failure)
         case .notSent(let failure): return machine.notSent(failure, at: Clocks.now)
         }
     }

@@ -57,7 +57,7 @@ struct TokenPost {
             if error.kind == .proxyAuthenticationRequired {
                 return .notSent(OAuthFailure(.config, "proxy_refused", error.message))
             }
-            if watch.isCommitted { return .lost(answer, after: Clocks.now.boot - asked.boot, why: error) }
+            if let sent = watch.sentAt { return .lost(answer, after: Clocks.now.boot - sent.boot, why: error) }
             return .notSent(
                 OAuthFailure(
                     .temporary, "unreachable", "\(error.message); nothing was sent, and it is tried again later"))
@@ -108,7 +108,7 @@ struct TokenPost {
     /// Commits, or gives up before the first byte.
     private final class Watch: AttemptObserver {
         private struct State {
-            var isCommitted = false
+            var sentAt: ClockPair?
             var failure: OAuthFailure?
             var sending: Task<Result<AttemptResponse, HTTPFailure>, Never>?
         }
@@ -118,7 +118,8 @@ struct TokenPost {
 
         init(commit: @escaping @Sendable () throws(OAuthFailure) -> Void) { self.commit = commit }
 
-        var isCommitted: Bool { state.withLock { $0.isCommitted } }
+        /// When the first byte could go out; nil if none has.
+        var sentAt: ClockPair? { state.withLock { $0.sentAt } }
         var failure: OAuthFailure? { state.withLock { $0.failure } }
 
         func carry(_ sending: Task<Result<AttemptResponse, HTTPFailure>, Never>) {
@@ -130,12 +131,15 @@ struct TokenPost {
         }
 
         func sending(_ control: any AttemptControl) {
+            // the time of a slow disk is not the server's: the request would be sent and its response not awaited
+            control.hold()
             do throws(OAuthFailure) {
                 try commit()
-                state.withLock { $0.isCommitted = true }
+                let now = Clocks.now
+                state.withLock { $0.sentAt = now }
+                control.release()
             } catch {
                 // held, it writes nothing until it is cancelled
-                control.hold()
                 let sending = state.withLock { state in
                     state.failure = error
                     return state.sending

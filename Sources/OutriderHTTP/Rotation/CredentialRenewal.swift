@@ -106,10 +106,12 @@ extension TokenRequest {
 }
 
 extension OAuthFailure {
-    static func outcomeUnknown(_ name: String) -> OAuthFailure {
-        OAuthFailure(
+    /// - Parameter why: how the connection failed.
+    package static func outcomeUnknown(_ name: String, why: String? = nil) -> OAuthFailure {
+        let reason = why.map { " (\($0))" } ?? ""
+        return OAuthFailure(
             .unknownOutcome, "outcome_unknown",
-            "the token endpoint of '\(name)' was asked and its answer was lost; the next request clears it up")
+            "the token endpoint of '\(name)' was asked and its response was lost\(reason); the next request clears it up")
     }
 
     static func unreadableAnswer(_ name: String) -> OAuthFailure {
