@@ -49,6 +49,8 @@ package struct OpenAPIImport {
     var endpoints: [RouterEndpoint] = []
     /// For each endpoint where in the document the schema of its parameters was put.
     var schemas: [JSONObject.Member] = []
+    /// The schemas that schemas of parameters refer to.
+    var definitions: JSONObject = [:]
     /// For each name of an endpoint the number that the next operation of that name gets.
     private var names: [String: Int] = [:]
 
@@ -77,7 +79,7 @@ package struct OpenAPIImport {
         return Outcome(
             router: RouterSpec(
                 name: options.name ?? String((title ?? "api").prefix(64)), baseURL: base, defaults: options.defaults,
-                endpoints: run.endpoints),
+                endpoints: run.endpoints, definitions: run.definitions),
             notes: run.notes, moreNotes: run.moreNotes)
     }
 

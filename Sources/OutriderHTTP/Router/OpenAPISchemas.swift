@@ -27,7 +27,13 @@ extension OpenAPIImport {
             }
         }
         var finished = DocumentIndex(whole)
-        for (index, place) in places.enumerated() { endpoints[index].params = finished.value(at: place) }
+        var definitions = RouterDefinitions()
+        for (index, place) in places.enumerated() {
+            let params = finished.value(at: place)
+            endpoints[index].params = params.map { definitions.parameters($0, in: &finished) }
+        }
+        definitions.complete(from: &finished)
+        self.definitions = definitions.schemas
     }
 }
 

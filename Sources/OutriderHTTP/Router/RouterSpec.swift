@@ -11,11 +11,17 @@ package struct RouterSpec: Sendable {
     package var defaults: JSONObject
     /// In the order in which they were given.
     package let endpoints: [RouterEndpoint]
+    /// Schemas that `params` of endpoints refer to, by the names in `#/definitions/NAME`.
+    package let definitions: JSONObject
     private let indexes: [String: Int]
 
     /// Of endpoints with one name the first counts.
-    package init(name: String, baseURL: RouterURL, defaults: JSONObject, endpoints: [RouterEndpoint]) {
+    package init(
+        name: String, baseURL: RouterURL, defaults: JSONObject, endpoints: [RouterEndpoint],
+        definitions: JSONObject = [:]
+    ) {
         self.name = name
+        self.definitions = definitions
         self.baseURL = baseURL
         self.defaults = defaults
         self.endpoints = endpoints

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// The little that schemas need of URIs (RFC 3986): resolving a reference, as text.
-enum URIText {
+package enum URIText {
     /// What stands before and behind the first `#`.
     static func split(_ text: String) -> (uri: String, fragment: String?) {
         guard let mark = text.firstIndex(of: "#") else { return (text, nil) }
@@ -63,7 +63,7 @@ enum URIText {
     }
 
     /// Undoes `%XX`.
-    static func decoded(_ text: String) -> String {
+    package static func decoded(_ text: String) -> String {
         guard text.utf8.contains(0x25) else { return text }
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

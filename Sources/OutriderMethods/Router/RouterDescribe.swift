@@ -37,6 +37,8 @@ struct RouterDescribe: Method {
                 writer.array { writer in
                     for endpoint in endpoints { encode(endpoint, to: &writer) }
                 }
+                let definitions = record.router.definitions(of: endpoints)
+                if !definitions.isEmpty { writer.member("definitions", definitions) }
                 if !record.notes.isEmpty { writer.member("notes", record.notes.map(NoteShape.init)) }
             }
         }

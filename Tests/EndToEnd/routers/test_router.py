@@ -199,6 +199,51 @@ def test_routers_of_files_are_there_from_the_start(tmp_path, origin):
         assert len(described["notes"]) == 4
 
 
+SHARED = {
+    "openapi": "3.1.0", "info": {"title": "pets", "version": "1"}, "servers": [{"url": "http://127.0.0.1:1"}],
+    "paths": {
+        "/pets/{id}": {"get": {"operationId": "one", "parameters": [
+            {"name": "id", "in": "path", "required": True, "schema": {"$ref": "#/components/schemas/Id"}},
+            {"name": "size", "in": "query", "schema": {"type": "integer", "default": {"$ref": "#/kept"}}}]}},
+        "/pets": {"post": {"operationId": "add", "requestBody": {"content": {"application/json": {
+            "schema": {"type": "object", "properties": {"pet": {"$ref": "#/components/schemas/Pet"}}}}}}}},
+    },
+    "components": {"schemas": {
+        "Id": {"type": "integer", "minimum": 1},
+        "Pet": {"type": "object", "required": ["name"], "properties": {
+            "name": {"type": "string"}, "parents": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}},
+            "id": {"$ref": "#/components/schemas/Id"}}},
+        "Unused": {"type": "string"},
+    }},
+}  # fmt: skip
+
+
+def references(value):
+    """All references in a schema."""
+    if isinstance(value, list):
+        return [one for inner in value for one in references(inner)]
+    if not isinstance(value, dict):
+        return []
+    own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
+    return own + [one for name, inner in value.items() if name != "default" for one in references(inner)]
+
+
+def test_references_of_a_description_lead_somewhere(wire):
+    """What router.describe gives needs no document."""
+    assert "result" in wire.call("router.import", {"name": "pets", "from": {"document": SHARED}})
+    described = wire.call("router.describe", {"router": "pets"})["result"]
+    assert sorted(described["definitions"]) == ["Id", "Pet"]
+    assert set(references(described)) == {"#/definitions/Id", "#/definitions/Pet"}
+    size = described["endpoints"][0]["params"]["properties"]["size"]
+    assert size == {"type": "integer", "default": {"$ref": "#/kept"}}
+    one = wire.call("router.describe", {"router": "pets", "endpoint": "one"})["result"]
+    assert one["definitions"] == {"Id": {"type": "integer", "minimum": 1}}
+    schema = {**described["endpoints"][1]["params"], "definitions": described["definitions"]}
+    for pet, valid in (({"name": "a", "parents": [{"name": "b", "id": 1}]}, True), ({"parents": []}, False)):
+        judged = wire.call("evaluate.schema", {"schema": schema, "value": {"pet": pet}})["result"]
+        assert judged["valid"] is valid, judged
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
