@@ -235,7 +235,7 @@ extension CredentialsCommand {
 }
 
 /// Asked on the terminal, unseen; or read from standard input where there is none.
-private enum Passphrase {
+enum Passphrase {
     static func ask(twice: Bool) throws(CommandFailure) -> Secret {
         let first = try Unseen.line("Passphrase: ")
         if twice, isatty(STDIN_FILENO) == 1, try Unseen.line("Once more: ") != first {

@@ -7,11 +7,14 @@ import OutriderEngine
 import OutriderJSON
 
 /// Logs in to a credential, and makes it first if it is described.
-struct LoginCommand: ParsableCommand {
+struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login",
         abstract: "Logs in with OAuth 2, by a browser or another device.",
         discussion: """
+            From nothing to the first call of an API:
+              outrider login work --client-id abc --call https://api.example/me
+
             Make a credential, and log in:
               outrider login work --issuer https://login.example --client-id abc --origin https://api.example
               outrider login tv --device --issuer https://login.example --client-id abc
@@ -21,7 +24,8 @@ struct LoginCommand: ParsableCommand {
 
             The address to open goes to standard output, and all else to standard error; --open opens it. If the browser is
             on another machine, say --paste: it ends on a page that cannot be found, whose address you paste here. Tokens are
-            kept by the service, and in your store if that has a key (`outrider credentials`).
+            kept by the service, and in your store if that has a key (`outrider credentials`); on a terminal, the first login offers
+            some.
 
             Exit status: 0 logged in; 1 to 6 as `outrider call`; 11 the login did not succeed.
             """)
@@ -29,10 +33,18 @@ struct LoginCommand: ParsableCommand {
     @Argument(help: "The credential.")
     var name: String
 
+    @Option(
+        name: .customLong("call"),
+        help: """
+            After the login, make this request and write its body. With --client-id, its origin may have the token, and \
+            without --issuer the API says who the authorization server is (RFC 9728).
+            """)
+    var url: String?
+
     @Option(name: .long, help: "Make it: the authorization server, whose metadata say the rest.")
     var issuer: String?
 
-    @Option(name: .customLong("client-id"), help: "With --issuer: who we are to the server.")
+    @Option(name: .customLong("client-id"), help: "With --issuer or --call: who we are to the server.")
     var clientID: String?
 
     @Option(
@@ -46,6 +58,9 @@ struct LoginCommand: ParsableCommand {
     @Option(
         name: .long, help: "With --issuer: where the token may be sent, such as https://api.example; may be repeated.")
     var origin: [String] = []
+
+    @Flag(name: .customLong("no-origin"), help: "With --issuer: send the token nowhere; it is for `outrider token`.")
+    var noOrigin = false
 
     @Option(name: .long, help: "With --issuer: what the token is for (RFC 8707); may be repeated.")
     var resource: [String] = []
@@ -72,9 +87,16 @@ struct LoginCommand: ParsableCommand {
 
     func validate() throws {
         if !(timeout > 0 && timeout <= 86400) { throw ValidationError("--timeout must be up to 86400 seconds") }
-        if (issuer == nil) != (clientID == nil) { throw ValidationError("--issuer and --client-id go together") }
-        if issuer == nil, clientSecretFile != nil || !origin.isEmpty || !resource.isEmpty || memory {
-            throw ValidationError("--client-secret-file, --origin, --resource and --memory go with --issuer")
+        if clientID == nil, issuer != nil { throw ValidationError("--issuer and --client-id go together") }
+        if clientID != nil, issuer == nil, url == nil {
+            throw ValidationError("--client-id goes with --issuer, or with --call and an API that names its issuer")
+        }
+        if clientID == nil, clientSecretFile != nil || !origin.isEmpty || noOrigin || !resource.isEmpty || memory {
+            throw ValidationError(
+                "--client-secret-file, --origin, --no-origin, --resource and --memory go with --issuer")
+        }
+        if noOrigin, !origin.isEmpty || url != nil {
+            throw ValidationError("--no-origin sends the token nowhere: leave out --origin and --call")
         }
         if memory, service.stdio {
             throw ValidationError("--memory keeps it as long as the service runs, which --stdio ends with this command")
@@ -82,12 +104,14 @@ struct LoginCommand: ParsableCommand {
         if device, paste || redirect != nil { throw ValidationError("--device needs no --paste and no --redirect") }
     }
 
-    func run() throws {
+    func run() async throws {
+        let origins = try clientID == nil || noOrigin ? [] : LoginOrigins.of(origin, api: url, resources: resource)
+        let isKept = clientID == nil || memory ? true : try await KeyOffer.make()
         var place = service
         // one of our own would end with this command, and what is kept in its memory with it
-        if memory { place.spawn = true }
+        if memory || !isKept, !place.stdio { place.spawn = true }
         var service = try place.connect(orPrivate: true)
-        if let issuer, let clientID { _ = try service.client.result("oauth.create", try spec(issuer, clientID)) }
+        if let clientID { _ = try service.client.result("oauth.create", try spec(clientID, origins, &service.client)) }
         let isDevice = try device || grant(&service.client) == "device"
         try isDevice ? showDevice(&service.client) : showURL(&service.client)
         let end = try service.client.result(
@@ -100,21 +124,52 @@ struct LoginCommand: ParsableCommand {
         StandardError.line("logged in as \(name)")
         let missing = end["credential"]?.object?["missingScope"]?.array?.compactMap(\.string) ?? []
         if !missing.isEmpty { StandardError.line("the server did not grant: \(missing.joined(separator: " "))") }
+        if let url { try request(url, place) }
+    }
+
+    /// The first request with the token.
+    private func request(_ url: String, _ place: ServiceOptions) throws {
+        var call = try RequestCall.plain(url)
+        call.auth.oauth = name
+        call.service = place
+        try call.run(nil)
+    }
+
+    /// Standard output holds the address, or the body of the request.
+    private func show(_ address: String) throws(CommandFailure) {
+        if url != nil { return StandardError.line(address) }
+        try StandardOutput.line(address.printable.utf8)
+    }
+
+    private func found(_ client: inout ServiceClient) throws(CommandFailure) -> String {
+        if let issuer { return issuer }
+        let api = ShellURL.complete(url ?? "")
+        do throws(CommandFailure) {
+            let known = try client.result("oauth.discover", ["resource": .string(api)])
+            let issuer = known["issuer"]?.string ?? ""
+            StandardError.line("\(api) says: log in at \(issuer)")
+            return issuer
+        } catch {
+            let why = error.message ?? "\(api) names no authorization server"
+            throw CommandFailure(code: error.code, "\(why) (name the authorization server with --issuer)")
+        }
     }
 
     private func grant(_ client: inout ServiceClient) throws(CommandFailure) -> String? {
         try client.result("oauth.get", ["credential": .string(name)])["grant"]?.string
     }
 
-    private func spec(_ issuer: String, _ clientID: String) throws(CommandFailure) -> JSONObject {
+    private func spec(
+        _ clientID: String, _ origins: [String], _ client: inout ServiceClient
+    ) throws(CommandFailure) -> JSONObject {
         var spec: JSONObject = [
-            "name": .string(name), "issuer": .string(issuer), "clientId": .string(clientID),
+            "name": .string(name), "issuer": .string(try found(&client)), "clientId": .string(clientID),
             "grant": .string(device ? "device" : "authorizationCode"),
             "persist": .string(memory ? "memory" : "disk"),
         ]
         if let clientSecretFile { spec["clientSecret"] = .string(try SecretFile.read(clientSecretFile)) }
         if let scope { spec["scope"] = .array(Self.words(scope)) }
-        if !origin.isEmpty { spec["origins"] = .array(origin.map { .string($0) }) }
+        if !origins.isEmpty { spec["origins"] = .array(origins.map { .string($0) }) }
         if !resource.isEmpty { spec["resources"] = .array(resource.map { .string($0) }) }
         return spec
     }
@@ -132,7 +187,7 @@ struct LoginCommand: ParsableCommand {
         let begun = try client.result("oauth.login", params)
         let url = begun["url"]?.string ?? ""
         StandardError.line("Open this address in a browser:")
-        try StandardOutput.line(url.printable.utf8)
+        try show(url)
         if open, let failure = Browser.open(url) { StandardError.line("outrider: \(failure.message)") }
         guard paste else { return }
         StandardError.line("Then paste the address that it ends at:")
@@ -171,7 +226,7 @@ struct LoginCommand: ParsableCommand {
         let place = answer["verificationUri"]?.string ?? ""
         let whole = answer["verificationUriComplete"]?.string
         StandardError.line("On any device, open \(place) and enter the code \(answer["userCode"]?.string ?? ""):")
-        try StandardOutput.line((whole ?? place).printable.utf8)
+        try show(whole ?? place)
         if open, let failure = Browser.open(whole ?? place) { StandardError.line("outrider: \(failure.message)") }
     }
 }

@@ -56,7 +56,10 @@ extension ServiceClient {
             (try? HTTPURL(parsing: origin)).map { $0.isSameOrigin(as: url) } ?? false
         }
         if !isOne {
-            StandardError.line("outrider: \(url.origin) is no origin of \(name): add it with oauth.set, or --origin")
+            let all = (origins + [url.origin]).map { "\"\($0)\"" }.joined(separator: ",")
+            StandardError.line(
+                "outrider: \(url.origin) is no origin of \(name) (outrider call oauth.set credential=\(name) "
+                    + "origins:='[\(all)]')")
         }
         return isOne
     }

@@ -17,6 +17,12 @@ enum ShellURL {
         return (isLoopback(authority) ? "http://" : "https://") + word
     }
 
+    /// The same for a WebSocket: `ws` in place of `http`.
+    static func webSocket(_ word: String) -> String {
+        let url = complete(word)
+        return !word.contains("://") && url.hasPrefix("http") ? "ws" + url.dropFirst(4) : url
+    }
+
     /// The host of a URL and the rest of the URL.
     static func afterScheme(_ url: String) -> Substring {
         var rest = url[...]

@@ -17,11 +17,24 @@ URL = "http://127.0.0.1:9/"
     "command, option, advice",
     [
         ("download", "-L", "not needed: redirects are followed"), ("sse", "--location", "not needed"),
+        ("get", "-N", "as it arrives"), ("get", "--digest", "-u NAME"), ("post", "-C", "outrider download"),
+        ("get", "-#", "progress"), ("get", "--url", "alone"),
     ],
 )
 def test_an_option_of_curl_that_does_not_exist_names_its_replacement(command, option, advice):
     said = refused(outrider(command, option, URL), 2, option, advice)
     assert "Usage" not in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["gett", URL], "did you mean get"), (["https://example.org/"], "`outrider get https://example.org/`"),
+        ([":8080/x"], "outrider get :8080/x"), (["downlod"], "download"), (["frobnicate"], "--help"),
+    ],
+)  # fmt: skip
+def test_a_command_that_does_not_exist_names_the_next_one(words, advice):
+    assert refused(outrider(*words), 2, words[0], advice).count("\n") == 1
 
 
 def test_an_option_that_curl_has_not_keeps_the_parser_s_complaint():

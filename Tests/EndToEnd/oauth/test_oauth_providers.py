@@ -209,6 +209,7 @@ def test_a_shell_needs_nobody_for_client_credentials(env, glewlwyd):
 
 def test_a_shell_is_told_that_a_server_revokes_nothing_for_a_client_without_a_secret(env, glewlwyd):
     words = ["--issuer", glewlwyd.issuer, "--client-id", glewlwyd.public, "--redirect", glewlwyd.listener]
+    words.append("--no-origin")
     status, said = shell_login(
         env, ["login", "work", "--scope", "read", *words], lambda url: browse(glewlwyd.approve(url)))
     assert status == 0, said

@@ -15,6 +15,7 @@ from shell import LONG, outrider
 
 
 def making(server, *more):
+    more = more if {"--origin", "--call"} & set(more) else (*more, "--no-origin")
     return ["login", "work", "--issuer", server.issuer, "--client-id", server.client, "--scope", "read", *more]
 
 

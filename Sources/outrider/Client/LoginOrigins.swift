@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderHTTP
+
+/// Where the token of a new credential may be sent. Without an origin, every request with the token would be refused.
+enum LoginOrigins {
+    /// `--origin`, else the origins of `--call` and `--resource`, else what a person types.
+    static func of(
+        _ named: [String], api: String?, resources: [String]
+    ) throws(CommandFailure) -> [String] {
+        if !named.isEmpty { return named }
+        var origins: [String] = []
+        for text in [api].compactMap(\.self) + resources {
+            guard let url = try? HTTPURL(parsing: ShellURL.complete(text)) else {
+                throw CommandFailure(.usage, "\(FieldRules.shown(text)) is no URL")
+            }
+            if !origins.contains(url.origin) { origins.append(url.origin) }
+        }
+        if !origins.isEmpty { return origins }
+        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
+            throw CommandFailure(
+                .usage,
+                "no request could use this login: say where its token may be sent, with --origin https://api.example or "
+                    + "--call URL (--no-origin for `outrider token` alone)")
+        }
+        StandardError.write("Where may the token be sent, such as https://api.example? ")
+        let line = (readLine() ?? "").trimmed
+        guard let url = try? HTTPURL(parsing: ShellURL.complete(line)), !line.isEmpty else {
+            throw CommandFailure(.usage, "\(FieldRules.shown(line)) is no URL of an API")
+        }
+        return [url.origin]
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+    }
+}
