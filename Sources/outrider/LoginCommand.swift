@@ -111,7 +111,10 @@ struct LoginCommand: AsyncParsableCommand {
         // one of our own would end with this command, and what is kept in its memory with it
         if memory || !isKept, !place.stdio { place.spawn = true }
         var service = try place.connect(orPrivate: true)
-        if let clientID { _ = try service.client.result("oauth.create", try spec(clientID, origins, &service.client)) }
+        if let clientID {
+            let spec = try spec(clientID, origins, onDisk: isKept && !memory, &service.client)
+            _ = try service.client.result("oauth.create", spec)
+        }
         let isDevice = try device || grant(&service.client) == "device"
         try isDevice ? showDevice(&service.client) : showURL(&service.client)
         let end = try service.client.result(
@@ -160,12 +163,12 @@ struct LoginCommand: AsyncParsableCommand {
     }
 
     private func spec(
-        _ clientID: String, _ origins: [String], _ client: inout ServiceClient
+        _ clientID: String, _ origins: [String], onDisk: Bool, _ client: inout ServiceClient
     ) throws(CommandFailure) -> JSONObject {
         var spec: JSONObject = [
             "name": .string(name), "issuer": .string(try found(&client)), "clientId": .string(clientID),
             "grant": .string(device ? "device" : "authorizationCode"),
-            "persist": .string(memory ? "memory" : "disk"),
+            "persist": .string(onDisk ? "disk" : "memory"),
         ]
         if let clientSecretFile { spec["clientSecret"] = .string(try SecretFile.read(clientSecretFile)) }
         if let scope { spec["scope"] = .array(Self.words(scope)) }

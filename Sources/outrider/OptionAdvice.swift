@@ -44,7 +44,10 @@ enum OptionAdvice {
     static func line(for complaint: String, of arguments: [String]) -> String? {
         guard arguments.count > 1 else { return nil }
         let command = arguments[1]
-        if complaint.contains("Unexpected argument '\(command)'") { return unknown(command) }
+        let isUnexpected = complaint.contains("Unexpected argument") || complaint.contains("unexpected arguments")
+        if isUnexpected, complaint.contains(": '\(command)'") || complaint.contains("argument '\(command)'") {
+            return unknown(command)
+        }
         guard commands.contains(command) else { return nil }
         for (options, text) in advice {
             for option in options where complaint.contains("Unknown option '\(option)'") { return "\(option): \(text)" }

@@ -240,7 +240,7 @@ def test_references_of_a_description_lead_somewhere(wire):
     assert one["definitions"] == {"Id": {"type": "integer", "minimum": 1}}
     schema = {**described["endpoints"][1]["params"], "definitions": described["definitions"]}
     for pet, valid in (({"name": "a", "parents": [{"name": "b", "id": 1}]}, True), ({"parents": []}, False)):
-        judged = wire.call("evaluate.schema", {"schema": schema, "value": {"pet": pet}})["result"]
+        judged = wire.call("evaluate.schema", {"schema": schema, "value": {"body": {"pet": pet}}})["result"]
         assert judged["valid"] is valid, judged
 
 
