@@ -98,6 +98,10 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
             for descriptor in descriptors { try await listen(descriptor, nil) }
         case .stdio:
             try await serve(input: 0, output: StandardDescriptors.claimOutput())
+        case .starter(let socket):
+            try await listen(socket, nil)
+            // what its first connection has, the others find
+            try await serve(input: 0, output: StandardDescriptors.claimOutput(), uid: Int(geteuid()))
         case .descriptors(let input, let output):
             try await serve(input: input, output: output)
         }
@@ -140,12 +144,12 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         state.withLock { $0.listeners.append(listener) }
     }
 
-    private func serve(input: Int32, output: Int32) async throws {
+    private func serve(input: Int32, output: Int32, uid: Int? = nil) async throws {
         state.withLock { $0.isStdio = true }
         let loop = group.next()
         let wire = StdioWire(input: input, output: output, loop: loop)
         try await loop.submit {
-            guard let connection = self.open(wire, loop: loop, transport: .stdio, pid: nil, uid: nil) else { return }
+            guard let connection = self.open(wire, loop: loop, transport: .stdio, pid: nil, uid: uid) else { return }
             wire.start(connection, FrameFeed(connection, framing: self.settings.framing))
         }.get()
     }

@@ -29,6 +29,8 @@ package struct ServerSettings: Sendable {
 package enum Listening: Sendable {
     /// One client, on stdin and stdout.
     case stdio
+    /// The program that started the service, on stdin and stdout, and further connections of it at a socket that it listens on.
+    case starter(socket: Int32)
     /// One client, on these two descriptors.
     case descriptors(input: Int32, output: Int32)
     /// A socket of our own.

@@ -137,6 +137,10 @@ struct ServeOptions: ParsableArguments {
     @Option(name: .long, help: .hidden)
     var readyFile: Int32?
 
+    /// With --stdio: a listening socket of the program that starts the service, for its further connections.
+    @Option(name: .long, help: .hidden)
+    var starterSocket: Int32?
+
     func validate() throws { _ = try settings() }
 
     /// What was said, and what was not, from the environment.
@@ -173,6 +177,7 @@ struct ServeOptions: ParsableArguments {
         settings.timeoutIdle = timeoutIdle
         settings.timeoutTotal = timeoutTotal
         settings.readyFile = readyFile
+        settings.starterSocket = starterSocket
         try settings.complete()
         return settings
     }

@@ -126,6 +126,7 @@ struct ServiceProcess {
     }
 
     private func places() throws(StartFailure) -> [Listening] {
+        if let socket = settings.starterSocket { return [.starter(socket: try Activation.starter(socket))] }
         if settings.stdio { return [.stdio] }
         let passed = try Activation.descriptors()
         return passed.isEmpty ? [.socket(SocketPath.choose(explicit: settings.socket))] : [.activated(passed)]

@@ -49,6 +49,8 @@ struct Settings: Sendable {
     var timeoutTotal = 300.0
     /// Where to say that the service listens; for those who start it.
     var readyFile: Int32?
+    /// With `stdio`: a listening socket of the program that starts the service, for its further connections.
+    var starterSocket: Int32?
 
     init() {}
 
@@ -66,6 +68,9 @@ struct Settings: Sendable {
             case "--ready-file" where readyFile == nil:
                 guard let number = words.popFirst().flatMap({ Int32($0) }) else { return nil }
                 readyFile = number
+            case "--starter-socket" where starterSocket == nil:
+                guard let number = words.popFirst().flatMap({ Int32($0) }) else { return nil }
+                starterSocket = number
             default: return nil
             }
         }
@@ -75,6 +80,7 @@ struct Settings: Sendable {
     /// Takes from the environment what was not said with a flag. Throws ValidationError for what cannot be.
     mutating func complete() throws {
         if stdio, socket != nil { throw ValidationError("--stdio has no socket: leave out --socket") }
+        if starterSocket != nil, !stdio { throw ValidationError("--starter-socket goes with --stdio") }
         try Self.check("--idle-exit", idleExit ?? 0, 0...1_000_000_000)
         try Self.check("--max-clients", Double(maxClients ?? 1), 1...100_000)
         try Self.check("--max-message-bytes", Double(maxMessageBytes), 4096...1_073_741_824)

@@ -111,7 +111,8 @@ extension OAuthFailure {
         let reason = why.map { " (\($0))" } ?? ""
         return OAuthFailure(
             .unknownOutcome, "outcome_unknown",
-            "the token endpoint of '\(name)' was asked and its response was lost\(reason); the next request clears it up")
+            "the token endpoint of '\(name)' was asked and its response was lost\(reason); the next request clears it up"
+        )
     }
 
     static func unreadableAnswer(_ name: String) -> OAuthFailure {

@@ -16,18 +16,28 @@ package enum Activation {
         guard let count = variable("LISTEN_FDS").flatMap({ Int32($0) }), (1...most).contains(count) else {
             throw StartFailure("LISTEN_FDS must be a number from 1 to \(most)")
         }
-        for descriptor in first..<first + count {
-            guard option(descriptor, SO_DOMAIN) == AF_UNIX, option(descriptor, SO_TYPE) == Int32(SOCK_STREAM.rawValue),
-                option(descriptor, SO_ACCEPTCONN) == 1
-            else {
-                throw StartFailure(
-                    "descriptor \(descriptor) passed by LISTEN_FDS is no listening Unix stream socket; use ListenStream with a path, and Accept=no"
-                )
-            }
-            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        for descriptor in first..<first + count where !take(descriptor) {
+            throw StartFailure(
+                "descriptor \(descriptor) passed by LISTEN_FDS is no listening Unix stream socket; use ListenStream with a path, and Accept=no"
+            )
         }
         return Array(first..<first + count)
+    }
+
+    /// A listening socket of the program that starts the service.
+    package static func starter(_ descriptor: Int32) throws(StartFailure) -> Int32 {
+        if take(descriptor) { return descriptor }
+        throw StartFailure("--starter-socket: descriptor \(descriptor) is no listening Unix stream socket")
+    }
+
+    /// Makes a listening Unix socket ready for the event loop; false for anything else.
+    private static func take(_ descriptor: Int32) -> Bool {
+        guard option(descriptor, SO_DOMAIN) == AF_UNIX, option(descriptor, SO_TYPE) == Int32(SOCK_STREAM.rawValue),
+            option(descriptor, SO_ACCEPTCONN) == 1
+        else { return false }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        return true
     }
 
     private static func variable(_ name: String) -> String? {

@@ -65,6 +65,12 @@ struct BodyOutput: ~Copyable {
         if !isWritten { throw failure(errno) }
     }
 
+    /// Writes bytes as they are, whatever reads them.
+    mutating func write(raw bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+        try begin()
+        if !FileBytes.write(bytes, to: file) { throw failure(errno) }
+    }
+
     /// A full disk may only be noticed at the end.
     mutating func finish() throws(CommandFailure) {
         try begin()

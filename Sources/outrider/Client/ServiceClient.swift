@@ -157,12 +157,17 @@ struct ServiceClient: ~Copyable {
     /// Carries standard input and output over the connection, which carries bytes from now on.
     mutating func carry() throws(CommandFailure) { try wire.carry() }
 
-    /// Waits for an event, which goes to the closure, or until the other file can be read.
+    /// The descriptor and the first bytes of a connection that carries bytes from now on.
+    mutating func surrenderBytes() -> (file: Int32, early: [UInt8]) { wire.surrenderBytes() }
+
+    /// Waits for an event, which goes to the closure, or until the other file can be read: true.
+    @discardableResult
     mutating func wait(
-        or file: Int32?, onEvent: ([UInt8]) throws(CommandFailure) -> Void
-    ) throws(CommandFailure) {
-        guard let line = try wire.receive(or: file) else { return }
+        or file: Int32?, by deadline: Deadline = .never, onEvent: ([UInt8]) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) -> Bool {
+        guard let line = try wire.receive(or: file, by: deadline) else { return true }
         _ = try take(line, onEvent)
+        return false
     }
 
     /// A reply and the id of its call, or nil for anything else.

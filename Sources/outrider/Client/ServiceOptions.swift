@@ -35,9 +35,9 @@ struct ServiceOptions: ParsableArguments {
         if spawn {
             let daemon = Daemon(socket: path)
             let client = ServiceClient(try daemon.connect()) { () throws(CommandFailure) in try daemon.connect() }
-            return Service(client)
+            return Service(client, door: .service(path))
         }
-        if let wire = try path.connect() { return Service(ServiceClient(wire)) }
+        if let wire = try path.connect() { return Service(ServiceClient(wire), door: .service(path)) }
         if orPrivate, !path.isNamed { return try Service.privately(isDetached: isDetached) }
         throw CommandFailure(
             .noConnection,
@@ -48,26 +48,35 @@ struct ServiceOptions: ParsableArguments {
     /// A client, and the child that serves it, if it is ours.
     struct Service: ~Copyable {
         var client: ServiceClient
+        /// Where further connections to the service are made.
+        let door: ServiceDoor?
         private let child: Child?
 
-        init(_ client: consuming ServiceClient, child: Child? = nil) {
+        init(_ client: consuming ServiceClient, door: ServiceDoor?, child: Child? = nil) {
             self.client = client
+            self.door = door
             self.child = child
         }
 
         static func privately(isDetached: Bool = false) throws(CommandFailure) -> Service {
             let toChild = try PipeEnds()
             let fromChild = try PipeEnds()
-            let child = try Child(
-                ["serve", "--stdio"],
-                [
-                    .init(ours: toChild.reading, theirs: 0), .init(ours: fromChild.writing, theirs: 1),
-                    .init(ours: 2, theirs: 2),
-                ],
-                isDetached: isDetached)
+            let door = ServiceDoor.starter()
+            var words = ["serve", "--stdio"]
+            var descriptors: [Child.Descriptor] = [
+                .init(ours: toChild.reading, theirs: 0), .init(ours: fromChild.writing, theirs: 1),
+                .init(ours: 2, theirs: 2),
+            ]
+            if let door {
+                words += ["--starter-socket", "3"]
+                descriptors.append(.init(ours: door.listening, theirs: 3))
+            }
+            let child = try Child(words, descriptors, isDetached: isDetached)
             close(toChild.reading)
             close(fromChild.writing)
-            return Service(ServiceClient(Wire(input: fromChild.reading, output: toChild.writing)), child: child)
+            if let door { close(door.listening) }
+            return Service(
+                ServiceClient(Wire(input: fromChild.reading, output: toChild.writing)), door: door?.door, child: child)
         }
     }
 }

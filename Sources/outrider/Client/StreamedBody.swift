@@ -66,6 +66,9 @@ struct StreamedBody {
         return bytes
     }
 
+    /// The call that makes a connection carry the rest as bytes.
+    var attaching: ServiceClient.Order { ServiceClient.Order(method: "stream.attach", params: ["stream": stream]) }
+
     /// The call that gives the rest of the body up.
     var closing: ServiceClient.Order { ServiceClient.Order(method: "stream.close", params: ["stream": stream]) }
 

@@ -63,13 +63,15 @@ struct Wire: ~Copyable {
         }
     }
 
-    /// The next line, or nil if the other file can be read first, or has ended.
-    mutating func receive(or file: Int32?) throws(CommandFailure) -> [UInt8]? {
+    /// The next line, or nil if the other file can be read first, or has ended. Throws `timedOut` at the deadline.
+    mutating func receive(or file: Int32?, by deadline: Deadline = .never) throws(CommandFailure) -> [UInt8]? {
         while true {
             if let line = takeLine() { return line }
             var ready = [pollfd(fd: input, events: Int16(POLLIN), revents: 0)]
             if let file { ready.append(pollfd(fd: file, events: Int16(POLLIN), revents: 0)) }
-            if poll(&ready, nfds_t(ready.count), -1) < 0 {
+            let count = poll(&ready, nfds_t(ready.count), deadline.milliseconds)
+            if count == 0 { throw CommandFailure(.timedOut, "no answer within the time allowed") }
+            if count < 0 {
                 if errno == EINTR { continue }
                 throw CommandFailure(.ended, "cannot wait for the service: \(systemError(errno))")
             }
@@ -79,10 +81,15 @@ struct Wire: ~Copyable {
 
     /// Carries standard input and output from now on, until both directions have ended.
     mutating func carry() throws(CommandFailure) {
-        let early = buffer
-        buffer = []
+        let (file, early) = surrenderBytes()
+        try Tunnel.run(over: file, early: early)
+    }
+
+    /// The descriptor that can be read when bytes came, and the bytes that came behind the last line.
+    mutating func surrenderBytes() -> (file: Int32, early: [UInt8]) {
+        defer { buffer = [] }
         searched = 0
-        try Tunnel.run(over: input, early: early)
+        return (input, buffer)
     }
 
     private mutating func takeLine() -> [UInt8]? {

@@ -153,7 +153,8 @@ struct RequestCall: ParsableArguments {
         let base = shared
         var failed: CommandFailure?
         var queue = TransferQueue(
-            count: urls.count, limit: isParallel ? parallelMax : 1, log: output.verbose ? VerboseLog() : nil
+            count: urls.count, limit: isParallel ? parallelMax : 1, log: output.verbose ? VerboseLog() : nil,
+            door: service.door
         ) { (outcome) throws(CommandFailure) in
             if let writeOut, !curl { try writeOut.write(outcome) }
             guard let failure = outcome.failure else { return }

@@ -8,13 +8,15 @@ final class RequestTransfer {
     /// What follows a result.
     enum Step {
         case call(ServiceClient.Order)
+        /// The rest of the body is long: `carry` takes it over a connection of its own, or `readOn` in pieces.
+        case carry(StreamedBody)
         /// Standard output belongs to an earlier transfer: `resume` goes on.
         case waitForTurn
         case end
     }
 
     private enum Expectation {
-        case command, head, turn, bytes, closed, metrics
+        case command, head, turn, bytes, carried, closed, metrics
     }
 
     /// Bytes asked for at once by a transfer that is alone; base64 makes it a third more.
@@ -88,6 +90,14 @@ final class RequestTransfer {
             return try resume()
         case .turn: return .waitForTurn
         case .bytes: return try takeBytes(result)
+        case .carried:
+            if let error = result["error"]?.object { throw CommandFailure(response: error) }
+            guard result["pending"] != .bool(true) else {
+                throw CommandFailure(.ended, "the service ended the body before its end")
+            }
+            try sink.finish()
+            outcome.response = result
+            return try end()
         case .closed: return try settle()
         case .metrics:
             outcome.response = result
@@ -118,7 +128,8 @@ final class RequestTransfer {
 
     private var isFailure: Bool { (body?.status ?? 0) >= 400 && (output.fail || output.failWithBody) }
 
-    private func readOn(_ body: StreamedBody) -> Step {
+    /// Asks for the next piece of the body.
+    func readOn(_ body: StreamedBody) -> Step {
         expectation = .bytes
         return .call(body.reading(call.parallel ? Self.smallPieceBytes : Self.pieceBytes))
     }
@@ -127,9 +138,28 @@ final class RequestTransfer {
         guard let piece = try body?.bytes(result), let body else { return .end }
         outcome.written += Int64(piece.count)
         try sink.write(painter?.paint(piece) ?? piece, contentType: body.contentType)
-        guard body.isOver else { return readOn(body) }
+        guard body.isOver else {
+            // many at once share one connection, and what is shown is looked at
+            return call.parallel || painter != nil || sink.isShown ? readOn(body) : .carry(body)
+        }
         if let rest = painter?.finish() { try sink.write(rest) }
         if let failure = body.failure { throw failure }
+        try sink.finish()
+        return try settle()
+    }
+
+    /// Takes the rest of the body over a connection of its own.
+    func carry(
+        _ raw: consuming RawBody, of body: StreamedBody, hearing client: inout ServiceClient,
+        onEvent: ([UInt8]) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) -> Step {
+        var raw = raw
+        let count = try raw.write(to: &sink, hearing: &client, by: deadline, onEvent: onEvent)
+        outcome.written += count
+        guard count == raw.size else {
+            expectation = .carried
+            return .call(body.settling)
+        }
         try sink.finish()
         return try settle()
     }

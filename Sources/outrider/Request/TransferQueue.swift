@@ -14,6 +14,8 @@ struct TransferQueue {
     /// How many may be on the way at a time.
     let limit: Int
     let log: VerboseLog?
+    /// Where long bodies get a connection of their own; nil for nowhere.
+    let door: ServiceDoor?
     /// Hears of each transfer that is over.
     let onEnd: (WriteOut.Outcome) throws(CommandFailure) -> Void
 
@@ -23,12 +25,13 @@ struct TransferQueue {
     private var calls: [Int: Int] = [:]
 
     init(
-        count: Int, limit: Int, log: VerboseLog?,
+        count: Int, limit: Int, log: VerboseLog?, door: ServiceDoor?,
         onEnd: @escaping (WriteOut.Outcome) throws(CommandFailure) -> Void
     ) {
         self.count = count
         self.limit = limit
         self.log = log
+        self.door = door
         self.onEnd = onEnd
     }
 
@@ -58,18 +61,21 @@ struct TransferQueue {
         calls[try client.send(order)] = transfer.number
     }
 
+    /// Shows events.
+    private var listener: ([UInt8]) throws(CommandFailure) -> Void {
+        let (log, meters) = (log, active.values.compactMap(\.meter))
+        return { (event) throws(CommandFailure) in
+            log?.heard(event)
+            for meter in meters { meter.heard(event) }
+        }
+    }
+
     /// Waits for a result, or until a transfer is too late.
     private mutating func hear(over client: inout ServiceClient) throws(CommandFailure) {
-        let (log, meters) = (log, active.values.compactMap(\.meter))
         let deadline = Deadline.earliest(of: active.values.map(\.deadline))
-        guard
-            let (id, reply) = try client.reply(
-                by: deadline,
-                onEvent: { (event) throws(CommandFailure) in
-                    log?.heard(event)
-                    for meter in meters { meter.heard(event) }
-                })
-        else { return try giveUp(over: &client) }
+        guard let (id, reply) = try client.reply(by: deadline, onEvent: listener) else {
+            return try giveUp(over: &client)
+        }
         guard let number = calls.removeValue(forKey: id), let transfer = active[number] else { return }
         try advance(transfer, over: &client) { (hasTurn) throws(CommandFailure) in
             try transfer.take(try ServiceClient.object(of: reply), hasTurn: hasTurn)
@@ -81,18 +87,29 @@ struct TransferQueue {
         _ transfer: RequestTransfer, over client: inout ServiceClient,
         _ step: (Bool) throws(CommandFailure) -> RequestTransfer.Step
     ) throws(CommandFailure) {
-        let next: RequestTransfer.Step
+        var next: RequestTransfer.Step
         do throws(CommandFailure) {
             next = try step(active.keys.min() == transfer.number)
+            if case .carry(let body) = next { next = try carry(body, of: transfer, over: &client) }
         } catch {
             transfer.fail(error)
             return try end(transfer, over: &client)
         }
         switch next {
         case .call(let order): try send(order, of: transfer, over: &client)
-        case .waitForTurn: break
+        case .carry, .waitForTurn: break
         case .end: try end(transfer, over: &client)
         }
+    }
+
+    /// Takes the rest of a body over a connection of its own, or asks for its next piece where that cannot be.
+    private func carry(
+        _ body: StreamedBody, of transfer: RequestTransfer, over client: inout ServiceClient
+    ) throws(CommandFailure) -> RequestTransfer.Step {
+        guard let door, let raw = RawBody(of: body, through: door, by: transfer.deadline) else {
+            return transfer.readOn(body)
+        }
+        return try transfer.carry(raw, of: body, hearing: &client, onEvent: listener)
     }
 
     /// Ends a transfer, and lets the next one have standard output.

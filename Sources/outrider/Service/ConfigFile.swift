@@ -31,7 +31,9 @@ struct ConfigFile {
 
     private static let mostBytes = 1 << 20
     /// Where clients look for the service is nothing that the service can decide.
-    private static let refused: Set = ["socket", "stdio", "ready-file", "config", "no-config", "help", "version"]
+    private static let refused: Set = [
+        "socket", "stdio", "ready-file", "starter-socket", "config", "no-config", "help", "version",
+    ]
     private static let variables = [
         "log-level": "OUTRIDER_LOG", "log-file": "OUTRIDER_LOG_FILE", "log-format": "OUTRIDER_LOG_FORMAT",
         "credentials": "OUTRIDER_CREDENTIALS", "credential-key": "OUTRIDER_CREDENTIAL_KEY",

@@ -25,6 +25,7 @@ STARTS = [
     ["--socket", "{}/a", "--socket", "{}/b"], ["--socket"], ["--socket", "--stdio"], ["--socket", ""],
     ["--socket", "-"], ["--socket={}/a"], ["--ready-file", "x"], ["--ready-file", "+77"], ["--ready-file", "077"],
     ["--ready-file", "99999999999"], ["--stdio", "x"], ["--stdio", "--ready-file", READY], ["--", "--stdio"],
+    ["--starter-socket", READY], ["--stdio", "--starter-socket", "x"], ["--stdio", "--starter-socket", READY],
 ]
 
 
