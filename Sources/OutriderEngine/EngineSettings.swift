@@ -38,5 +38,8 @@ package struct EngineSettings: Sendable {
     /// A Public Suffix List that counts if it is newer than the others; nil for none.
     package var publicSuffixes: String?
 
+    /// The directory of named caches; nil for `.local/share/outrider/caches` in the home of the user.
+    package var caches: String?
+
     package init() {}
 }

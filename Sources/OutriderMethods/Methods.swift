@@ -10,6 +10,14 @@ package enum Methods {
         var table = MethodTable<ClientScope>()
         table.secrets = .marked
         table.ownerRules = .marked
+        table.add(CacheConfigure.self)
+        table.add(CacheDelete.self)
+        table.add(CacheGet.self)
+        table.add(CacheList.self)
+        table.add(CachePut.self)
+        table.add(CacheRead.self)
+        table.add(CacheStats.self)
+        table.add(CacheVerify.self)
         table.add(CookiesClear.self)
         table.add(CookiesDelete.self)
         table.add(CookiesExplain.self)

@@ -45,6 +45,7 @@ struct Outrider: AsyncParsableCommand {
             DescribeCommand.self,
             SSECommand.self,
             StatsCommand.self,
+            CacheCommand.self,
             CookiesCommand.self,
             CredentialsCommand.self,
             KeeperCommand.self,

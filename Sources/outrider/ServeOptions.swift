@@ -74,6 +74,11 @@ struct ServeOptions: ParsableArguments {
     var proxy: String?
 
     @Option(
+        name: .long, help: "The directory of named caches; else $OUTRIDER_CACHES, else this user's place.",
+        completion: .directory)
+    var caches: String?
+
+    @Option(
         name: .long, help: "Routers for all clients: a file in JSON or YAML, or a directory of them.",
         completion: .file())
     var routers: String?
@@ -160,6 +165,7 @@ struct ServeOptions: ParsableArguments {
         settings.store = store.settings
         settings.deviceLogin = !noDeviceLogin
         settings.proxy = proxy
+        settings.caches = caches
         settings.routers = routers
         settings.jars = jars
         settings.replay = replay

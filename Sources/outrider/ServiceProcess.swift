@@ -45,6 +45,7 @@ struct ServiceProcess {
             fields: Self.fields, stage: stage)
         let vault = settings.store.vault(trustRoots: settings.engine.caFile, proxy: settings.proxy)
         engine.credentials.use(stage != nil && tape?.records != true ? PlayedVault(vault) : vault)
+        engine.jars.use(vault)
         // what killed services have left; nobody waits for it
         Task.detached { engine.sweep() }
         let log = ServerLog(settings.log)
@@ -81,6 +82,7 @@ struct ServiceProcess {
                 "outrider: the tokens of \(unsaved.joined(separator: ", ")) are not on disk yet; any use of them tries again, "
                     + "until the machine stops")
         }
+        await service.settle()
         service.closeDetached()
         tape?.stopNow()
         engine.close()

@@ -29,6 +29,7 @@ struct Settings: Sendable {
     var store = StoreSettings()
     var deviceLogin = true
     var proxy: String?
+    var caches: String?
     var routers: String?
     var jars: String?
     var publicSuffixes: String?
@@ -105,6 +106,7 @@ struct Settings: Sendable {
 
     private mutating func takeEnvironment() throws {
         if proxy == nil { proxy = environmentVariable("OUTRIDER_PROXY") }
+        if caches == nil { caches = environmentVariable("OUTRIDER_CACHES") }
         if caFile == nil { caFile = environmentVariable("SSL_CERT_FILE") }
         if replay == nil { replay = environmentVariable("OUTRIDER_REPLAY") }
         if replay?.isEmpty == true { replay = nil }
@@ -187,6 +189,7 @@ extension Settings {
         engine.timeouts.total = timeoutTotal
         engine.caFile = caFile
         engine.keyLog = tlsKeyLog.map(Self.absolute)
+        engine.caches = caches.map(Self.absolute)
         engine.connectionsPerHost = connectionsPerHost
         engine.maxInline = maxInline
         engine.mostAttempts = maxAttempts

@@ -18,7 +18,7 @@ _NAMES = "with socks5 the service looks the name up before it connects to the pr
 
 _TRIO = "runs in trio; AsyncTransport runs in asyncio only, and says so"
 _STALE = "stale responses are served only where staleIfError or the response permits it"
-_PARTS = "parts are not stored: ranges are taken from whole bodies, and a Content-Range beyond the body is not believed"
+_PARTS = "the Content-Range is longer than the body that came with it, so the part is not stored"
 _TRIO_CLIENTS = (
     "get get_invalid_url build_request post post_json stream_response access_content_stream_response stream_request"
     " raise_for_status options head put patch delete 100_continue server_extensions"
@@ -34,7 +34,7 @@ EXCEPTIONS = {
         "stale-close-must-revalidate": _STALE,
         "stale-warning-stored": _STALE,
         "partial-store-partial-reuse-partial-suffix": _PARTS,
-        "partial-store-partial-complete": _PARTS,
+        "partial-store-partial-complete": "a part is joined with another part of the same strong validator only",
         "vary-normalise-lang-select": "a response in another language than the first wish is not guessed to be right",
         "other-cookie": "requests with different cookies never share a response",
     },

@@ -108,7 +108,8 @@ struct CallbackAnswerTests {
         case .validate: #expect(failure?.kind == .customValidationFailed)
         case .serialize, .preprocess: #expect(failure?.kind == .customSerializationFailed)
         // a server that is not vouched for is refused by the asker itself (1512)
-        case .retry, .disposition, .redirect, .destination, .challenge, .refresh, .trust, .passphrase:
+        case .retry, .disposition, .redirect, .destination, .challenge, .refresh, .trust, .passphrase,
+            .cacheResponse:
             #expect(failure == nil)
         }
         if let failure { #expect(failure.underlying?.code == -32020 && failure.underlying?.domain == .callback) }

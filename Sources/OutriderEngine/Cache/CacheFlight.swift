@@ -12,7 +12,7 @@ import OutriderTransport
 final class CacheFlight: @unchecked Sendable {
     var order: Order
     let transport: any Transport
-    private let observer: FlightObserver
+    let observer: FlightObserver
     /// Under which requests find it; nil if none may join.
     private let key: CacheFlights.Key?
     var machine = CollapseMachine()
@@ -54,8 +54,6 @@ final class CacheFlight: @unchecked Sendable {
         self.transport = transport
         self.observer = FlightObserver(observer)
     }
-
-    var store: CacheStore { order.binding.store }
 
     /// Sends the request.
     func start() {
@@ -149,9 +147,10 @@ final class CacheFlight: @unchecked Sendable {
         let now = CacheClock.now
         respondedAt = now
         let query = order.query
-        store.invalidate(
-            Invalidation(method: query.method, url: query.url, status: response.status, response.fields),
-            ignoring: query.spec.ignoredQuery)
+        let invalidation = Invalidation(
+            method: query.method, url: query.url, status: response.status, response.fields)
+        store.invalidate(invalidation, ignoring: query.spec.ignoredQuery)
+        observer.watcher?.tell(invalidation, in: store)
         // its own invalidation does not concern what it stores
         if !Invalidation.isSafe(query.method) { serial = store.flights.serial }
         if response.status == 304, !order.conditions.list.isEmpty, let entry = order.entry {
@@ -159,7 +158,7 @@ final class CacheFlight: @unchecked Sendable {
         }
         if let entry = order.entry, CachePolicy.rescues(query, entry.head, status: response.status, now: now) {
             response.body.abandon()
-            return serve(entry, .stale, "stale-if-error: status \(response.status)")
+            return serve(entry, .stale, "stale-if-error: status \(response.status)", cookiesOf: response)
         }
         guard let entry = order.entry, CachePolicy.rescues(query, entry.head, status: nil, now: now) else {
             return decide(response)
@@ -192,20 +191,22 @@ final class CacheFlight: @unchecked Sendable {
         let updated = entry.with(head, at: respondedAt)
         if machine.isStorable, !isInvalidated { store.put(updated) }
         _ = inner?.poll { _ in }
-        serve(updated, .revalidated, order.reason)
+        serve(updated, .revalidated, order.reason, cookiesOf: response)
     }
 
     var isInvalidated: Bool { store.flights.isInvalidated(order.place.key, since: serial) }
 
-    /// All readers get the stored entry.
-    private func serve(_ entry: CachedEntry, _ status: CacheReport.Status, _ reason: String) {
+    /// All readers get the stored entry; cookies of the response behind it are for the request that was sent.
+    private func serve(
+        _ entry: CachedEntry, _ status: CacheReport.Status, _ reason: String, cookiesOf response: AttemptResponse? = nil
+    ) {
         let waiting = readers.sorted { $0.key < $1.key }
         machine.ended()
         end(cancels: false)
         for (number, reader) in waiting {
             reader.serve(
                 entry, CacheVerdict.CacheUse(isStale: status == .stale, reason), as: status, order.forward,
-                isCollapsed: number > 0)
+                isCollapsed: number > 0, cookies: number == 0 ? response?.fields.all("Set-Cookie") ?? [] : [])
         }
     }
 
@@ -314,8 +315,8 @@ final class CacheFlight: @unchecked Sendable {
             total &+= piece.readableBytes
             if isStoring { keep(Self.cost(of: piece)) }
         case .success(nil):
-            tail = .success(())
-            complete()
+            isPulling = true
+            return complete()
         case .failure(let failure):
             tail = .failure(failure)
             end(cancels: false)
@@ -324,8 +325,15 @@ final class CacheFlight: @unchecked Sendable {
         forget()
     }
 
-    /// Bytes that a piece takes: small pieces take more than they hold.
-    private static func cost(of piece: ByteBuffer) -> Int { piece.readableBytes &+ 256 }
+    /// The body has ended, and is stored if it is to be: readers get the end.
+    func finish() {
+        guard tail == nil else { return }
+        isPulling = false
+        tail = .success(())
+        end(cancels: false)
+        for reader in readers.values { reader.wake() }
+        forget()
+    }
 
     /// Whether there is room for what has come.
     private func keep(_ bytes: Int) {

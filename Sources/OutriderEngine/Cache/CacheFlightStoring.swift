@@ -7,13 +7,47 @@ import OutriderTransport
 
 /// What becomes of a body that has come whole.
 extension CacheFlight {
-    /// The body is there: it becomes an entry.
+    var store: CacheStore { order.binding.store }
+
+    /// Bytes that a piece takes: small pieces take more than they hold.
+    static func cost(of piece: ByteBuffer) -> Int { piece.readableBytes &+ 256 }
+
+    /// The body is there: it becomes an entry, as it is or as the client's code changes it.
     func complete() {
-        defer { end(cancels: false) }
-        guard isStoring, let response, machine.isStorable, !isInvalidated else { return }
+        guard isStoring, let response, machine.isStorable, !isInvalidated else { return finish() }
         var body = ByteBuffer()
         body.reserveCapacity(total)
         for piece in pieces { body.writeImmutableBuffer(piece) }
+        let spec = order.query.spec
+        guard case .modify(let name) = spec.cacher else {
+            commit(response, body, isMemoryOnly: spec.isMemoryOnly)
+            return finish()
+        }
+        guard let watcher = observer.watcher, total <= CacheDraft.mostBytes else { return finish() }
+        let draft = CacheDraft(
+            status: response.status, fields: CachedHead.kept(of: response.fields), body: Array(body.readableBytesView),
+            isMemoryOnly: spec.isMemoryOnly)
+        let attempt = order.attempt
+        let loop = transport.loop
+        Task {
+            let changed = await watcher.changed(draft, by: name, for: attempt)
+            loop.execute { self.decided(changed) }
+        }
+    }
+
+    private func decided(_ draft: CacheDraft?) {
+        let isWanted = isStoring && machine.isStorable && !isInvalidated
+        if let draft, let response, isWanted, draft.body.count <= store.limits.longestBody {
+            var response = response
+            response.fields = draft.fields
+            commit(response, ByteBuffer(bytes: draft.body), isMemoryOnly: draft.isMemoryOnly, userInfo: draft.userInfo)
+        }
+        finish()
+    }
+
+    private func commit(
+        _ response: AttemptResponse, _ body: ByteBuffer, isMemoryOnly: Bool, userInfo: String? = nil
+    ) {
         let head = CachedHead(
             status: response.status, reason: response.reason, version: response.version,
             CachedHead.kept(of: response.fields), requestedAt: requestedAt, respondedAt: respondedAt,
@@ -23,7 +57,56 @@ extension CacheFlight {
         let groups = CacheGroups.names(response.fields.all("Cache-Groups"), of: order.query.url)
         let entry = CachedEntry(
             id: id, url: order.place.url, head: head, vary: names, body: .memory(body),
-            tags: order.query.spec.tags + groups, storedAt: respondedAt)
-        store.put(entry)
+            tags: order.query.spec.tags + groups, storedAt: respondedAt, userInfo: userInfo)
+        if response.status == 206 { return join(entry, body, isMemoryOnly: isMemoryOnly) }
+        put(entry, isMemoryOnly: isMemoryOnly)
+    }
+
+    private func put(_ entry: CachedEntry, isMemoryOnly: Bool) {
+        store.put(entry, isMemoryOnly: isMemoryOnly)
+        observer.watcher?.tellStored(entry, in: store)
+    }
+
+    /// Stores a part: joined with the part that is stored, or in its place. A whole response stays, and is refreshed.
+    private func join(_ entry: CachedEntry, _ body: ByteBuffer, isMemoryOnly: Bool) {
+        guard let part = entry.head.part, part.range.count == body.readableBytes else { return }
+        let requestedAt = requestedAt
+        store.find(order.place, on: transport.loop) { found in
+            guard let old = found.entry, old.head.isCombinable(with: entry.head) else {
+                return self.put(entry, isMemoryOnly: isMemoryOnly)
+            }
+            guard let oldPart = old.head.part else {
+                guard old.head.status == 200 else { return self.put(entry, isMemoryOnly: isMemoryOnly) }
+                let head = old.head.updated(
+                    by: entry.head.fields, requestedAt: requestedAt, respondedAt: entry.head.respondedAt,
+                    fallback: entry.head.fallback)
+                return self.put(old.with(head, at: entry.storedAt), isMemoryOnly: isMemoryOnly)
+            }
+            guard let joined = part.joined(with: oldPart), joined.range.count <= self.store.limits.longestBody,
+                case .memory(let oldBody) = old.body
+            else { return self.put(entry, isMemoryOnly: isMemoryOnly) }
+            let bytes = Self.joined(body, at: part.range, oldBody, at: oldPart.range, as: joined.range)
+            self.put(
+                entry.with(entry.head.joined(joined), body: .memory(bytes)), isMemoryOnly: isMemoryOnly)
+        }
+    }
+
+    /// The new part over the old one.
+    private static func joined(
+        _ new: ByteBuffer, at place: Range<Int>, _ old: ByteBuffer, at oldPlace: Range<Int>, as whole: Range<Int>
+    ) -> ByteBuffer {
+        var bytes = ByteBuffer()
+        bytes.reserveCapacity(whole.count)
+        var old = old
+        let before = max(0, place.lowerBound &- oldPlace.lowerBound)
+        if let head = old.readSlice(length: min(before, old.readableBytes)) { bytes.writeImmutableBuffer(head) }
+        bytes.writeImmutableBuffer(new)
+        let after = max(0, oldPlace.upperBound &- place.upperBound)
+        if let tail = old.getSlice(
+            at: old.writerIndex &- min(after, old.readableBytes), length: min(after, old.readableBytes))
+        {
+            bytes.writeImmutableBuffer(tail)
+        }
+        return bytes
     }
 }

@@ -121,6 +121,9 @@ final class CacheFlights: @unchecked Sendable {
         state.withLock { max($0.invalidated[key] ?? 0, $0.forgotten) > serial }
     }
 
+    /// The same for all URLs.
+    func unkeyAll() { for key in Set(state.withLock { $0.flights.keys.map(\.key) }) { unkey(key) } }
+
     /// The URL is invalidated: what is under way for it is not stored, and is not joined.
     func unkey(_ key: CacheDigest) {
         state.withLock { state in

@@ -42,7 +42,9 @@ package final class CacheStore: Sendable {
     package let name: String?
     let secret: CacheSecret
     /// Nil if all entries are in memory.
-    let disk: (any CacheDisk)?
+    let disk: DiskCache?
+    /// Why there is no disk, though there should be one.
+    private let openingProblem: String?
     private let state: Mutex<State>
     /// What all caches of the process share.
     private let budget: CacheBudget
@@ -57,6 +59,10 @@ package final class CacheStore: Sendable {
         var filling = 0
         /// Bytes of the table that the budget of the process has been told of.
         var charged = 0
+        /// Entries that gave way, as far as observers know.
+        var toldEvicted = 0
+        /// Counted up by each removal: what was read before is not kept.
+        var removals = 0
     }
 
     /// Bytes of entries in memory in front of a cache on disk.
@@ -68,12 +74,13 @@ package final class CacheStore: Sendable {
 
     package init(
         name: String? = nil, _ limits: CacheLimits, secret: CacheSecret = CacheStore.randomSecret(),
-        disk: (any CacheDisk)? = nil, budget: CacheBudget = .process
+        disk: DiskCache? = nil, problem: String? = nil, budget: CacheBudget = .process
     ) {
         self.name = name
         self.budget = budget
         self.secret = secret
         self.disk = disk
+        openingProblem = problem
         state = Mutex(State(limits: limits))
     }
 
@@ -86,10 +93,29 @@ package final class CacheStore: Sendable {
 
     package var limits: CacheLimits { state.withLock { $0.limits } }
 
-    package var counts: CacheCounts { state.withLock { $0.counts } }
+    package var counts: CacheCounts {
+        var counts = state.withLock { $0.counts }
+        if let disk { counts.evicted = disk.evicted }
+        return counts
+    }
+
+    /// The directory of the store; nil for a cache in memory.
+    package var path: String? { disk?.directory }
+
+    /// Why entries do not go to the disk at present; nil if they do.
+    package var problem: String? { disk?.problem ?? openingProblem }
 
     /// Bytes and entries in memory.
     package var usage: (bytes: Int, entries: Int) { state.withLock { ($0.table.bytes, $0.table.count) } }
+
+    /// Entries that gave way since this was asked last.
+    func takeEvicted() -> Int {
+        let now = counts.evicted
+        return state.withLock { state in
+            defer { state.toldEvicted = now }
+            return now &- state.toldEvicted
+        }
+    }
 
     func count(_ change: (inout CacheCounts) -> Void) { state.withLock { change(&$0.counts) } }
 
@@ -125,9 +151,12 @@ package final class CacheStore: Sendable {
             if let entry = hot.entry { state.withLock { $0.table.touch(entry) } }
             return completion(hot)
         }
+        let removals = state.withLock { $0.removals }
         disk.find(place.key, place.principal) { entries in
             let found = place.select(of: entries)
-            if let entry = found.entry, entry.body.isHot { self.state.withLock { self.heat(entry, &$0) } }
+            if let entry = found.entry, entry.body.isHot {
+                self.state.withLock { if $0.removals == removals { self.heat(entry, &$0) } }
+            }
             loop.execute { completion(found) }
         }
     }
@@ -140,12 +169,14 @@ package final class CacheStore: Sendable {
     // MARK: changing
 
     /// Stores the entry in the place of one with the same id.
-    package func put(_ entry: CachedEntry) {
+    ///
+    /// - Parameter isMemoryOnly: the entry does not go to the disk, though the cache has one.
+    package func put(_ entry: CachedEntry, isMemoryOnly: Bool = false) {
         state.withLock { state in
             state.counts.stored += 1
             if disk == nil || entry.body.isHot { heat(entry, &state) }
         }
-        disk?.put(entry)
+        if !isMemoryOnly { disk?.put(entry) }
     }
 
     private func evict(_ state: inout State) {
@@ -169,6 +200,7 @@ package final class CacheStore: Sendable {
 
     package func remove(_ id: CacheEntryID) {
         state.withLock { state in
+            state.removals += 1
             _ = state.table.remove(id)
             charge(&state)
         }
@@ -177,11 +209,20 @@ package final class CacheStore: Sendable {
 
     /// Removes what a response makes invalid. Exchanges under way for these URLs store nothing.
     func invalidate(_ invalidation: Invalidation, ignoring names: [String] = []) {
-        for url in invalidation.urls { remove(url: CacheKey.text(url, ignoring: names)) }
+        for url in invalidation.urls {
+            remove(url: CacheKey.text(url))
+            if !names.isEmpty { remove(url: CacheKey.text(url, ignoring: names)) }
+        }
         if !invalidation.groups.isEmpty {
             _ = removeAll { entry in entry.tags.contains { invalidation.groups.contains($0) } }
         }
         for group in invalidation.groups { disk?.remove(tag: group) }
+    }
+
+    /// Removes all entries with a tag.
+    package func remove(tag: String) {
+        _ = removeAll { $0.tags.contains(tag) }
+        disk?.remove(tag: tag)
     }
 
     /// Removes all entries of a URL; returns how many were in memory.
@@ -191,6 +232,7 @@ package final class CacheStore: Sendable {
         flights.unkey(key)
         disk?.remove(key: key)
         return state.withLock { state in
+            state.removals += 1
             let count = state.table.remove(key).count
             charge(&state)
             state.counts.invalidated += count
@@ -201,6 +243,7 @@ package final class CacheStore: Sendable {
     /// Removes the entries in memory for which the condition holds.
     package func removeAll(where condition: (CachedEntry) -> Bool) -> Int {
         state.withLock { state in
+            state.removals += 1
             let found = state.table.all.filter(condition)
             for entry in found { state.table.remove(entry.id) }
             charge(&state)
@@ -279,21 +322,4 @@ struct CachePlace: Sendable {
         let newest = matching.max { $0.head.respondedAt < $1.head.respondedAt }
         return CacheStore.Found(entry: newest, hasVariants: !entries.isEmpty)
     }
-}
-
-/// Entries of a cache on disk. Each call returns at once; what was found comes on another thread.
-package protocol CacheDisk: AnyObject, Sendable {
-    /// Whether another process has changed the store since this was asked last: entries in memory may be old.
-    func takeChange() -> Bool
-
-    func find(_ key: CacheDigest, _ principal: CacheDigest, _ completion: @escaping @Sendable ([CachedEntry]) -> Void)
-    func put(_ entry: CachedEntry)
-    func remove(_ id: CacheEntryID)
-    func remove(key: CacheDigest)
-    func remove(tag: String)
-    func change(_ limits: CacheLimits)
-    /// Reads a part of a body that is a file. Fails if the file is gone or has another length.
-    func read(
-        _ name: String, size: Int, _ range: Range<Int>,
-        _ completion: @escaping @Sendable (Result<[UInt8], HTTPFailure>) -> Void)
 }

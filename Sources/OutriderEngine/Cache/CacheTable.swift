@@ -24,6 +24,8 @@ struct CacheTable {
 
     /// Values of the fields that Vary names, for each URL and principal.
     static let mostVariants = 32
+    /// Entries of one URL, of all principals: looking for one of them is a search through all.
+    static let mostOfURL = 256
 
     /// The entries for a URL and a principal.
     func entries(_ key: CacheDigest, _ principal: CacheDigest) -> [CachedEntry] {
@@ -52,6 +54,11 @@ struct CacheTable {
         let variants = entries(entry.id.key, entry.id.principal)
         if variants.count >= Self.mostVariants, let last = variants.min(by: { $0.storedAt < $1.storedAt }) {
             _ = remove(last.id)
+        }
+        if let all = nodes[entry.id.key], all.count >= Self.mostOfURL,
+            let last = all.min(by: { $0.entry.storedAt < $1.entry.storedAt })
+        {
+            _ = remove(last.entry.id)
         }
         let node = Node(entry)
         nodes[entry.id.key, default: []].append(node)

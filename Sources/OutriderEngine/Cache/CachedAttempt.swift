@@ -42,9 +42,8 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
     private var goesAloneNow = false
     private var peeked: Piece?
 
-    /// - Parameter principal: what stands for credentials whose field changes with each request; nil for the field itself.
     init(
-        _ attempt: Attempt, _ binding: CacheBinding, stable principal: String?, _ transport: any Transport,
+        _ attempt: Attempt, _ binding: CacheBinding, _ stable: CachePrincipal.Stable, _ transport: any Transport,
         observer: any AttemptObserver
     ) {
         self.attempt = attempt
@@ -56,8 +55,8 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         place = CachePlace(
             attempt, binding.spec,
             principal: CachePrincipal.text(
-                attempt, stable: principal, named: binding.spec.principal, proxies: binding.proxies),
-            isForAll: CachePrincipal.credentials(attempt, stable: principal, named: binding.spec.principal).isEmpty,
+                attempt, stable, named: binding.spec.principal, proxies: binding.proxies),
+            isForAll: CachePrincipal.credentials(attempt, stable, named: binding.spec.principal).isEmpty,
             coding: binding.coding, secret: binding.store.secret)
     }
 
@@ -139,7 +138,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         completion?(result)
     }
 
-    private func disarm() {
+    func disarm() {
         patience?.cancel()
         deadline?.cancel()
         (patience, deadline) = (nil, nil)
@@ -195,8 +194,10 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         guard query.mayStore, query.method == "GET" || query.method == "POST" else {
             return askDirectly(entry, forward, reason)
         }
+        // a whole response does not stand in for a part, nor a part for the whole
+        let usable = query.range == nil && entry?.head.part == nil ? entry : nil
         let order = CacheFlight.Order(
-            attempt: attempt, query: query, place: place, binding: binding, entry: entry, conditions: conditions,
+            attempt: attempt, query: query, place: place, binding: binding, entry: usable, conditions: conditions,
             forward: forward, reason: reason)
         let key = store.flights.key(of: place)
         guard query.collapses, !goesAloneNow, !store.flights.isAlone(key) else { return lead(order, as: nil) }
@@ -215,6 +216,18 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         guard let number = flight.join(self) else { return false }
         joined = (flight, number)
         store.count { $0.collapsed += 1 }
+        armDeadline()
+        if flight.response != nil {
+            read(flight, isFirst: false)
+        } else if let seconds = query.spec.collapse {
+            patience = loop.scheduleTask(in: .milliseconds(Self.milliseconds(seconds))) { self.waitedLong() }
+        }
+        return true
+    }
+
+    /// The time of the request counts from its first wait, however many exchanges it waits for.
+    private func armDeadline() {
+        guard deadline == nil else { return }
         deadline = loop.scheduleTask(in: .milliseconds(Self.milliseconds(attempt.timeouts.total))) {
             self.stop(
                 HTTPFailure(
@@ -222,12 +235,6 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
                     "the response from \(self.attempt.url.host) took longer than \(self.attempt.timeouts.total) s",
                     phase: .total, sent: .sent))
         }
-        if flight.response != nil {
-            read(flight, isFirst: false)
-        } else if let seconds = query.spec.collapse {
-            patience = loop.scheduleTask(in: .milliseconds(Self.milliseconds(seconds))) { self.waitedLong() }
-        }
-        return true
     }
 
     private static func milliseconds(_ seconds: Double) -> Int64 { Int64(min(max(seconds, 0), 31_536_000) * 1000) }
@@ -242,16 +249,17 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
     /// The response of the shared exchange was not for this request.
     func goAlone() {
         goesAloneNow = true
-        deadline?.cancel()
         begin()
     }
 
     // MARK: the response
 
     /// The stored response is the response.
+    ///
+    /// - Parameter cookies: the Set-Cookie fields of a response that was not given to the request itself.
     func serve(
         _ entry: CachedEntry, _ use: CacheVerdict.CacheUse, as status: CacheReport.Status, _ forward: CacheForward?,
-        isCollapsed: Bool = false
+        isCollapsed: Bool = false, cookies: [String] = []
     ) {
         if case .over = source { return }
         joined = nil
@@ -267,6 +275,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
             upstream: CacheStatus.parse(entry.head.fields))
         var fields = entry.head.shown(at: now)
         if let range = use.range { fields = entry.head.partial(range, of: entry.body.size, at: now) }
+        for cookie in cookies { fields.add("Set-Cookie", cookie) }
         let hasBody = query.method != "HEAD"
         switch entry.body {
         case .memory(let bytes):

@@ -12,13 +12,15 @@ extension CachedAttempt {
         source = .inner(inner)
         let requestedAt = CacheClock.now
         inner.start { result in
+            self.disarm()
             guard case .success(var response) = result else { return self.rescue(entry, forward, result) }
             if let entry, CachePolicy.rescues(self.query, entry.head, status: response.status, now: CacheClock.now),
                 self.query.bypass == nil, self.query.range == nil
             {
                 response.body.abandon()
                 return self.serve(
-                    entry, .init(isStale: true, "stale-if-error: status \(response.status)"), as: .stale, forward)
+                    entry, .init(isStale: true, "stale-if-error: status \(response.status)"), as: .stale, forward,
+                    cookies: response.fields.all("Set-Cookie"))
             }
             self.learn(from: response, requestedAt)
             response.cache = CacheReport(

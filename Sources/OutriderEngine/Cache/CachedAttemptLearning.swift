@@ -9,9 +9,10 @@ extension CachedAttempt {
     /// What a response that is not stored says of what is: it invalidates, refreshes or outdates entries.
     func learn(from response: AttemptResponse, _ requestedAt: Int64) {
         if binding.spec.mode == .noStore, Invalidation.isSafe(query.method) { return }
-        store.invalidate(
-            Invalidation(method: query.method, url: query.url, status: response.status, response.fields),
-            ignoring: binding.spec.ignoredQuery)
+        let invalidation = Invalidation(
+            method: query.method, url: query.url, status: response.status, response.fields)
+        store.invalidate(invalidation, ignoring: binding.spec.ignoredQuery)
+        (observer as? any CacheWatcher)?.tell(invalidation, in: store)
         let isHead = query.method == "HEAD" && response.status == 200
         let isConfirmation = query.method == "GET" && response.status == 304 && query.isConditional
         guard isHead || isConfirmation else { return }
@@ -19,7 +20,7 @@ extension CachedAttempt {
         let fields = response.fields
         let (store, fallback) = (store, binding.spec.maxAge)
         store.find(place, on: loop) { found in
-            guard let entry = found.entry else { return }
+            guard let entry = found.entry, entry.head.part == nil || !isHead else { return }
             let length = fields.first("Content-Length")
             let isSame = length == nil || length == entry.head.fields.first("Content-Length")
             if entry.head.agrees(with: fields), isSame || !isHead {
@@ -38,6 +39,8 @@ extension CachedAttempt {
     /// The entry is revalidated once, whatever becomes of the requests that get it meanwhile.
     func refresh(_ entry: CachedEntry) {
         let key = store.flights.key(of: place)
+        // a weak validator says nothing of a part
+        if entry.head.part != nil, entry.head.etag?.hasPrefix("\"") != true { return }
         guard store.flights.find(key) == nil, !store.flights.isAlone(key) else { return }
         var conditions: HTTPFields = []
         if let etag = entry.head.etag { conditions.add("If-None-Match", etag) }

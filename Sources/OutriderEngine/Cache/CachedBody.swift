@@ -34,14 +34,14 @@ final class CachedBody: AttemptResponseBody {
 /// A stored body that is a file, read piece by piece on another thread.
 // proof: everything runs on the loop but the reading, which gets values.
 final class CachedFile: @unchecked Sendable {
-    private let disk: any CacheDisk
+    private let disk: DiskCache
     private let name: String
     private let size: Int
     private let loop: any EventLoop
     private var range: Range<Int>
 
     /// - Parameter range: the part that is wanted; nil for all.
-    init(_ disk: any CacheDisk, _ name: String, size: Int, range: Range<Int>?, _ loop: any EventLoop) {
+    init(_ disk: DiskCache, _ name: String, size: Int, range: Range<Int>?, _ loop: any EventLoop) {
         self.disk = disk
         self.name = name
         self.size = size

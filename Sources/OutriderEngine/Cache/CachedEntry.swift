@@ -35,11 +35,14 @@ package final class CachedEntry: Sendable {
     package let tags: [String]
     /// Milliseconds since 1970.
     package let storedAt: Int64
+    /// Notes of the client's code: a JSON object as text.
+    package let userInfo: String?
     /// Bytes that the entry takes in memory.
     let cost: Int
 
     package init(
-        id: CacheEntryID, url: String, head: CachedHead, vary: [String], body: Body, tags: [String], storedAt: Int64
+        id: CacheEntryID, url: String, head: CachedHead, vary: [String], body: Body, tags: [String], storedAt: Int64,
+        userInfo: String? = nil
     ) {
         self.id = id
         self.url = url
@@ -48,7 +51,8 @@ package final class CachedEntry: Sendable {
         self.body = body
         self.tags = tags
         self.storedAt = storedAt
-        var cost = 512 &+ url.utf8.count
+        self.userInfo = userInfo
+        var cost = 512 &+ url.utf8.count &+ (userInfo?.utf8.count ?? 0)
         for field in head.fields.list { cost &+= field.name.utf8.count &+ field.value.utf8.count &+ 64 }
         for text in vary { cost &+= text.utf8.count &+ 64 }
         for text in tags { cost &+= text.utf8.count &+ 64 }
@@ -56,9 +60,16 @@ package final class CachedEntry: Sendable {
         self.cost = cost
     }
 
+    /// The same response with another head and body.
+    func with(_ head: CachedHead, body: Body) -> CachedEntry {
+        CachedEntry(
+            id: id, url: url, head: head, vary: vary, body: body, tags: tags, storedAt: storedAt, userInfo: userInfo)
+    }
+
     /// The same response under another head.
     func with(_ head: CachedHead, at now: Int64) -> CachedEntry {
-        CachedEntry(id: id, url: url, head: head, vary: vary, body: body, tags: tags, storedAt: now)
+        CachedEntry(
+            id: id, url: url, head: head, vary: vary, body: body, tags: tags, storedAt: now, userInfo: userInfo)
     }
 }
 

@@ -12,6 +12,9 @@ final class FlightObserver: AttemptObserver {
 
     init(_ observer: (any AttemptObserver)?) { self.observer = observer }
 
+    /// Of the request that was sent; nil for a background revalidation.
+    var watcher: (any CacheWatcher)? { observer as? any CacheWatcher }
+
     func sending(_ control: any AttemptControl) {
         relay.attach(control)
         observer?.sending(relay)

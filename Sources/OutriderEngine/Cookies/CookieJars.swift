@@ -15,6 +15,7 @@ package final class CookieJars: Sendable {
     private let root: String?
     package let suffixes: SuffixLists
     private let jars = Mutex<[String: Entry]>([:])
+    private let keys = Mutex<(any JarKeySource)?>(nil)
 
     private static let mostOpen = 64
     private static let mostNames = 100
@@ -24,17 +25,39 @@ package final class CookieJars: Sendable {
         self.suffixes = SuffixLists(file: suffixes)
     }
 
+    /// Where the key of sealed jars comes from.
+    package func use(_ keys: any JarKeySource) { self.keys.withLock { $0 = keys } }
+
     /// A jar in memory.
-    package func make() -> SharedJar { SharedJar(suffixes.current.list) }
+    ///
+    /// - Parameter path: of a list of public suffixes in place of that of the service.
+    package func make(suffixes path: String? = nil) async throws(JarFailure) -> SharedJar {
+        let suffixes = suffixes
+        let result = await withUnsafeContinuation { (continuation: UnsafeContinuation<PublicSuffixes?, Never>) in
+            // the list is a file, and is read at its first use
+            JarStore.thread.run(for: .service, isOwed: true) {
+                continuation.resume(returning: path.map { SuffixLists.read($0) } ?? suffixes.current.list)
+            }
+        }
+        guard let result else {
+            throw JarFailure(.foreign, "\(path ?? "") is no list of public suffixes that can be read")
+        }
+        return SharedJar(result)
+    }
 
     /// The jar of that name, from the disk or new. A store that cannot be written is no failure: its jar stays in memory.
-    package func named(_ name: String) async throws(JarFailure) -> SharedJar {
-        if let found = jars.withLock({ $0[name]?.jar }) { return found }
+    ///
+    /// - Parameter isSealed: values are sealed from now on.
+    package func named(_ name: String, isSealed: Bool = false) async throws(JarFailure) -> SharedJar {
+        if let found = jars.withLock({ $0[name]?.jar }) {
+            if isSealed { try await found.seal() }
+            return found
+        }
         guard let root else { throw JarFailure(.unwritable, "the user has no home directory: name one with --jars") }
         let result = await withUnsafeContinuation { continuation in
             // the thread opens one after the other, so that no jar is opened twice
             JarStore.thread.run(for: .service, isOwed: true) {
-                continuation.resume(returning: self.opened(name, in: root))
+                continuation.resume(returning: self.opened(name, in: root, isSealed: isSealed))
             }
         }
         let jar = try result.get()
@@ -42,7 +65,7 @@ package final class CookieJars: Sendable {
         return jar
     }
 
-    private func opened(_ name: String, in root: String) -> Result<SharedJar, JarFailure> {
+    private func opened(_ name: String, in root: String, isSealed: Bool) -> Result<SharedJar, JarFailure> {
         let (found, count) = jars.withLock { jars in
             jars = jars.filter { $0.value.jar != nil }
             return (jars[name]?.jar, jars.count)
@@ -59,7 +82,8 @@ package final class CookieJars: Sendable {
         }
         let jar: SharedJar
         do throws(JarFailure) {
-            let worker = try JarWorker(JarFiles(directory: "\(root)/\(name)"))
+            let worker = try JarWorker(
+                JarFiles(directory: "\(root)/\(name)"), isSealed: isSealed, keys: keys.withLock { $0 })
             jar = SharedJar(name: name, suffixes.current.list, store: JarStore(worker))
         } catch {
             guard error.reason == .unwritable || error.reason == .busy else { return .failure(error) }

@@ -55,26 +55,59 @@ package final class ExchangeCookies: Sendable {
         }
     }
 
+    /// An attempt with its Cookie field.
+    struct Applied {
+        var attempt: Attempt
+        var leftOut: [CookieChange] = []
+        /// Whose responses a cache may give to the request, as far as the cookies of the jar say: a login as another user
+        /// changes it, a counter of visits does not. Nil for a field that is not the jar's.
+        var principal: String?
+    }
+
     /// Nil if the jar must be read first; then `load` and ask again, with `evenIfOld`.
-    func apply(to attempt: Attempt, evenIfOld: Bool = false) -> (attempt: Attempt, leftOut: [CookieChange])? {
+    func apply(to attempt: Attempt, evenIfOld: Bool = false) -> Applied? {
         var pairs: [String] = []
         var leftOut: [CookieChange] = []
-        if let own = attempt.fields.first("Cookie") {
-            pairs.append(own)
+        var principal: String?
+        let own = attempt.fields.all("Cookie")
+        if !own.isEmpty {
+            pairs += own
         } else if let jar, options.sends, let request = request(attempt) {
             guard let chosen = jar.choose(for: request, evenIfOld: evenIfOld) else { return nil }
-            if let field = chosen.field { pairs.append(field) }
+            if let field = chosen.field {
+                pairs.append(field)
+                principal = jar.principal + chosen.cookies.filter(\.isHTTPOnly).map { "\n" + $0.pair }.joined()
+            }
             leftOut = chosen.leftOut.map {
                 CookieChange(refused: $0.name, domain: $0.domain, path: $0.path, .fieldTooLong)
             }
         }
         if !options.extra.isEmpty, home.map({ attempt.url.isSameOrigin(as: $0) }) ?? false {
-            pairs += options.extra.map { "\($0.name)=\($0.value)" }
+            let extra = options.extra.map { "\($0.name)=\($0.value)" }
+            pairs += extra
+            principal = principal.map { $0 + extra.map { "\n" + $0 }.joined() }
         }
-        guard !pairs.isEmpty else { return (attempt, leftOut) }
+        guard !pairs.isEmpty else { return Applied(attempt: attempt, leftOut: leftOut) }
         var attempt = attempt
         attempt.fields.set("Cookie", pairs.joined(separator: "; "))
-        return (attempt, leftOut)
+        return Applied(attempt: attempt, leftOut: leftOut, principal: principal)
+    }
+
+    /// The request with the cookies that it would have now, for showing: no cookie counts as used.
+    package func shown(_ attempt: Attempt) -> Attempt {
+        guard attempt.fields.first("Cookie") == nil else { return attempt }
+        var pairs: [String] = []
+        if let jar, options.sends, let request = request(attempt) {
+            var copy = jar.contents
+            if let field = copy.choose(for: request, now: SharedJar.now).field { pairs.append(field) }
+        }
+        if home.map({ attempt.url.isSameOrigin(as: $0) }) ?? false {
+            pairs += options.extra.map { "\($0.name)=\($0.value)" }
+        }
+        guard !pairs.isEmpty else { return attempt }
+        var attempt = attempt
+        attempt.fields.set("Cookie", pairs.joined(separator: "; "))
+        return attempt
     }
 
     func load() async { await jar?.refresh() }
@@ -103,11 +136,9 @@ package final class ExchangeCookies: Sendable {
     private func request(_ attempt: Attempt) -> CookieRequest? {
         guard let jar, var request = CookieRequest(attempt.url, jar.suffixes) else { return nil }
         request.context = context
-        request.sendsLax = options.isNavigation && Self.safeMethods.contains(attempt.method)
+        request.sendsLax = options.isNavigation && Invalidation.isSafe(attempt.method)
         return request
     }
-
-    private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"]
 }
 
 extension Result {

@@ -12,6 +12,8 @@ package struct JarFailure: Error, Sendable {
         case newer, foreign
         /// The directory is open to others, or on a network file system.
         case unsafe
+        /// Sealed, and the key cannot be had.
+        case locked
         /// No permission, a read-only disk, no room, or a disk that fails.
         case unwritable
         /// Another process keeps the lock.
@@ -33,16 +35,23 @@ package struct JarFailure: Error, Sendable {
 final class JarDatabase {
     /// "OutC", so that other programs' databases are recognized.
     private static let applicationID: Int64 = 0x4F75_7443
-    private static let version: Int64 = 1
+    /// 1 for plain values, 2 for sealed ones.
+    private static let version: Int64 = 2
     private static let day = 86_400 * Cookie.second
 
     private let database: SQLiteDatabase
     private let upsert: SQLiteStatement
+    /// Nil if values are plain.
+    private let seal: CookieSeal?
     /// The number of the newest row that was read or written here.
     private(set) var lastChange: Int64 = 0
 
     /// Opens the database, or makes a new one. Throws SQLiteFailure or JarFailure.
-    init(_ path: String) throws {
+    ///
+    /// - Parameters:
+    ///   - isSealed: values that are plain are sealed now; a sealed database stays so.
+    ///   - key: gives the key, if it is needed.
+    init(_ path: String, isSealed: Bool, key: () throws(JarFailure) -> CookieSeal) throws {
         if access(path, F_OK) != 0 {
             do throws(FileFault) {
                 // SQLite itself would let the umask decide who may read it
@@ -55,7 +64,47 @@ final class JarDatabase {
         let isNew = try Self.inspect(database, path)
         for setting in Self.settings(isNew: isNew) { try database.run("PRAGMA \(setting)") }
         if isNew { try Self.create(in: database) }
+        let wasSealed = try database.integer("PRAGMA user_version") == 2
+        if isSealed || wasSealed { seal = try key() } else { seal = nil }
         upsert = try database.prepare(Self.upsertText)
+        guard let seal else { return }
+        if wasSealed { try Self.check(seal, database, path) } else { try sealAll(seal) }
+    }
+
+    private static func check(_ seal: CookieSeal, _ database: SQLiteDatabase, _ path: String) throws {
+        let statement = try database.prepare("SELECT mark FROM seal")
+        guard try statement.step(), let mark = statement.bytes(0), seal.isKey(of: mark) else {
+            throw JarFailure(
+                .locked,
+                "\(path) is sealed with another key than that of the credential store; choose that key again, or name"
+                    + " another jar")
+        }
+    }
+
+    /// Seals the values of all rows, in one transaction; no plain value stays in the file or its log.
+    private func sealAll(_ seal: CookieSeal) throws(SQLiteFailure) {
+        guard let mark = seal.check else { throw SQLiteFailure.damage("seal") }
+        try database.run("BEGIN IMMEDIATE")
+        do throws(SQLiteFailure) {
+            try database.run("CREATE TABLE seal (mark BLOB NOT NULL)")
+            let insert = try database.prepare("INSERT INTO seal VALUES (?)")
+            insert.bind(1, mark)
+            _ = try insert.step()
+            let statement = try database.prepare("SELECT \(Self.columns) FROM cookie ORDER BY change")
+            var rows: [(JarRow, Int64)] = []
+            while try statement.step() {
+                if let row = Self.row(statement, nil) { rows.append((row, statement.integer(10) ?? 0)) }
+            }
+            statement.reset()
+            for (row, change) in rows { try write(row, change, now: 0) }
+            try database.run("PRAGMA user_version = 2")
+            try database.run("COMMIT")
+        } catch {
+            // without a transaction there is nothing to undo
+            do throws(SQLiteFailure) { try database.run("ROLLBACK") } catch {}
+            throw error
+        }
+        database.truncate()
     }
 
     /// Before anything is written: whether the file is empty; a foreign or newer one is left alone.
@@ -93,7 +142,7 @@ final class JarDatabase {
             """)
         try database.run("CREATE INDEX cookieChange ON cookie (change)")
         try database.run("PRAGMA application_id = \(applicationID)")
-        try database.run("PRAGMA user_version = \(version)")
+        try database.run("PRAGMA user_version = 1")
         try database.run("COMMIT")
     }
 
@@ -108,7 +157,7 @@ final class JarDatabase {
         let statement = try database.prepare(
             "SELECT \(Self.columns) FROM cookie WHERE change > \(lastChange) ORDER BY change")
         while try statement.step() {
-            if let row = Self.row(statement) { rows.append(row) }
+            if let row = Self.row(statement, seal) { rows.append(row) }
             lastChange = max(lastChange, try Self.sound(statement.integer(10) ?? 0))
         }
     }
@@ -122,7 +171,7 @@ final class JarDatabase {
         return change
     }
 
-    private static func row(_ statement: SQLiteStatement) -> JarRow? {
+    private static func row(_ statement: SQLiteStatement, _ seal: CookieSeal?) -> JarRow? {
         guard let domain = statement.text(0), let path = statement.text(1), let name = statement.text(2),
             let hostOnly = statement.integer(3), let partition = statement.text(4), let flags = statement.integer(9)
         else { return nil }
@@ -130,8 +179,15 @@ final class JarDatabase {
         cookie.path = path
         cookie.isHostOnly = hostOnly != 0
         cookie.partition = partition.isEmpty ? nil : String(partition.dropFirst())
-        guard let value = statement.text(5) else { return .gone(cookie.identity) }
-        cookie.value = value
+        guard var value = statement.bytes(5) else { return .gone(cookie.identity) }
+        if let seal {
+            let row = associated(
+                cookie.identity, statement.integer(6), statement.integer(7) ?? 0, statement.integer(8) ?? 0, flags,
+                statement.integer(10) ?? 0)
+            guard let opened = seal.open(value, row) else { return nil }
+            value = opened
+        }
+        cookie.value = String(decoding: value, as: UTF8.self)
         cookie.expires = statement.integer(6)
         cookie.created = statement.integer(7) ?? 0
         cookie.used = (statement.integer(8) ?? 0).multipliedReportingOverflow(by: CookieJar.hour).partialValue
@@ -190,13 +246,32 @@ final class JarDatabase {
             upsert.bind(9, now / CookieJar.hour)
             upsert.bind(10, 0)
         case .cookie(let cookie):
-            upsert.bind(6, Array(cookie.value.utf8))
+            let (hour, flags) = (cookie.used / CookieJar.hour, Self.flags(cookie))
+            var value = Array(cookie.value.utf8)
+            if let seal {
+                let row = Self.associated(identity, cookie.expires, cookie.created, hour, flags, change)
+                guard let closed = seal.close(value, row) else { throw SQLiteFailure.damage("seal") }
+                value = closed
+            }
+            upsert.bind(6, value)
             upsert.bind(7, cookie.expires)
             upsert.bind(8, cookie.created)
-            upsert.bind(9, cookie.used / CookieJar.hour)
-            upsert.bind(10, Self.flags(cookie))
+            upsert.bind(9, hour)
+            upsert.bind(10, flags)
         }
         _ = try upsert.step()
+    }
+
+    /// All columns but the value: a sealed value opens in its own row only.
+    private static func associated(
+        _ identity: Cookie.Identity, _ expires: Int64?, _ created: Int64, _ hour: Int64, _ flags: Int64, _ change: Int64
+    ) -> [UInt8] {
+        let texts = [
+            identity.domain, identity.path, identity.name, identity.isHostOnly ? "1" : "0",
+            identity.partition.map { ":" + $0 } ?? "", expires.map(String.init) ?? "", String(created), String(hour),
+            String(flags), String(change),
+        ]
+        return texts.flatMap { Array($0.utf8) + [0] }
     }
 
     private static func flags(_ cookie: Cookie) -> Int64 {

@@ -51,12 +51,20 @@ final class JarStore: Sendable {
     init(_ worker: JarWorker) { self.worker = worker }
 
     deinit {
-        let worker = worker
-        Self.thread.run(for: .service, isOwed: true) { worker.close() }
+        let (worker, rows) = (worker, state.withLock { Array($0.pending.values) })
+        Self.thread.run(for: .service, isOwed: true) {
+            // what a full disk kept back has a last chance
+            if !rows.isEmpty { do throws(JarFailure) { _ = try worker.sync(rows, now: SharedJar.now) } catch {} }
+            worker.close()
+        }
     }
 
     /// Changes with each commit of any process. A short read of a small file.
     var mark: UInt64 { worker.lock.changes }
+
+    var generation: UInt64 { worker.lock.generation }
+
+    func raiseGeneration() { worker.lock.raiseGeneration() }
 
     var storeState: JarStoreState {
         JarStoreState(path: worker.files.directory, problem: state.withLock { $0.problem ?? $0.notice })
@@ -90,6 +98,17 @@ final class JarStore: Sendable {
         }
         if begins { Self.thread.run(for: .service, isOwed: true) { self.work() } }
         return commit
+    }
+
+    /// Seals the values; on a thread of its own.
+    func seal() async throws(JarFailure) {
+        let result = await withUnsafeContinuation {
+            (continuation: UnsafeContinuation<Result<Void, JarFailure>, Never>) in
+            Self.thread.run(for: .service, isOwed: true) {
+                continuation.resume(returning: Result { () throws(JarFailure) in try self.worker.seal() })
+            }
+        }
+        try result.get()
     }
 
     // MARK: on the thread

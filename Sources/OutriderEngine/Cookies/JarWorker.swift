@@ -11,6 +11,8 @@ final class JarWorker: @unchecked Sendable {
     let files: JarFiles
     let lock: StoreLock
     private var database: JarDatabase?
+    private var isSealed: Bool
+    private let keys: (any JarKeySource)?
     private var mark: UInt64?
     private var epoch: UInt64 = 0
     /// That the database was put aside, for people; nil if it was not.
@@ -22,8 +24,12 @@ final class JarWorker: @unchecked Sendable {
     private static let pauseMicroseconds: useconds_t = 5000
 
     /// Opens the store or makes a new one. Blocks; throws for a store that may not be used at all.
-    init(_ files: JarFiles) throws(JarFailure) {
+    ///
+    /// - Parameter isSealed: values are sealed from now on.
+    init(_ files: JarFiles, isSealed: Bool, keys: (any JarKeySource)?) throws(JarFailure) {
         self.files = files
+        self.isSealed = isSealed
+        self.keys = keys
         try files.prepare()
         do throws(FileFault) {
             lock = try StoreLock(files.lock)
@@ -62,6 +68,31 @@ final class JarWorker: @unchecked Sendable {
         database = nil
     }
 
+    /// Values are sealed from now on; those that are there, too.
+    func seal() throws(JarFailure) {
+        if isSealed { return }
+        isSealed = true
+        do throws(JarFailure) {
+            try held { () throws(JarFailure) in try open(now: SharedJar.now) }
+        } catch {
+            isSealed = false
+            throw error
+        }
+    }
+
+    private func openDatabase() throws -> JarDatabase {
+        let path = files.database
+        return try JarDatabase(path, isSealed: isSealed) { () throws(JarFailure) in
+            guard let keys else { throw JarFailure(.locked, "\(path) is sealed, and this service has no key") }
+            do throws(OAuthFailure) {
+                let name = files.directory.split(separator: "/").last.map(String.init) ?? ""
+                return CookieSeal(try keys.jarKey(), jar: name)
+            } catch {
+                throw JarFailure(.locked, "\(path) is sealed or to be sealed: \(error.message)")
+            }
+        }
+    }
+
     // MARK: with the lock
 
     private func held<Value>(_ work: () throws(JarFailure) -> Value) throws(JarFailure) -> Value {
@@ -74,7 +105,7 @@ final class JarWorker: @unchecked Sendable {
 
     private func open(now: Int64) throws(JarFailure) {
         do {
-            let opened = try JarDatabase(files.database)
+            let opened = try openDatabase()
             try opened.clean(now: now)
             database = opened
         } catch let failure as SQLiteFailure where failure.isDamage {
@@ -121,7 +152,7 @@ final class JarWorker: @unchecked Sendable {
         var salvaged: [JarRow] = []
         database = nil
         do {
-            try JarDatabase(files.database).read(into: &salvaged)
+            try openDatabase().read(into: &salvaged)
         } catch {
             // the rows before the broken page are kept
         }
@@ -130,7 +161,7 @@ final class JarWorker: @unchecked Sendable {
         lock.raiseEpoch()
         epoch = lock.epoch
         do {
-            let fresh = try JarDatabase(files.database)
+            let fresh = try openDatabase()
             let newer = Set(rows.map(\.identity))
             try fresh.write(salvaged.filter { !newer.contains($0.identity) } + rows, now: now)
             database = fresh

@@ -17,7 +17,12 @@ package final class SharedJar: Sendable {
         var nextObserver = 0
         /// The counter of the store that the jar in memory was read at; nil before the first reading.
         var mark: UInt64?
+        /// Counts calls of `cookies.clear`, for a jar in memory.
+        var generation: UInt64 = 0
     }
+
+    /// Tells jars in memory apart.
+    private let number = UInt64.random(in: 0 ... .max)
 
     /// Nil for the jar of one session, which ends with it.
     package let name: String?
@@ -110,6 +115,23 @@ package final class SharedJar: Sendable {
 
     private func cookies(_ identities: [Cookie.Identity], of site: String, _ jar: CookieJar) -> [JarRow] {
         identities.compactMap { jar.cookie($0, site: site).map(JarRow.cookie) }
+    }
+
+    // MARK: whose it is
+
+    /// The jar and its generation, by which caches tell users apart.
+    var principal: String {
+        guard let name, let store else { return "jar:\(number):\(state.withLock { $0.generation })" }
+        return "jar:\(name):\(store.generation)"
+    }
+
+    /// Seals the values of a jar on disk.
+    func seal() async throws(JarFailure) { try await store?.seal() }
+
+    /// The next user of the jar is another one.
+    package func raiseGeneration() {
+        if let store { return store.raiseGeneration() }
+        state.withLock { $0.generation &+= 1 }
     }
 
     // MARK: calls

@@ -72,8 +72,15 @@ package final class SuffixLists: Sendable {
         return Choice(list: list, source: file)
     }
 
-    private static func read(_ path: String) -> PublicSuffixes? {
-        guard let file = fopen(path, "re") else { return nil }
+    /// Blocks; nil for a file that is no list.
+    static func read(_ path: String) -> PublicSuffixes? {
+        // a pipe under that name would wait for a writer
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        guard let file = fdopen(descriptor, "r") else {
+            close(descriptor)
+            return nil
+        }
         defer { fclose(file) }
         var info = stat()
         guard fstat(fileno(file), &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size <= off_t(mostBytes) else {

@@ -48,6 +48,9 @@ package protocol ExchangeAdvisor: AnyObject, Sendable {
         _ name: String, _ file: ArrivedFile, _ moment: ExchangeMoment
     ) async throws(HTTPFailure) -> ArrivedFile.Destination?
 
+    /// For `CacheSpec.Cacher.modify`: what of a response is stored; nil for nothing.
+    func cacheResponse(_ name: String, _ draft: CacheDraft, _ moment: ExchangeMoment) async -> CacheDraft?
+
     /// For `Retrier.callback`: what is to become of an attempt that failed so.
     func retry(_ name: String, _ failure: HTTPFailure, _ moment: ExchangeMoment) async throws(HTTPFailure)
         -> RetryVerdict
@@ -57,6 +60,10 @@ extension ExchangeAdvisor {
     package func challenge(
         _ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment
     ) async -> GivenCredential? { nil }
+
+    package func cacheResponse(_ name: String, _ draft: CacheDraft, _ moment: ExchangeMoment) async -> CacheDraft? {
+        nil
+    }
 
     package func destination(
         _ name: String, _ file: ArrivedFile, _ moment: ExchangeMoment

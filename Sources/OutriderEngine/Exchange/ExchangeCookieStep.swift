@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderHTTP
+package import OutriderHTTP
 import OutriderTransport
+
+extension Exchange {
+    /// The request with the cookies that it would have now.
+    package func withCookies(_ attempt: Attempt) -> Attempt { cookies?.shown(attempt) ?? attempt }
+}
 
 /// Cookies, at each attempt and at each redirect.
 extension ExchangeDriver {
     /// The request with its Cookie field; a shared jar that another process has changed is read before.
     func addCookies(
-        of cookies: ExchangeCookies, to outgoing: Attempt, then completion: @escaping @Sendable (Attempt) -> Void
+        of cookies: ExchangeCookies, to outgoing: Attempt,
+        then completion: @escaping @Sendable (ExchangeCookies.Applied) -> Void
     ) {
         if let found = cookies.apply(to: outgoing) {
             tell(found.leftOut)
-            return completion(found.attempt)
+            return completion(found)
         }
         wait(for: { await cookies.load() }) {
             // a jar that moves all the time: what was read a moment ago is better than no cookie
             let found = cookies.apply(to: outgoing, evenIfOld: true)
             self.tell(found?.leftOut ?? [])
-            completion(found?.attempt ?? outgoing)
+            completion(found ?? ExchangeCookies.Applied(attempt: outgoing))
         }
     }
 

@@ -52,13 +52,13 @@ extension ExchangeDriver {
     private func transmit(_ outgoing: Attempt, of attempt: Attempt) {
         if let cancellation { return proceed(failed(cancellation)) }
         guard let cookies = exchange.cookies else { return dispatch(outgoing, of: attempt) }
-        addCookies(of: cookies, to: outgoing) { self.dispatch($0, of: attempt) }
+        addCookies(of: cookies, to: outgoing) { self.dispatch($0.attempt, of: attempt, jar: $0.principal) }
     }
 
-    private func dispatch(_ outgoing: Attempt, of attempt: Attempt) {
+    private func dispatch(_ outgoing: Attempt, of attempt: Attempt, jar: String? = nil) {
         if let cancellation { return proceed(failed(cancellation)) }
         tellSending(outgoing)
-        let sending = exchange.cache.map { cached(outgoing, $0) } ?? plain(outgoing)
+        let sending = exchange.cache.map { cached(outgoing, $0, jar: jar) } ?? plain(outgoing)
         self.sending = sending
         sending.start { self.responded($0, to: attempt) }
     }
@@ -67,15 +67,20 @@ extension ExchangeDriver {
         exchange.transport.make(outgoing, observer: exchange)
     }
 
-    private func cached(_ outgoing: Attempt, _ cache: CacheBinding) -> any LoopAttempt {
+    private func cached(_ outgoing: Attempt, _ cache: CacheBinding, jar: String?) -> any LoopAttempt {
         // a connection that changes its protocol brings no response to store
         if outgoing.upgrade != nil { return plain(outgoing) }
+        return CachedAttempt(
+            outgoing, cache, CachePrincipal.Stable(login: login(of: outgoing), jar: jar),
+            exchange.transport, observer: exchange)
+    }
+
+    /// What stands for credentials whose field changes with each request; nil for the field itself.
+    private func login(of outgoing: Attempt) -> String? {
         // a proof of Digest is another one for each request
         let isDigest = outgoing.login?.scheme == .digest && signing.sent != nil
         let login = isDigest ? outgoing.login?.credential : nil
-        return CachedAttempt(
-            outgoing, cache, stable: login.map { "digest \($0.username) \($0.password)" },
-            exchange.transport, observer: exchange)
+        return login.map { "digest \($0.username) \($0.password)" }
     }
 
     private func responded(_ result: Result<AttemptResponse, HTTPFailure>, to attempt: Attempt) {
@@ -86,6 +91,7 @@ extension ExchangeDriver {
         case .success(let response):
             tellAnswer(response)
             learnStrictTransport(response, attempt)
+            if let report = response.cache { exchange.tell(report) }
             guard exchange.cookies != nil else { return consider(response, to: attempt) }
             takeCookies(of: response, to: attempt) { self.consider(response, to: attempt) }
         }

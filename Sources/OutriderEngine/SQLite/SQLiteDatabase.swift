@@ -48,11 +48,19 @@ final class SQLiteDatabase {
         return SQLiteStatement(found, of: self)
     }
 
+    /// Pages of a log that is cut off after its checkpoint: 16 MiB.
+    private static let mostFrames: CInt = 4096
+
     /// Moves what is in the write-ahead log into the database, as far as readers permit.
     func checkpoint() {
         // what fails now is done by the next checkpoint
-        _ = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        var frames: CInt = 0
+        _ = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &frames, nil)
+        if frames > Self.mostFrames { _ = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil) }
     }
+
+    /// The same, and the log is cut off: no old page stays in it.
+    func truncate() { _ = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil) }
 
     fileprivate func failure(_ code: CInt, _ action: String) -> SQLiteFailure {
         SQLiteFailure(code: code, errno: sqlite3_system_errno(handle), action)
@@ -159,9 +167,15 @@ struct SQLiteFailure: Error {
     /// The file is no database, or a broken one.
     var isDamage: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
     /// There is no room.
-    var isFull: Bool { primary == SQLITE_FULL || primary == SQLITE_IOERR && (errno == 28 || errno == 122) }
+    var isFull: Bool {
+        // ENOSPC, EDQUOT, and EFBIG: the process may write no longer files
+        primary == SQLITE_FULL || primary == SQLITE_IOERR && [28, 122, 27].contains(errno)
+    }
     var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
 
     /// For people; never holds a value that was stored.
+    /// The operating system refused a write; the reason may be lost by now.
+    var isWriting: Bool { code == SQLITE_IOERR | 3 << 8 }
+
     var text: String { "\(String(cString: sqlite3_errstr(code))) (\(code), \(action))" }
 }

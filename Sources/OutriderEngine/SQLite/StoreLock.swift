@@ -23,10 +23,14 @@ final class StoreLock: Sendable {
 
     var changes: UInt64 { counter(at: 0) }
     var epoch: UInt64 { counter(at: 8) }
+    /// Of a jar: counts its `cookies.clear`.
+    var generation: UInt64 { counter(at: 16) }
 
     /// With the lock only.
     func raiseChanges() { raise(at: 0) }
     func raiseEpoch() { raise(at: 8) }
+    /// Also without the lock: two at once may count as one.
+    func raiseGeneration() { raise(at: 16) }
 
     /// Runs work with the lock; nil if another process keeps the lock for seconds. Blocks.
     func hold<Value>(_ work: () -> Value) -> Value? {

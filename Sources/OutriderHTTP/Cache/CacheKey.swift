@@ -32,6 +32,8 @@ package struct CacheSpec: Sendable, Equatable {
     /// What becomes of a response that may be stored.
     package enum Cacher: Sendable, Equatable {
         case cache, doNotCache
+        /// The client's own code decides, under this key of its advisor.
+        case modify(String)
     }
 
     package var mode = Mode.default
@@ -50,6 +52,8 @@ package struct CacheSpec: Sendable, Equatable {
     package var collapse: Double? = 10
     package var keep = Keep.useful
     package var cacher = Cacher.cache
+    /// Entries of a cache on disk stay in memory.
+    package var isMemoryOnly = false
 
     package init() {}
 }
@@ -179,23 +183,34 @@ package enum CachePrincipal {
         return text
     }
 
+    /// What stands for fields that change from request to request though the user does not.
+    package struct Stable: Sendable {
+        /// In place of the Authorization field; nil for the field itself.
+        package var login: String?
+        /// In place of the Cookie field; nil for the field itself.
+        package var jar: String?
+
+        package init(login: String? = nil, jar: String? = nil) { (self.login, self.jar) = (login, jar) }
+    }
+
     /// - Parameters:
-    ///   - stable: what stands for the Authorization field in its place: credentials whose field changes with each request.
     ///   - named: the caller's own word in place of all credentials.
     ///   - proxies: those that the service uses by itself.
     package static func text(
-        _ attempt: Attempt, stable: String?, named: String?, proxies: ProxyRules? = nil
+        _ attempt: Attempt, _ stable: Stable, named: String?, proxies: ProxyRules? = nil
     ) -> String {
-        connection(attempt, proxies) + credentials(attempt, stable: stable, named: named)
+        connection(attempt, proxies) + credentials(attempt, stable, named: named)
     }
 
     /// The part that names the user; empty for a request that every user may send.
-    package static func credentials(_ attempt: Attempt, stable: String?, named: String?) -> String {
+    package static func credentials(_ attempt: Attempt, _ stable: Stable, named: String?) -> String {
+        if let named { return "named:\(named)\n" }
         var text = ""
-        if let named { return text + "named:\(named)\n" }
-        if let stable { text += "login:\(stable)\n" }
+        if let login = stable.login { text += "login:\(login)\n" }
+        if let jar = stable.jar { text += "\(jar)\n" }
         for field in attempt.fields.list where SecretFields.contains(field.name) {
-            if stable != nil, HTTPFields.same(field.name, "Authorization") { continue }
+            if stable.login != nil, HTTPFields.same(field.name, "Authorization") { continue }
+            if stable.jar != nil, HTTPFields.same(field.name, "Cookie") { continue }
             text += "\(field.name.lowercased()):\(field.value)\n"
         }
         return text

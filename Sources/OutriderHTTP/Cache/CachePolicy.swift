@@ -13,6 +13,8 @@ package struct CachedHead: Sendable, Equatable {
     package let freshness: Freshness
     /// The lifetime that the cache gives to a response that names none, in seconds.
     package let fallback: Int64?
+    /// Which part of a body is stored; nil for the whole body.
+    package let part: StoredPart?
     /// A response to HEAD has shown that the stored one is no longer current.
     package var isOutdated = false
 
@@ -28,6 +30,7 @@ package struct CachedHead: Sendable, Equatable {
         self.requestedAt = requestedAt
         self.respondedAt = respondedAt
         self.fallback = fallback
+        part = status == 206 ? StoredPart(fields) : nil
         freshness = Freshness(
             status: status, fields, requestedAt: requestedAt, respondedAt: respondedAt, fallback: fallback)
     }
@@ -135,8 +138,7 @@ package struct CacheQuery: Sendable {
 
     /// Whether a response to this request may be stored, as far as the request says.
     package var mayStore: Bool {
-        spec.mode != .noStore && !control.isNoStore && spec.cacher != .doNotCache && !isConditional && range == nil
-            && !hasOtherRange
+        spec.mode != .noStore && !control.isNoStore && spec.cacher != .doNotCache && !isConditional && !hasOtherRange
     }
 
     /// Whether requests like this one may share one exchange.
@@ -210,6 +212,7 @@ package enum CachePolicy {
             return missing(query, hasVariants ? .varyMiss : .uriMiss, reason)
         }
         var part: Range<Int>?
+        if query.range == nil, head.status == 206 { return missing(query, .partial, "only a part is stored") }
         if let range = query.range {
             guard let found = self.part(range, of: head, size, query) else {
                 return missing(query, .partial, "the range cannot be taken from what is stored")
@@ -226,10 +229,11 @@ package enum CachePolicy {
     }
 
     private static func part(_ range: ByteRange, of head: CachedHead, _ size: Int, _ query: CacheQuery) -> Range<Int>? {
-        guard head.status == 200, !head.fields.contains("Content-Encoding") else { return nil }
+        guard head.status == 200 || head.part != nil, !head.fields.contains("Content-Encoding") else { return nil }
         if let condition = query.fields.first("If-Range") {
             guard condition == head.etag, condition.hasPrefix("\"") else { return nil }
         }
+        if let part = head.part { return part.range.count == size ? part.place(of: range) : nil }
         return range.bytes(of: size)
     }
 
@@ -260,7 +264,8 @@ package enum CachePolicy {
     /// Why the request itself does not accept the response; nil if it does (RFC 9111 section 5.2.1).
     private static func wish(of control: CacheControl, about head: CachedHead, _ now: Int64) -> String? {
         if control.isNoCache { return "no-cache of the request" }
-        if let most = control.maxAge, control.maxStale == nil, head.freshness.age(at: now) >= most {
+        let acceptsStale = control.maxStale != nil && !head.isFresh(at: now)
+        if let most = control.maxAge, !acceptsStale, head.freshness.age(at: now) >= most {
             return "max-age of the request"
         }
         if let least = control.minFresh, head.freshness.timeToLive(at: now) < least {

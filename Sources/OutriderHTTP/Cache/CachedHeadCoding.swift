@@ -10,7 +10,9 @@ package struct CachedHeadCoding {
     package static let mostBytes = 64 << 10
 
     /// Nil for a head that is too long.
-    package static func encode(_ head: CachedHead, vary: [String], tags: [String]) -> [UInt8]? {
+    package static func encode(
+        _ head: CachedHead, vary: [String], tags: [String], userInfo: String? = nil
+    ) -> [UInt8]? {
         var bytes: [UInt8] = []
         func add(_ number: Int64) {
             let bits = UInt64(bitPattern: number)
@@ -37,25 +39,27 @@ package struct CachedHeadCoding {
         add(head.fields.list.flatMap { [$0.name, $0.value] })
         add(vary)
         add(tags)
+        add(userInfo ?? "")
         return bytes.count > mostBytes ? nil : bytes
     }
 
     /// Nil for bytes that no version of this wrote.
-    package static func decode(_ bytes: [UInt8]) -> (head: CachedHead, vary: [String], tags: [String])? {
+    package static func decode(
+        _ bytes: [UInt8]
+    ) -> (head: CachedHead, vary: [String], tags: [String], userInfo: String?)? {
         var reader = Reader(bytes)
         guard reader.number() == version, let status = reader.number(), (100...999).contains(status),
             let requestedAt = reader.number(), let respondedAt = reader.number(), let fallback = reader.number(),
             let isOutdated = reader.number(), let reason = reader.text(), let httpVersion = reader.text(),
             let fields = reader.list(), fields.count.isMultiple(of: 2), let vary = reader.list(),
-            let tags = reader.list(),
-            reader.isAtEnd
+            let tags = reader.list(), let userInfo = reader.text(), reader.isAtEnd
         else { return nil }
         let list = stride(from: 0, to: fields.count, by: 2).map { HTTPFields.Field(fields[$0], fields[$0 + 1]) }
         var head = CachedHead(
             status: Int(truncatingIfNeeded: status), reason: reason, version: httpVersion, HTTPFields(list),
             requestedAt: requestedAt, respondedAt: respondedAt, fallback: fallback < 0 ? nil : fallback)
         head.isOutdated = isOutdated != 0
-        return (head, vary, tags)
+        return (head, vary, tags, userInfo.isEmpty ? nil : userInfo)
     }
 
     private struct Reader {

@@ -43,8 +43,9 @@ extension CachedHead {
     /// The head of a 206 with a part of the body.
     package func partial(_ range: Range<Int>, of size: Int, at now: Int64) -> HTTPFields {
         var fields = shown(at: now)
+        let (first, total) = (part?.range.lowerBound ?? 0, part?.total ?? size)
         fields.set("Content-Length", String(range.count))
-        fields.set("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound &- 1)/\(size)")
+        fields.set("Content-Range", "bytes \(first &+ range.lowerBound)-\(first &+ range.upperBound &- 1)/\(total)")
         return fields
     }
 }
@@ -64,7 +65,10 @@ package enum StoreDecision: Sendable, Equatable {
             return .skip("no-store of the response")
         }
         if control.mustUnderstand, !isUnderstood(status) { return .skip("status \(status) is not understood") }
-        guard status >= 200, status != 206, status != 304 else { return .skip("status \(status)") }
+        guard status >= 200, status != 304 else { return .skip("status \(status)") }
+        if status == 206, StoredPart(fields) == nil {
+            return .skip("a part without its place in a body of known length, or an encoded one")
+        }
         guard case .names(let names) = VaryNames(fields) else { return .skip("Vary selects no request") }
         if isShared, isForAll, fields.contains("Set-Cookie"), !control.isPublic {
             return .skip("the response sets a cookie, and the request carries no credential")
@@ -77,7 +81,7 @@ package enum StoreDecision: Sendable, Equatable {
         if query.spec.mode == .noStore { return "mode noStore" }
         if query.control.isNoStore { return "no-store of the request" }
         if query.spec.cacher == .doNotCache { return "the cacher says doNotCache" }
-        if !query.mayStore { return "the request wants a part, or has conditions" }
+        if !query.mayStore { return "the request has conditions, or wants several parts" }
         if query.method != "GET", query.method != "POST" { return "method \(query.method)" }
         return nil
     }

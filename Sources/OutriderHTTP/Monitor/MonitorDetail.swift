@@ -39,6 +39,28 @@ package enum MonitorDetail: Sendable {
     case item(stream: String, size: Int, HTTPFailure?)
     /// Cookies that were not taken or not sent, without their values.
     case cookies([CookieChange], attempt: Int)
+    case cache(CacheNote, attempt: Int)
+
+    /// What a cache did for a request, or because of it.
+    package struct CacheNote: Sendable {
+        /// Nil for the cache of a session.
+        package var name: String?
+        package var url: String?
+        package var status: CacheReport.Status?
+        package var reason: String?
+        /// Bytes of a body that was stored.
+        package var size: Int?
+        /// Entries that gave way.
+        package var count: Int?
+
+        package init(
+            name: String?, url: String? = nil, status: CacheReport.Status? = nil, reason: String? = nil,
+            size: Int? = nil, count: Int? = nil
+        ) {
+            (self.name, self.url, self.status) = (name, url, status)
+            (self.reason, self.size, self.count) = (reason, size, count)
+        }
+    }
 
     /// How a request ended.
     package struct Finish: Sendable {

@@ -23,6 +23,7 @@ package enum MonitorTopic: UInt8, Sendable, CaseIterable {
     case sessionCreated, sessionUpdated, sessionFlushed, sessionClosed
     case tokenRefreshing, tokenRefreshed, tokenFailed
     case cookiesRefused
+    case cacheHit, cacheMiss, cacheRevalidated, cacheStored, cacheInvalidated, cacheEvicted
 
     /// As on the wire: `attemptBodySent` is `attempt.bodySent`.
     package var name: String { Self.names[Int(rawValue)] }

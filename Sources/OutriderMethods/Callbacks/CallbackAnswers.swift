@@ -180,3 +180,55 @@ struct ChallengeAnswer: JSONDecodable {
         given = credential.map { GivenCredential($0.credential, isKept: persistence == .forSession) }
     }
 }
+
+/// `callback.cacheResponse`: what of a response is stored.
+struct CacheAnswer: JSONDecodable {
+    private var isStored: Bool
+    private var fields: HTTPFields?
+    private var bytes: [UInt8]?
+    private var userInfo: String?
+    private var isMemoryOnly: Bool?
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        let store: Bool? = try fields.optional("store")
+        self.fields = try fields.optional("headers", as: FieldsParameter.self)?.fields
+        let text: String? = try fields.optional("text")
+        let base64: String? = try fields.optional("base64")
+        let info: JSONObject? = try fields.optional("userInfo")
+        let storage: StorageWord? = try fields.choice("storage")
+        try fields.finish()
+        isStored = try JSONFields.need("store", store)
+        if text != nil, base64 != nil {
+            throw JSONComplaint("text and base64 exclude each other", at: JSONPointer(member: "base64"))
+        }
+        bytes = text.map { Array($0.utf8) }
+        if let base64 {
+            guard let decoded = Base64.decode(base64) else {
+                throw JSONComplaint("base64 must be base64 (RFC 4648)", at: JSONPointer(member: "base64"))
+            }
+            bytes = decoded
+        }
+        if let info {
+            let written = JSONWriter.bytes(of: info)
+            guard written.count <= CacheDraft.mostInfoBytes else {
+                throw JSONComplaint(
+                    "userInfo must not be longer than \(CacheDraft.mostInfoBytes) bytes",
+                    at: JSONPointer(member: "userInfo"))
+            }
+            userInfo = String(decoding: written, as: UTF8.self)
+        }
+        isMemoryOnly = storage.map { $0 == .memory }
+    }
+
+    /// Nil for a response that is not stored.
+    func applied(to draft: CacheDraft) -> CacheDraft? {
+        guard isStored else { return nil }
+        var draft = draft
+        if let fields { draft.fields = fields }
+        if let bytes { draft.body = bytes }
+        if let userInfo { draft.userInfo = userInfo }
+        if let isMemoryOnly { draft.isMemoryOnly = isMemoryOnly }
+        return draft
+    }
+}

@@ -35,6 +35,8 @@ enum CallbackKind: String, Sendable, CaseIterable {
     case trust
     /// When the store of credentials, or the key of a client certificate, is locked. Otherwise it stays so.
     case passphrase
+    /// With a response that may be stored: what goes into the cache. Otherwise nothing does.
+    case cacheResponse
 
     /// The method that a client answers.
     var method: String { "callback." + rawValue }
@@ -49,7 +51,8 @@ enum CallbackKind: String, Sendable, CaseIterable {
         case .validate: (kind, what) = (.customValidationFailed, "the client did not say that the response is valid")
         case .preprocess: (kind, what) = (.customSerializationFailed, "the client did not say which bytes to read")
         case .serialize: (kind, what) = (.customSerializationFailed, "the client did not say what the body says")
-        case .retry, .disposition, .redirect, .destination, .challenge, .refresh, .trust, .passphrase: return nil
+        case .retry, .disposition, .redirect, .destination, .challenge, .refresh, .trust, .passphrase, .cacheResponse:
+            return nil
         }
         return HTTPFailure(
             kind, "\(what): \(error.message)", underlying: error.underlying,

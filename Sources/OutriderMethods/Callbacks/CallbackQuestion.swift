@@ -34,6 +34,7 @@ struct CallbackQuestion: JSONEncodable, Sendable {
         case passphrase(store: String, failures: Int)
         case keyPassphrase(file: String, failures: Int)
         case trust(TrustQuestion)
+        case cacheResponse(CacheDraft, Attempt)
     }
 
     var names: QuestionNames
@@ -100,6 +101,13 @@ struct CallbackQuestion: JSONEncodable, Sendable {
             writer.member("file", file)
             writer.member("failures", failures)
         case .trust(let question): Self.encode(question, to: &writer)
+        case .cacheResponse(let draft, let attempt):
+            Self.encode(attempt, ExchangeHead(draft), to: &writer)
+            writer.member(
+                "body",
+                CallbackBody(
+                    .memory(draft.body, nil), contentType: draft.fields.first("Content-Type"),
+                    limit: CacheDraft.mostBytes))
         case .challenge(let question, let attempt, let head):
             Self.encode(attempt, head, to: &writer)
             writer.member("offers", question.offers.map { OfferShape($0) })

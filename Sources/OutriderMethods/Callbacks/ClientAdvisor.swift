@@ -110,6 +110,16 @@ final class ClientAdvisor: ExchangeAdvisor {
         return answer?.destination
     }
 
+    func cacheResponse(_ name: String, _ draft: CacheDraft, _ moment: ExchangeMoment) async -> CacheDraft? {
+        let content = CallbackQuestion.Content.cacheResponse(draft, moment.request)
+        do throws(RPCError) {
+            let answer: CacheAnswer = try await answer(.cacheResponse, code(name), moment, content)
+            return answer.applied(to: draft)
+        } catch {
+            return nil
+        }
+    }
+
     func challenge(
         _ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment
     ) async -> GivenCredential? {

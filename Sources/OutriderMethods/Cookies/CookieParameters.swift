@@ -48,15 +48,16 @@ enum JarReference: Sendable {
 
 extension SharedJar {
     /// - Parameter pointer: the parameter that names the jar.
-    static func named(_ name: String, _ call: Call<ClientScope>, at pointer: String) async throws(RPCError) -> SharedJar
-    {
+    static func named(
+        _ name: String, _ call: Call<ClientScope>, at pointer: String, isSealed: Bool = false
+    ) async throws(RPCError) -> SharedJar {
         if call.peer.info.isOtherUser {
             throw RPCError(
                 .notPermitted, "named jars belong to the user of the service: use cookies: true, a jar of the session",
                 data: ["pointer": .string(pointer)])
         }
         do throws(JarFailure) {
-            let jar = try await call.scope.service.engine.jars.named(name)
+            let jar = try await call.scope.service.engine.jars.named(name, isSealed: isSealed)
             await jar.refresh()
             return jar
         } catch {

@@ -37,6 +37,7 @@ struct CookiesClear: Method {
         let changes = await jar.changed { jar in
             jar.removeAll { (!isSessionOnly || $0.expires == nil) && condition($0) }
         }
+        jar.raiseGeneration()
         return Result(deleted: changes.count)
     }
 }

@@ -36,6 +36,8 @@ struct SessionCookiesParameter: JSONDecodable, Sendable {
     private var name: String?
     private var options = CookieOptions()
     private var hasEvents = false
+    private var isSealed = false
+    private var suffixes: String?
 
     init(json: JSONValue) throws(JSONComplaint) {
         switch json {
@@ -49,7 +51,19 @@ struct SessionCookiesParameter: JSONDecodable, Sendable {
             options.sends = try fields.optional("send") ?? true
             options.accept = try fields.choice("accept") ?? .all
             hasEvents = try fields.optional("events") ?? false
+            isSealed = try fields.optional("seal") ?? false
+            suffixes = try fields.optional("suffixes") { (path: String) in
+                path.hasPrefix("/") ? nil : "must be an absolute path"
+            }
             try fields.finish()
+            if isSealed, name == nil {
+                throw JSONComplaint("seal goes with the name of a jar on disk", at: JSONPointer(member: "seal"))
+            }
+            if suffixes != nil, name != nil {
+                throw JSONComplaint(
+                    "suffixes goes with a jar of the session's own: a named jar has those of the service",
+                    at: JSONPointer(member: "suffixes"))
+            }
         default:
             throw JSONComplaint("must be true, false, the name of a jar or an object, not \(json.typeName)")
         }
@@ -66,11 +80,16 @@ struct SessionCookiesParameter: JSONDecodable, Sendable {
         if isOff { return nil }
         let jar: SharedJar
         if let name {
-            jar = try await SharedJar.named(name, call, at: "/cookies")
-        } else if let kept = old?.jar, kept.name == nil {
+            jar = try await SharedJar.named(name, call, at: "/cookies", isSealed: isSealed)
+        } else if let kept = old?.jar, kept.name == nil, suffixes == nil {
             jar = kept
         } else {
-            jar = call.scope.service.engine.jars.make()
+            do throws(JarFailure) {
+                jar = try await call.scope.service.engine.jars.make(suffixes: suffixes)
+            } catch {
+                throw RPCError(
+                    .invalidParams, error.message, data: ["pointer": .string("/cookies/suffixes")])
+            }
         }
         return SessionCookies(jar, options, eventsAs: hasEvents ? title : nil, call.peer)
     }

@@ -132,6 +132,14 @@ struct MonitorDetailShape: JSONEncodable {
         case .cookies(let changes, let attempt):
             Self.number(attempt, to: &writer)
             writer.member("cookies", changes.map(CookieChangeShape.init))
+        case .cache(let note, let attempt):
+            Self.number(attempt, to: &writer)
+            writer.member("cache", note.name)
+            writer.member("url", note.url.map { mask.url($0) })
+            writer.member("use", note.status?.rawValue)
+            writer.member("reason", note.reason)
+            writer.member("size", note.size)
+            writer.member("count", note.count)
         }
     }
 

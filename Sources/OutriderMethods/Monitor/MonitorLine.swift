@@ -81,6 +81,11 @@ struct MonitorLine: LogLine {
             "\(stream), \(size) bytes" + (failure.map { ", \(words($0))" } ?? "")
         case .cookies(let changes, let attempt):
             changes.compactMap(\.reason?.text).joined(separator: ", ") + Self.nth(attempt)
+        case .cache(let note, let attempt):
+            [
+                note.name, note.status?.rawValue, note.url.map { url($0) }, note.reason,
+                note.size.map { "\($0) bytes" }, note.count.map { "\($0) entries" },
+            ].compactMap { $0 }.joined(separator: ", ") + Self.nth(attempt)
         }
     }
 

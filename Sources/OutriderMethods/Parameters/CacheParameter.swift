@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
@@ -19,7 +20,8 @@ struct CacheParameter: JSONDecodable {
         var tags: [String]?
         var collapse: CollapseParameter?
         var keep: CacheSpec.Keep?
-        var cacher: CacherWord?
+        var cacher: CacherParameter?
+        var storage: StorageWord?
         var maxBytes: Int?
     }
 
@@ -54,7 +56,8 @@ struct CacheParameter: JSONDecodable {
         changes.tags = try fields.optional("tags") { (tags: [String]) in CacheChoice.fault(inTags: tags) }
         changes.collapse = try fields.optional("collapse")
         changes.keep = try fields.choice("keep")
-        changes.cacher = try fields.choice("cacher")
+        changes.cacher = try fields.optional("cacher")
+        changes.storage = try fields.choice("storage")
         changes.maxBytes = try fields.integer("maxBytes", in: 65_536...1_073_741_824)
         return changes
     }
@@ -72,7 +75,8 @@ struct CacheParameter: JSONDecodable {
         if let tags = changes.tags { choice.spec.tags = tags }
         if let collapse = changes.collapse { choice.spec.collapse = collapse.seconds }
         if let keep = changes.keep { choice.spec.keep = keep }
-        if let cacher = changes.cacher { choice.spec.cacher = cacher == .cache ? .cache : .doNotCache }
+        if let cacher = changes.cacher { (choice.spec.cacher, choice.code) = (cacher.cacher, cacher.code) }
+        if let storage = changes.storage { choice.spec.isMemoryOnly = storage == .memory }
         if let bytes = changes.maxBytes { choice.maxBytes = bytes }
         return choice
     }
@@ -85,21 +89,11 @@ struct CacheChoice: Sendable {
     var spec = CacheSpec()
     /// The new limit of the cache in bytes; nil keeps the limit.
     var maxBytes: Int?
+    /// The client's code that is asked about responses before they are stored.
+    var code: CallbackSpec?
 
-    /// Why a text is no name of a cache; nil for a name.
-    static func fault(inName name: String) -> String? {
-        let isSound =
-            (1...64).contains(name.utf8.count) && name.utf8.first != UInt8(ascii: ".")
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
-        return isSound
-            ? nil : "must be a name of 1 to 64 letters, digits, dots, hyphens and underscores, not beginning with a dot"
-    }
+    /// Why a text is no name of a cache; nil if it is one.
+    static func fault(inName name: String) -> String? { CookieJars.fault(ofName: name) }
 
     static func fault(inTags tags: [String]) -> String? {
         if tags.count > 16 { return "must not hold more than 16 tags" }
@@ -142,5 +136,27 @@ private struct CollapseParameter: JSONDecodable {
     }
 }
 
-/// Whether a storable response is stored.
-enum CacherWord: String, Sendable, CaseIterable { case cache, doNotCache }
+/// Whether a response that may be stored is stored: "cache", "doNotCache", or `{modify: {callback, decide, timeout}}`.
+private struct CacherParameter: JSONDecodable {
+    var cacher: CacheSpec.Cacher
+    var code: CallbackSpec?
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        if case .string(let word) = json {
+            switch word {
+            case "cache": cacher = .cache
+            case "doNotCache": cacher = .doNotCache
+            default: throw JSONComplaint("must be \"cache\", \"doNotCache\" or an object")
+            }
+            return
+        }
+        var fields = try JSONFields(json)
+        let modify: CallbackParameter? = try fields.optional("modify")
+        try fields.finish()
+        let spec = try JSONFields.need("modify", modify).spec
+        (cacher, code) = (.modify(spec.name), spec)
+    }
+}
+
+/// Where entries of a named cache go.
+enum StorageWord: String, Sendable, CaseIterable { case disk, memory }

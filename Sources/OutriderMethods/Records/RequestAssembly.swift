@@ -26,7 +26,7 @@ struct RequestAssembly {
         if let plan = settings?.plan { spec.security = plan }
         if let own = spec.ownSecurity, own.asks { spec.ownSecurity = own.bound(to: call.scope.securityAsker(call)) }
         if params.cache != nil || settings?.cache != nil {
-            cache = try Self.cache(params, session, call.scope)
+            try addCache(params, call)
         }
         let encoder = spec.parameters?.encoder
         guard settings != nil || params.adds || encoder != nil else { return }

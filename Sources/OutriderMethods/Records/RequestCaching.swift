@@ -16,15 +16,16 @@ extension CacheChoice {
 extension RequestAssembly {
     /// The cache of the request: its own word over that of its session. Nil without one, for event streams, and for downloads
     /// that do not ask for it themselves.
-    static func cache(
-        _ params: RequestParameters, _ session: SessionRecord?, _ scope: ClientScope
-    ) throws(RPCError) -> CacheBinding? {
-        if params.isQuiet { return nil }
-        if params.cache == nil, params.spec.download != nil { return nil }
+    mutating func addCache(_ params: RequestParameters, _ call: Call<ClientScope>) throws(RPCError) {
+        if params.isQuiet { return }
+        if params.cache == nil, params.spec.download != nil { return }
         let earlier = session?.settings.cache
-        let choice = params.cache.map { $0.applied(to: earlier) } ?? earlier
-        guard let choice else { return nil }
-        let store = try choice.store(session, scope)
-        return scope.service.engine.binding(store, choice.spec)
+        guard var choice = params.cache.map({ $0.applied(to: earlier) }) ?? earlier else { return }
+        if let code = choice.code {
+            let asker = code == earlier?.code ? session?.settings.cacherCode?.asker : nil
+            choice.spec.cacher = .modify(book.add(ClientAdvisor.Code(spec: code, asker: asker ?? Asker(call))))
+        }
+        let store = try choice.store(session, call.scope)
+        cache = call.scope.service.engine.binding(store, choice.spec)
     }
 }

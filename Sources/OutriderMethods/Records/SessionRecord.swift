@@ -25,6 +25,8 @@ struct SessionSettings: Sendable {
     var redirectCode: ClientAdvisor.Code?
     /// Who is asked for credentials.
     var challengeCode: ClientAdvisor.Code?
+    /// Asked about responses before they are stored.
+    var cacherCode: ClientAdvisor.Code?
     /// Those that it is made with.
     var credentials: [ProtectionSpaces.Entry] = []
     /// Nil for a session that keeps and sends none.

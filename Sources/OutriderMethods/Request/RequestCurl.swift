@@ -40,7 +40,8 @@ struct RequestCurl: Method {
         switch record.exchange.request {
         case .success(let attempt):
             let follows = record.exchange.followsRedirects
-            return Result(command: CurlCommand(attempt, redaction, followsRedirects: follows))
+            let shown = record.exchange.withCookies(attempt)
+            return Result(command: CurlCommand(shown, redaction, followsRedirects: follows))
         case .failure(let failure):
             throw RPCError(
                 .invalidParams, "the request could not be built: \(failure.message)",

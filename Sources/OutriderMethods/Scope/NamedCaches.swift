@@ -9,6 +9,10 @@ import Synchronization
 /// The named caches of one user.
 final class NamedCaches: Sendable {
     private let stores = Mutex<[String: CacheStore]>([:])
+    private let isOnDisk: Bool
+
+    /// - Parameter isOnDisk: false for a user who is not the one of the service, whose disk is not for others.
+    init(isOnDisk: Bool) { self.isOnDisk = isOnDisk }
 
     /// More names are refused.
     static let most = 64
@@ -25,13 +29,34 @@ final class NamedCaches: Sendable {
                     .tooMany, "\(Self.most) named caches are open already: use one of them",
                     data: ["pointer": .string("/cache")])
             }
-            let store = CacheStore(name: name, CacheLimits(maxBytes: maxBytes ?? CacheLimits().maxBytes))
+            let store = open(name, maxBytes: maxBytes, in: service.engine.settings.caches)
             stores[name] = store
             return store
         }
     }
 
-    var all: [CacheStore] { stores.withLock { Array($0.values) } }
+    /// How much a cache on disk may hold unless a program says otherwise.
+    private static let bytesOnDisk = 256 << 20
+
+    /// A cache on disk; in memory, if its directory cannot be used.
+    private func open(_ name: String, maxBytes: Int?, in root: String?) -> CacheStore {
+        guard isOnDisk else {
+            return CacheStore(
+                name: name, CacheLimits(maxBytes: maxBytes ?? CacheLimits().maxBytes),
+                problem: "caches on disk belong to the user of the service")
+        }
+        let limits = CacheLimits(maxBytes: maxBytes ?? Self.bytesOnDisk)
+        do throws(CacheStoreFailure) {
+            let disk = try DiskCache(name, in: root, limits)
+            return CacheStore(name: name, limits, secret: disk.secret, disk: disk)
+        } catch {
+            return CacheStore(
+                name: name, CacheLimits(maxBytes: min(limits.maxBytes, CacheLimits().maxBytes)), problem: error.message)
+        }
+    }
+
+    /// Writes what waits for the disk.
+    func close() async { for store in stores.withLock({ Array($0.values) }) { await store.close() } }
 }
 
 /// The cache of one session, or of the requests of one client that belong to no session.

@@ -33,6 +33,9 @@ package final class Service: Sendable {
     /// Whom the vault may ask.
     package var passphraseSource: any PassphraseSource { passphrases }
 
+    /// Writes what waits for a disk.
+    package func settle() async { await shares.settle() }
+
     /// Ends what was detached from its connection.
     package func closeDetached() { shares.close() }
 

@@ -83,7 +83,10 @@ struct SessionParameters: Sendable {
         if let proxy { settings.proxy = proxy }
         if let addresses { settings.addresses = addresses }
         if let httpVersion { settings.httpVersion = httpVersion }
-        if let cache { settings.cache = cache.applied(to: nil) }
+        if let cache {
+            settings.cache = cache.applied(to: nil)
+            settings.cacherCode = settings.cache?.code.map { ClientAdvisor.Code(spec: $0, asker: Asker(call)) }
+        }
         if let connectionsPerHost { settings.spec.connectionsPerHost = connectionsPerHost }
         if let redirect {
             settings.spec.redirect = redirect.policy

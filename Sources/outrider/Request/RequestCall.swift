@@ -50,6 +50,8 @@ struct RequestCall: ParsableArguments {
 
     @OptionGroup var trust: TrustOptions
 
+    @OptionGroup var cache: CacheOptions
+
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
@@ -125,6 +127,7 @@ struct RequestCall: ParsableArguments {
         proxy.add(to: &shared)
         version.add(to: &shared)
         try trust.add(to: &shared)
+        cache.add(to: &shared)
         if output.writeOut != nil { shared["metrics"] = .bool(true) }
         if !auth.isByHost { try auth.add(to: &shared) }
         return shared

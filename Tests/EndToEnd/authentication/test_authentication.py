@@ -149,7 +149,7 @@ def test_a_server_that_lies_about_knowing_the_password_is_a_failure(wire, qop):
 
 @pytest.mark.parametrize("algorithm", ["MD5", "SHA-256-sess"])
 def test_a_session_asks_once_and_counts_from_then_on(wire, algorithm):
-    """[M3] [M11] [3.K.3]"""
+    """[M3, AD1] [M11] [3.K.3]"""
     with Guard(algorithm) as guard:
         place = session(wire, guard.url("/"))
         for number in range(10):

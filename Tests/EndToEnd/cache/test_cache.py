@@ -14,6 +14,12 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 ETAG = (("Cache-Control", "max-age=0"), ("ETag", '"v1"'))
 
 
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    """Where named caches go."""
+    monkeypatch.setenv("OUTRIDER_CACHES", str(tmp_path / "caches"))
+
+
 @pytest.fixture(scope="module")
 def server():
     server = CacheServer()
@@ -253,6 +259,8 @@ def test_a_reader_that_leaves_does_not_harm_the_others(listening, server):
         number = first.start("data.send", {"url": url, "cache": "leave"})
         time.sleep(0.2)
         waiting = other.start("data.send", {"url": url, "cache": "leave"})
+        # the other one looks into the store on the disk before it joins
+        time.sleep(0.2)
         first.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
         assert contract_result(other.reply(waiting, 10))["ok"] and len(seen) == 1
 

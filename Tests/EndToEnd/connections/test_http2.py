@@ -114,6 +114,7 @@ def crowd(wire, calls, at_once=64):
 
 @needs_nginx
 def test_https_speaks_http2_unless_told_otherwise(trusting, certificates, tmp_path):
+    """[AD5]"""
     (tmp_path / "text").write_text("hello")
     with secure_nginx(tmp_path, certificates) as (url, _):
         first, second = (send(trusting, f"{url}/text", metrics=True) for _ in range(2))

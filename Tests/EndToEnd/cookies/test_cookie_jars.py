@@ -12,11 +12,13 @@ import threading
 import contract
 import pytest
 from cookie_server import CookieServer
+from jar_calls import change, header, listed, put, wire
 from request_client import result, until
+from syscall_faults import injected, needs_strace
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
-URL = "https://www.example.com/"
+TRIALS = int(os.environ.get("OUTRIDER_TRIALS", "40"))
 
 
 @pytest.fixture
@@ -28,22 +30,6 @@ def jars(tmp_path):
 def server():
     with CookieServer() as server:
         yield server
-
-
-def wire(jars, **more):
-    return contract.Wire(arguments=("--jars", str(jars)), **more)
-
-
-def put(line, *fields, jar="work", url=URL):
-    return result(line.call("cookies.set", {"jar": jar, "url": url, "setCookie": list(fields)}))["changes"]
-
-
-def header(line, jar="work", url=URL):
-    return result(line.call("cookies.header", {"jar": jar, "url": url})).get("value")
-
-
-def listed(line, jar="work"):
-    return result(line.call("cookies.list", {"jar": jar}))
 
 
 def test_a_jar_outlives_the_service(jars):
@@ -173,12 +159,6 @@ def test_a_damaged_store_is_put_aside(jars, server, damage):
     assert "new" in found and found <= {"new"} | {f"c{number}" for number in range(100)}
 
 
-def change(jars, statement):
-    with contextlib.closing(sqlite3.connect(jars / "work/jar.db")) as database:
-        database.execute(statement)
-        database.commit()
-
-
 def test_a_damaged_number_in_a_row_does_not_end_the_service(jars):
     with wire(jars) as line:
         put(line, "a=1; Max-Age=1000", "b=2; Max-Age=1000")
@@ -290,3 +270,35 @@ def test_values_are_in_no_log_no_event_and_no_archive(jars, server, tmp_path):
     assert canary not in repr([one for one in said if one.get("method", "").startswith("event")])
     assert canary not in repr(said[-6:])
     assert canary not in log.read_text()
+
+
+# every call by which a jar changes the disk
+SAVING = ["pwrite64", "fsync", "fdatasync", "openat", "flock", "mkdir", "write", "ftruncate", "unlink"]
+MOMENTS = range(1, 400) if TRIALS >= 1000 else (1, 2, 5)
+
+
+@needs_strace
+@pytest.mark.parametrize("call", SAVING if TRIALS >= 1000 else SAVING[:3])
+def test_a_kill_at_any_call_loses_no_cookie_that_was_seen(jars, server, tmp_path, call):
+    kept = set()
+    for number in MOMENTS:
+        seen, is_killed = set(), False
+        try:
+            with wire(jars, under=injected(call, "signal=KILL", number, tmp_path / "notes")) as line:
+                session = result(line.call("session.create", {"cookies": "work"}))["session"]
+                for index in range(3):
+                    name = f"c{number}-{index}"
+                    url = server.url(server.setting(f"{name}={'v' * 1000}; Max-Age=1000; Path=/"))
+                    assert result(line.call("data.send", {"url": url, "session": session}))["ok"]
+                    seen.add(name)
+        except (contract.Gone, OSError):
+            is_killed = True
+        kept |= seen
+        with wire(jars) as line:
+            found = {cookie["name"]: cookie["value"] for cookie in listed(line)["cookies"]}
+            assert kept - set(found) == set(), (call, number)
+            assert set(found.values()) <= {"v" * 1000}
+            put(line, *(f"{name}=; Max-Age=0; Path=/" for name in found), url=server.url())
+            kept = set()
+        if not is_killed:
+            break

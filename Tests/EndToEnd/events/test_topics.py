@@ -4,6 +4,7 @@
 
 import contract
 import pytest
+from cache_server import CacheServer, Reply
 from callback_client import Refuse, converse
 from cookie_server import CookieServer
 from digest_server import ADA, Guard
@@ -143,8 +144,23 @@ def cookied(wire, parts):
         get(wire, server.url(server.setting("a=1; Domain=com")), session=session)
 
 
+def cached(wire, parts):
+    session = result(wire.call("session.create", {"cache": {"maxBytes": 65_536}}))["session"]
+    etag = (("Cache-Control", "no-cache"), ("ETag", '"1"'))
+    server = CacheServer()
+    fresh, _ = server.script(Reply())
+    confirmed, _ = server.script(
+        lambda _, fields: Reply(status=304, fields=etag) if "If-None-Match" in fields else Reply(fields=etag))
+    for url in (fresh, confirmed) * 2:
+        get(wire, url, session=session)
+    get(wire, fresh, method="DELETE", session=session)
+    for _ in range(30):
+        get(wire, server.script(Reply(b"x" * 3000))[0], session=session)
+    server.close()
+
+
 SCENES = [plain, unbuilt, retried, suspended, adapted, queued, crowded, expecting, stored, owned]
-SCENES += [authenticated, downloaded, streamed, refreshed, cookied]
+SCENES += [authenticated, downloaded, streamed, refreshed, cookied, cached]
 # without a network; test_offline.py shows it
 ELSEWHERE = ["request.offline"]
 

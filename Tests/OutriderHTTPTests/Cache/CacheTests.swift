@@ -219,7 +219,7 @@ struct CacheKeyTests {
         func principal(_ fields: HTTPFields, stable: String? = nil, named: String? = nil) -> CacheDigest {
             let url = HTTPURL(scheme: .https, host: "a.test", port: 443, target: "/")
             let attempt = Attempt(method: "GET", url: url, fields: fields)
-            return secret.digest(CachePrincipal.text(attempt, stable: stable, named: named))
+            return secret.digest(CachePrincipal.text(attempt, CachePrincipal.Stable(login: stable), named: named))
         }
         #expect(principal([.init("Accept", "x")]) == .empty)
         let all: [HTTPFields] = [
@@ -240,11 +240,11 @@ struct CacheKeyTests {
         proxied.proxies = rules
         narrow.addresses = .publicOnly
         func text(_ attempt: Attempt, own: ProxyRules? = nil) -> String {
-            CachePrincipal.text(attempt, stable: nil, named: nil, proxies: own)
+            CachePrincipal.text(attempt, CachePrincipal.Stable(), named: nil, proxies: own)
         }
         #expect(Set([text(plain), text(proxied), text(narrow)]).count == 3)
         #expect(text(plain).isEmpty && text(proxied, own: rules).isEmpty && !text(plain, own: rules).isEmpty)
-        #expect(CachePrincipal.credentials(proxied, stable: nil, named: nil).isEmpty)
+        #expect(CachePrincipal.credentials(proxied, CachePrincipal.Stable(), named: nil).isEmpty)
     }
 }
 

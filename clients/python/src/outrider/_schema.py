@@ -7,6 +7,14 @@ PROTOCOL = 1
 
 # method: (required parameters, optional parameters)
 METHODS = {
+    "cache.configure": ((), ("cache", "maxBytes", "maxEntries", "maxEntryBytes", "session")),
+    "cache.delete": ((), ("all", "cache", "olderThan", "prefix", "session", "tag", "url")),
+    "cache.get": (("url",), ("cache", "session")),
+    "cache.list": ((), ("after", "cache", "limit", "prefix", "session", "tag")),
+    "cache.put": (("base64", "url"), ("cache", "headers", "session", "status", "tags")),
+    "cache.read": (("url",), ("cache", "length", "offset", "session")),
+    "cache.stats": ((), ("cache", "session")),
+    "cache.verify": ((), ("cache", "session")),
     "cookies.clear": ((), ("domain", "jar", "path", "session", "sessionOnly", "url")),
     "cookies.delete": (("name",), ("domain", "jar", "path", "session", "url")),
     "cookies.explain": (("url",), ("jar", "navigation", "session", "setCookie", "site")),
@@ -208,6 +216,12 @@ TOPICS = (
     "token.refreshed",
     "token.failed",
     "cookies.refused",
+    "cache.hit",
+    "cache.miss",
+    "cache.revalidated",
+    "cache.stored",
+    "cache.invalidated",
+    "cache.evicted",
 )
 
 # methods that take any parameters besides

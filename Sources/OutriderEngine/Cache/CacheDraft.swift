@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderHTTP
+
+/// A response as it would be stored, for the client's code to change.
+package struct CacheDraft: Sendable {
+    /// A longer body is not shown to the code, and not stored.
+    package static let mostBytes = 1 << 20
+    /// Of `userInfo`.
+    package static let mostInfoBytes = 4096
+
+    package var status: Int
+    package var fields: HTTPFields
+    /// Decoded.
+    package var body: [UInt8]
+    /// Notes of the client: a JSON object as text.
+    package var userInfo: String?
+    package var isMemoryOnly: Bool
+}
+
+/// The request whose exchange fills a cache, as far as the cache needs it.
+protocol CacheWatcher: Sendable {
+    func tellStored(_ entry: CachedEntry, in store: CacheStore)
+    func tell(_ invalidation: Invalidation, in store: CacheStore)
+
+    /// What the client's code makes of a response; nil if nothing is stored.
+    func changed(_ draft: CacheDraft, by name: String, for attempt: Attempt) async -> CacheDraft?
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderFiles
+import OutriderHTTP
+
+/// Why a named cache has no store on disk.
+package struct CacheStoreFailure: Error, Sendable {
+    /// One sentence for people.
+    package var message: String
+}
+
+/// The files of one named cache: `cache.db` with its `-wal` and `-shm`, `store.lock`, `secret`, and bodies of their own.
+struct CacheFiles: Sendable {
+    let directory: String
+
+    var database: String { "\(directory)/cache.db" }
+    var lock: String { "\(directory)/store.lock" }
+    var temporary: String { "\(directory)/tmp" }
+    private var bodies: String { "\(directory)/bodies" }
+
+    private static let asideSeconds = 7 * 86_400
+    private static let mostAside = 2
+    /// A file without a row that is older than this was left by a process that was killed.
+    private static let orphanSeconds = 3600
+
+    /// The directory of all caches of the user, unless a setting names another one.
+    static var usualRoot: String? {
+        guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }
+        let path = String(cString: home)
+        return path.hasPrefix("/") ? "\(path)/.local/share/outrider/caches" : nil
+    }
+
+    /// Makes the directories if need be, and the secret; refuses a place that others may enter. Blocks.
+    func prepare() throws(CacheStoreFailure) -> [UInt8] {
+        do throws(OAuthFailure) {
+            for path in [directory, temporary, bodies] { try StoreFile.makeDirectory(path) }
+            try StoreRoot(directory).inspect()
+            let path = "\(directory)/secret"
+            if let bytes = try StoreFile.read(path), bytes.count == Self.secretBytes { return bytes }
+            var generator = SystemRandomNumberGenerator()
+            let fresh = (0..<Self.secretBytes).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            // another process may be faster: the first one to give the file its name decides
+            let own = "\(path)-\(getpid()).tmp"
+            try StoreFile.write(fresh, to: own)
+            defer { unlink(own) }
+            if link(own, path) == 0 { return fresh }
+            guard let bytes = try StoreFile.read(path), bytes.count == Self.secretBytes else {
+                throw StoreFile.failure("read", path)
+            }
+            return bytes
+        } catch {
+            throw CacheStoreFailure(message: error.message)
+        }
+    }
+
+    private static let secretBytes = 32
+
+    // MARK: bodies
+
+    /// Whether a text from the database is a name that this made.
+    static func isName(_ name: String) -> Bool {
+        name.utf8.count == 16 && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+
+    func path(of name: String) -> String { "\(bodies)/\(name.prefix(2))/\(name)" }
+
+    /// Writes a body under a new name; the file is complete and on the disk when this returns. Nil if there is no room.
+    func write(_ bytes: [UInt8]) -> String? {
+        var generator = SystemRandomNumberGenerator()
+        let number = UInt64.random(in: 0 ... .max, using: &generator)
+        let digits = String(number, radix: 16)
+        let name = String(repeating: "0", count: 16 - digits.count) + digits
+        let (folder, own) = ("\(bodies)/\(name.prefix(2))", "\(temporary)/\(name)")
+        do throws(OAuthFailure) {
+            try StoreFile.makeDirectory(folder)
+            try StoreFile.write(bytes, to: own)
+        } catch {
+            unlink(own)
+            return nil
+        }
+        guard rename(own, path(of: name)) == 0 else {
+            unlink(own)
+            return nil
+        }
+        Self.sync(folder)
+        return name
+    }
+
+    private static func sync(_ directory: String) {
+        let file = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard file >= 0 else { return }
+        fsync(file)
+        close(file)
+    }
+
+    func remove(_ names: [String]) { for name in names { unlink(path(of: name)) } }
+
+    /// Whether the file is there, with this length.
+    func holds(_ name: String, size: Int) -> Bool {
+        var info = stat()
+        return lstat(path(of: name), &info) == 0 && info.st_mode & S_IFMT == S_IFREG && info.st_size == size
+    }
+
+    /// A part of a body; nil if the file is gone, or not as long as it should be.
+    func read(_ name: String, size: Int, _ range: Range<Int>) -> [UInt8]? {
+        guard let file = try? CheckedFile.open(path(of: name), O_RDONLY, .own) else { return nil }
+        defer { close(file) }
+        var info = stat()
+        guard fstat(file, &info) == 0, info.st_size == size else { return nil }
+        var bytes = [UInt8](repeating: 0, count: range.count)
+        var done = 0
+        while done < range.count {
+            let count = bytes.withUnsafeMutableBytes { raw in
+                pread(file, raw.baseAddress.map { $0 + done }, range.count - done, off_t(range.lowerBound + done))
+            }
+            guard count > 0 else { return nil }
+            done += count
+        }
+        return bytes
+    }
+
+    // MARK: remains
+
+    /// Renames a damaged database; the last two are kept for a week.
+    func putAside(now: Int64) {
+        let mark = "\(directory)/damaged-\(now / 1000)"
+        for end in ["", "-wal", "-shm"] { rename(database + end, "\(mark).db\(end)") }
+        let aside = names(in: directory).filter { $0.hasPrefix("damaged-") && $0.hasSuffix(".db") }.sorted()
+        for name in aside.dropLast(Self.mostAside) {
+            for end in ["", "-wal", "-shm"] { unlink("\(directory)/\(name)\(end)") }
+        }
+    }
+
+    /// Removes what killed processes have left.
+    ///
+    /// - Parameter isKnown: whether an entry has the file.
+    func clean(now: Int64, isKnown: (String) -> Bool) {
+        for name in names(in: temporary) where isOld("\(temporary)/\(name)", now) { unlink("\(temporary)/\(name)") }
+        for folder in names(in: bodies) where folder.utf8.count == 2 && !folder.hasPrefix(".") {
+            for name in names(in: "\(bodies)/\(folder)") where name.utf8.count == 16 {
+                let path = "\(bodies)/\(folder)/\(name)"
+                if isOld(path, now), !isKnown(name) { unlink(path) }
+            }
+        }
+    }
+
+    private func isOld(_ path: String, _ now: Int64) -> Bool {
+        var info = stat()
+        guard lstat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return false }
+        return Int64(info.st_mtim.tv_sec) < now / 1000 - Int64(Self.orphanSeconds)
+    }
+
+    private func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) { raw in
+                    String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+                })
+        }
+        return names
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+package import OutriderHTTP
+
+/// Looking into a cache and changing it by hand.
+extension CacheStore {
+    /// An entry, and the number behind which a list goes on.
+    package typealias Numbered = (number: Int64, entry: CachedEntry)
+
+    /// Entries from behind a number on: in a store in the order in which they came, in memory the last used first.
+    package func list(after number: Int64, most: Int) async -> [Numbered] {
+        if let disk { return await disk.list(after: number, most: most) }
+        let rest = entries.dropFirst(Int(clamping: number)).prefix(most)
+        // safe: Int is not wider
+        return rest.enumerated().map { (number: number &+ Int64($0.offset) &+ 1, entry: $0.element) }
+    }
+
+    /// The entries of a URL, for all principals and values of Vary.
+    package func entries(of url: String) async -> [CachedEntry] {
+        let key = secret.digest(url)
+        let hot = entries.filter { $0.id.key == key }
+        guard let disk else { return hot }
+        let found = await disk.entries(key)
+        return found + hot.filter { entry in !found.contains { $0.id == entry.id } }
+    }
+
+    /// Removes what the purge names; returns how many entries.
+    package func remove(_ purge: CachePurge) async -> Int {
+        let before = await usedNow().entries
+        flights.unkeyAll()
+        _ = removeAll { purge.matches($0) }
+        disk?.remove(purge)
+        await disk?.settled()
+        return max(0, before &- (await usedNow().entries))
+    }
+
+    /// Bytes and entries, on the disk if there is one.
+    package func usedNow() async -> (bytes: Int, entries: Int) {
+        guard let disk else { return usage }
+        await disk.settled()
+        return await disk.totals()
+    }
+
+    /// A body as it is stored, or a part of it; nil if the file is gone.
+    package func bytes(of entry: CachedEntry, _ range: Range<Int>) async -> [UInt8]? {
+        switch entry.body {
+        case .memory(let buffer):
+            return buffer.getBytes(at: buffer.readerIndex &+ range.lowerBound, length: range.count)
+        case .file(let name, let size):
+            guard let disk else { return nil }
+            return await withUnsafeContinuation { continuation in
+                disk.read(name, size: size, range) { result in
+                    if case .success(let bytes) = result { return continuation.resume(returning: bytes) }
+                    continuation.resume(returning: nil)
+                }
+            }
+        }
+    }
+
+    /// Stores a response of the caller's own, for requests without credentials.
+    package func put(url: HTTPURL, status: Int, _ fields: HTTPFields, _ body: [UInt8], tags: [String]) -> CachedEntry? {
+        guard case .names(let names) = VaryNames(fields), body.count <= limits.longestBody else { return nil }
+        let now = CacheClock.now
+        let text = CacheKey.text(url)
+        let head = CachedHead(
+            status: status, reason: "", version: "1.1", CachedHead.kept(of: fields), requestedAt: now, respondedAt: now)
+        let variant = names.isEmpty ? CacheDigest.empty : secret.digest("\n")
+        let entry = CachedEntry(
+            id: CacheEntryID(key: secret.digest(text), principal: .empty, variant: variant), url: text, head: head,
+            vary: names, body: .memory(ByteBuffer(bytes: body)), tags: tags, storedAt: now)
+        put(entry)
+        return entry
+    }
+
+    /// Writes what waits for the disk; the service ends.
+    package func close() async { await disk?.close() }
+
+    /// What is wrong with the store; nil for nothing.
+    package func fault() async -> String? { await disk?.fault() }
+}

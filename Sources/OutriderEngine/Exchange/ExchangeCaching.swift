@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+
+/// What observers of a request learn of its cache.
+extension Exchange {
+    func tell(_ report: CacheReport) {
+        let topic: MonitorTopic
+        switch report.status {
+        case .bypass: return
+        case .miss: topic = .cacheMiss
+        case .revalidated: topic = .cacheRevalidated
+        case .hit, .stale, .updating: topic = .cacheHit
+        }
+        tell(topic) {
+            .cache(
+                MonitorDetail.CacheNote(
+                    name: cache?.store.name, url: report.key, status: report.status, reason: report.reason),
+                attempt: attemptNumber)
+        }
+    }
+
+}
+
+extension Exchange: CacheWatcher {
+    func tellStored(_ entry: CachedEntry, in store: CacheStore) {
+        tell(.cacheStored) {
+            .cache(
+                MonitorDetail.CacheNote(name: store.name, url: entry.url, size: entry.body.size),
+                attempt: attemptNumber)
+        }
+        guard surroundings.monitor.wants(.cacheEvicted) else { return }
+        let count = store.takeEvicted()
+        guard count > 0 else { return }
+        tell(.cacheEvicted) {
+            .cache(MonitorDetail.CacheNote(name: store.name, count: count), attempt: attemptNumber)
+        }
+    }
+
+    func tell(_ invalidation: Invalidation, in store: CacheStore) {
+        for url in invalidation.urls {
+            tell(.cacheInvalidated) {
+                .cache(MonitorDetail.CacheNote(name: store.name, url: url.description), attempt: attemptNumber)
+            }
+        }
+    }
+
+    func changed(_ draft: CacheDraft, by name: String, for attempt: Attempt) async -> CacheDraft? {
+        let moment = ExchangeMoment(
+            exchange: self, attempt: attemptNumber, retries: 0, redirects: [], request: attempt)
+        return await advisor?.cacheResponse(name, draft, moment)
+    }
+}
+
+extension ExchangeHead {
+    package init(_ draft: CacheDraft) { self.init(status: draft.status, version: "1.1", fields: draft.fields) }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// An entry of a cache: the CacheEntry of the contract.
+struct CacheEntryShape: JSONEncodable {
+    var entry: CachedEntry
+    var now = CacheClock.now
+    var showsHeaders = false
+
+    func encode(to writer: inout JSONWriter) {
+        let head = entry.head
+        writer.object { writer in
+            writer.member("url", Redaction.masked.url(entry.url))
+            writer.member("status", head.status)
+            writer.member("size", entry.body.size)
+            writer.member("age", head.freshness.age(at: now))
+            writer.member("ttl", head.freshness.timeToLive(at: now))
+            writer.member("fresh", head.isFresh(at: now))
+            writer.member("storedAt", TimeShape(WallTime(milliseconds: entry.storedAt)))
+            writer.member("forAll", entry.id.principal == .empty)
+            if !entry.vary.isEmpty { writer.member("vary", entry.vary) }
+            if !entry.tags.isEmpty { writer.member("tags", entry.tags) }
+            if let info = entry.userInfo { writer.member("userInfo", try? JSONParser.parse(Array(info.utf8))) }
+            if showsHeaders { writer.member("headers", FieldsShape(Redaction.masked.fields(head.fields))) }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Tells of the entries of one URL.
+struct CacheGet: Method {
+    static let name = "cache.get"
+
+    struct Params: JSONDecodable {
+        var cache: CacheReference
+        var url: HTTPURL
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            cache = try CacheReference(&fields)
+            url = try CacheURL.required(&fields)
+            try fields.finish()
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var entries: [CacheEntryShape]
+
+        func encode(to writer: inout JSONWriter) { writer.object { $0.member("entries", entries) } }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let store = try params.cache.resolved(call)
+        let entries = await store.entries(of: CacheKey.text(params.url))
+        return Result(entries: entries.map { CacheEntryShape(entry: $0, showsHeaders: true) })
+    }
+}

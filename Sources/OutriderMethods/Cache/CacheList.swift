@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Lists the entries of a cache.
+struct CacheList: Method {
+    static let name = "cache.list"
+
+    struct Params: JSONDecodable {
+        var cache: CacheReference
+        var prefix: String?
+        var tag: String?
+        var after: Int
+        var limit: Int
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            cache = try CacheReference(&fields)
+            prefix = try fields.optional("prefix")
+            tag = try fields.optional("tag")
+            after = try fields.integer("after", in: 0...Int.max) ?? 0
+            limit = try fields.integer("limit", in: 1...1000) ?? 100
+            try fields.finish()
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var entries: [CacheEntryShape] = []
+        /// Where the next call goes on; nil after the last entry.
+        var next: Int64?
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("entries", entries)
+                writer.member("next", next)
+            }
+        }
+    }
+
+    /// Rows that are read at once.
+    private static let slice = 500
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let store = try params.cache.resolved(call)
+        var result = Result()
+        var number = Int64(params.after)  // safe: Int is not wider
+        while !Task.isCancelled {
+            let found = await store.list(after: number, most: slice)
+            for one in found {
+                number = one.number
+                if let prefix = params.prefix, !one.entry.url.hasPrefix(prefix) { continue }
+                if let tag = params.tag, !one.entry.tags.contains(tag) { continue }
+                result.entries.append(CacheEntryShape(entry: one.entry))
+                guard result.entries.count < params.limit else {
+                    result.next = number
+                    return result
+                }
+            }
+            if found.count < slice { break }
+        }
+        return result
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Reads a stored body.
+struct CacheRead: Method {
+    static let name = "cache.read"
+
+    struct Params: JSONDecodable {
+        var cache: CacheReference
+        var url: HTTPURL
+        var offset: Int
+        var length: Int
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            cache = try CacheReference(&fields)
+            url = try CacheURL.required(&fields)
+            offset = try fields.integer("offset", in: 0...Int.max) ?? 0
+            length = try fields.integer("length", in: 1...1_048_576) ?? 65_536
+            try fields.finish()
+        }
+    }
+
+    struct Result: JSONEncodable {
+        var bytes: [UInt8]
+        var size: Int
+        var isEnd: Bool
+
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
+                writer.member("size", size)
+                writer.member("end", isEnd)
+            }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+        let store = try params.cache.resolved(call)
+        let entries = await store.entries(of: CacheKey.text(params.url))
+        // an entry that belongs to credentials is theirs
+        guard let entry = entries.filter({ $0.id.principal == .empty }).max(by: { $0.storedAt < $1.storedAt }) else {
+            throw CacheURL.missing
+        }
+        let start = min(params.offset, entry.body.size)
+        let range = start..<min(start &+ params.length, entry.body.size)
+        guard let bytes = await store.bytes(of: entry, range) else { throw CacheURL.missing }
+        return Result(bytes: bytes, size: entry.body.size, isEnd: range.upperBound == entry.body.size)
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+
+/// Which cache a call is about: one with a name, or that of a session; the client's own without both.
+struct CacheReference {
+    private var name: String?
+    private var session: SessionReference?
+
+    init(_ fields: inout JSONFields) throws(JSONComplaint) {
+        name = try fields.optional("cache", check: CacheChoice.fault)
+        session = try fields.optional("session")
+        if name != nil, session != nil {
+            throw JSONComplaint(
+                "cache and session exclude each other: name the cache or its session",
+                at: JSONPointer(member: "session"))
+        }
+    }
+
+    func resolved(_ call: Call<ClientScope>) throws(RPCError) -> CacheStore {
+        let scope = call.scope
+        if let name { return try scope.share.caches.store(name, maxBytes: nil, scope.service) }
+        let record = try session?.resolved(scope)
+        if let choice = record?.settings.cache { return try choice.store(record, scope) }
+        return (record?.cache ?? scope.cache).store(maxBytes: nil)
+    }
+}
+
+/// URLs of calls about a cache.
+enum CacheURL {
+    static func required(_ fields: inout JSONFields) throws(JSONComplaint) -> HTTPURL {
+        let text: String = try fields.required("url")
+        return try parse(text)
+    }
+
+    static func parse(_ text: String) throws(JSONComplaint) -> HTTPURL {
+        do throws(HTTPFailure) {
+            return try HTTPURL(parsing: text)
+        } catch {
+            throw JSONComplaint(error.message, at: JSONPointer(member: "url"))
+        }
+    }
+
+    static var missing: RPCError {
+        RPCError(
+            .wrongState, "no response without credentials is stored for this URL",
+            data: ["pointer": .string("/url"), "state": .string("missing")])
+    }
+}
+
+/// The params of a method that is about one cache.
+struct CacheParams: JSONDecodable {
+    var cache: CacheReference
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        var fields = try JSONFields(json)
+        cache = try CacheReference(&fields)
+        try fields.finish()
+    }
+}
