@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a server says about a signature that it accepted (RFC 7616 section 3.5).
+/// A server's Authentication-Info or Proxy-Authentication-Info for an accepted signature (RFC 7616 section 3.5).
 package struct AuthenticationInfo: Sendable, Equatable {
-    /// The nonce that it wants from now on.
+    /// The nonce for the next requests (`nextnonce`).
     package var nextNonce: String?
-    /// Its own proof that it knows the password.
+    /// The server's proof that it knows the password (`rspauth`).
     package var serverResponse: String?
-    /// Of that proof, where it says so.
+    /// The protection of that proof (`qop`), if the server names it.
     package var protection: DigestChallenge.Protection?
 
     /// - Parameter fields: of Authentication-Info, or of Proxy-Authentication-Info.
@@ -20,15 +20,16 @@ package struct AuthenticationInfo: Sendable, Equatable {
         protection = parameters["qop"].flatMap { DigestChallenge.Protection(rawValue: $0.lowercased()) }
     }
 
-    /// Whether it proves the body that came, too.
+    /// Whether the proof also covers the response body.
     package func provesBody(of answer: DigestAnswer) -> Bool {
         serverResponse != nil && (protection ?? answer.challenge.protection) == .authInt
             && answer.challenge.protection != nil
     }
 
-    /// Why the server cannot be believed to know the password, though it says so; nil if it can, or says nothing.
+    /// Why the server's proof that it knows the password is wrong; nil if the proof is right or absent.
     ///
-    /// - Parameter bodyHash: of the body that came, for `auth-int`; nil if that is not known, which nobody is blamed for.
+    /// - Parameter bodyHash: hash of the received body, for `auth-int`. If nil, a proof that covers the body is not
+    ///   checked.
     package func fault(of answer: DigestAnswer, bodyHash: String?) -> HTTPFailure? {
         guard let serverResponse, !serverResponse.isEmpty else { return nil }
         var answer = answer

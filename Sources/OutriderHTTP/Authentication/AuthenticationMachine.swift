@@ -1,45 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides how one exchange answers those who want to know who asks.
+/// Decides how an exchange authenticates: before the first attempt, and after each challenge (401 or 407).
 ///
 ///     early? ─▶ (sent) ─▶ accepted
 ///        ▲         │
 ///        │         └──▶ challenged ─▶ sign: sent once more ─┐
 ///        │                 ▲   │ ask ─▶ answered ──▶ sign    │
 ///        │                 └───│─────────────────────────────┘
-///        │                     └──▶ leave: the refusal is the answer
+///        │                     └──▶ leave: the refusal is the response
 ///
-/// The request's own credential is used, for its own origin only; where it has none, those of its session; and the client's
-/// code is asked when these do not help. Of the schemes on offer the strongest that the credential permits is used. What the
-/// server refused is not tried again, so that a wrong password ends with the refusal, after one try.
+/// Credentials are tried in this order: the request's own, for its own origin only; those of its session; the
+/// credential that the client's callback supplies. Of the offered schemes, the strongest that the credential permits is
+/// used. A refused credential is not tried again: a wrong password ends with the refusal, after a single try.
 ///
-/// Responsible for: at most `mostAnswers` signatures in one attempt; no credential for an origin that it was not given for.
-/// Not responsible for: whether the body can be sent again, and what is learned for other requests (ProtectionSpaces).
+/// Responsible for: at most `mostAnswers` signatures in one exchange; no credential for another origin than its own.
+/// Not responsible for: whether the body can be sent again; sharing between requests (ProtectionSpaces).
 package struct AuthenticationMachine: Sendable {
     package enum Step: Sendable {
         /// Send the request again, signed so.
         case sign(Signature)
         /// Ask the client's code, then say `answered`.
         case ask(AuthenticationQuestion)
-        /// The refusal is the answer.
+        /// The refusal is the response.
         case leave
     }
 
-    /// Signatures in one attempt, whatever servers say.
     package static let mostAnswers = 8
-    /// Nonces that may turn out stale in one attempt.
     package static let mostStale = 4
-    /// Questions in one exchange.
     package static let mostQuestions = 3
 
     /// A credential of the request itself.
     private struct Own: Sendable {
         var credential: UserCredential
-        /// Nil until the first sending says where it belongs.
+        /// Nil until the first attempt fixes the origin.
         var origin: String?
         var isKept: Bool
-        /// Say it with Basic before anybody asks.
+        /// Sends Basic before any challenge.
         var isEarly = false
     }
 
@@ -59,13 +56,12 @@ package struct AuthenticationMachine: Sendable {
     }
 
     private var own: [Own] = []
-    /// The origin of the first sending.
+    /// The origin of the first attempt.
     private var home: String?
-    /// Whether the client's code may be asked.
+    /// Whether the request has an authentication callback.
     private let asks: Bool
-    /// To whom it speaks.
     private let source: ChallengeSource
-    /// Whether nothing on the way to a URL can read a request.
+    /// Whether the route to a URL hides the request.
     private let isConfidential: @Sendable (HTTPURL) -> Bool
     private var refusals: [Refusal] = []
     private var pending: Pending?
@@ -74,8 +70,8 @@ package struct AuthenticationMachine: Sendable {
     private var questions = 0
 
     /// - Parameters:
-    ///   - source: to whom it speaks; a request that goes through a proxy has a machine for each.
-    ///   - isConfidential: whether nothing on the way to a URL can read a request. Default: on direct connections.
+    ///   - source: origin server or proxy; a request through a proxy has a machine for each.
+    ///   - isConfidential: whether the route to a URL hides the request. Default: TLS, or a host on this machine.
     package init(
         own: UserCredential? = nil, asks: Bool = false, source: ChallengeSource = .origin,
         isConfidential: @escaping @Sendable (HTTPURL) -> Bool = { $0.isSecure || $0.isLocal }
@@ -86,22 +82,21 @@ package struct AuthenticationMachine: Sendable {
         if let own { self.own = [Own(credential: own, isKept: false)] }
     }
 
-    /// A credential of the request from now on, in place of its others.
+    /// Replaces the request's credentials.
     ///
     /// - Parameters:
-    ///   - isKept: it is kept for its session, once it proves right.
-    ///   - url: where it belongs, if nothing was sent yet.
+    ///   - isKept: the session keeps the credential once the server accepts it.
+    ///   - url: gives the origin, if no attempt was made yet.
     package mutating func take(_ credential: UserCredential, isKept: Bool, for url: HTTPURL?) {
         own = [Own(credential: credential, origin: home ?? url?.securityOrigin, isKept: isKept)]
     }
 
-    /// A credential that was given together with the place where it belongs, as with a proxy. It is said before anybody asks,
-    /// where Basic may be, as such a place is known to want it.
+    /// Adds a credential for a known place, such as a proxy. Basic is then sent before any challenge.
     package mutating func know(_ credential: UserCredential, at url: HTTPURL) {
         let origin = url.securityOrigin
         guard !own.contains(where: { $0.origin == origin }) else { return }
         var credential = credential
-        // it was said for this very place
+        // the credential was given for this very place
         if credential.schemes == nil { credential.schemes = UserCredential.Scheme.allCases }
         own.append(Own(credential: credential, origin: origin, isKept: false, isEarly: true))
     }
@@ -118,12 +113,12 @@ package struct AuthenticationMachine: Sendable {
     /// Credentials that were refused in this exchange so far.
     package var failures: Int { refusals.count }
 
-    /// Whether the request has something to say that it has not been asked for yet.
+    /// Whether the request has a credential for the URL, or a callback that can supply one.
     package func mayBeAsked(at url: HTTPURL, _ spaces: ProtectionSpaces) -> Bool {
         asks || credential(at: url) != nil || !spaces.candidates(url, realm: nil, source: source).isEmpty
     }
 
-    /// What to say before anybody asks; nil for nothing.
+    /// The signature to send before any challenge; nil for none.
     package func early(_ url: HTTPURL, _ spaces: inout ProtectionSpaces) -> Signature? {
         let own = credential(at: url)
         guard let signature = spaces.early(url, own: own, source: source) ?? ownEarly(url) else { return nil }
@@ -143,12 +138,12 @@ package struct AuthenticationMachine: Sendable {
 
     // MARK: a challenge
 
-    /// The answer was 401 or 407.
+    /// Handles a 401 or 407 response.
     ///
     /// - Parameters:
-    ///   - offers: what the server would accept.
-    ///   - sent: how the request was signed, if it was.
-    ///   - clientNonce: a random one, in case it is needed.
+    ///   - offers: the challenges in the response.
+    ///   - sent: the signature of the refused attempt, if any.
+    ///   - clientNonce: a random nonce, for a Digest signature.
     package mutating func challenged(
         _ offers: [Challenge], by source: ChallengeSource, at url: HTTPURL, sent: Signature?,
         _ spaces: inout ProtectionSpaces, clientNonce: String
@@ -162,7 +157,7 @@ package struct AuthenticationMachine: Sendable {
         return sign(pending, &spaces, clientNonce) ?? ask(pending)
     }
 
-    /// What the client's code gave; nil for nothing.
+    /// Handles the credential from the client's callback; nil if the callback supplied none.
     package mutating func answered(
         _ credential: UserCredential?, isKept: Bool, _ spaces: inout ProtectionSpaces, clientNonce: String
     ) -> Step {
@@ -176,7 +171,7 @@ package struct AuthenticationMachine: Sendable {
         return step
     }
 
-    /// The server did not refuse what was sent.
+    /// Notes that the server accepted a signature.
     package mutating func accepted(_ signature: Signature, at url: HTTPURL, _ spaces: inout ProtectionSpaces) {
         spaces.proved(signature, at: url)
         let origin = signature.space.origin
@@ -186,8 +181,8 @@ package struct AuthenticationMachine: Sendable {
         }
     }
 
-    /// Whether the challenge is about the nonce and not about who asks: it says so, or what was sent was a guess and the
-    /// server names another nonce, realm or scheme now.
+    /// Whether only the nonce was refused, and not the credential: the challenge says `stale`, or the early signature
+    /// was a guess and the challenge now names another nonce, realm or scheme.
     private mutating func renews(_ pending: Pending, _ sent: Signature) -> Bool {
         guard case .digest(let old, _, _) = sent.proof else {
             return sent.isEarly && !pending.offers.isEmpty && !pending.offers.contains { $0.isOf("Basic") }
@@ -211,7 +206,7 @@ package struct AuthenticationMachine: Sendable {
                 username: sent.credential.username, password: sent.credential.password))
     }
 
-    /// Nobody who could not sign in one way is believed to be able to in a weaker one.
+    /// Whether the server refused this credential before, with any scheme: no weaker scheme is tried.
     private func isRefused(_ credential: UserCredential, at url: HTTPURL, realm: String) -> Bool {
         let origin = url.securityOrigin
         return refusals.contains {
@@ -220,7 +215,7 @@ package struct AuthenticationMachine: Sendable {
         }
     }
 
-    /// Nil if nobody known can sign.
+    /// Nil if no known credential can sign.
     private mutating func sign(
         _ pending: Pending, _ spaces: inout ProtectionSpaces, _ clientNonce: String
     ) -> Step? {
@@ -298,7 +293,7 @@ package struct AuthenticationOffer: Sendable {
     private var strength: Int { digest.map { $0.algorithm.strength + 1 } ?? 0 }
 }
 
-/// What the client's code is asked.
+/// The content of an authentication callback.
 package struct AuthenticationQuestion: Sendable {
     package var source: ChallengeSource
     package var url: HTTPURL
@@ -306,6 +301,6 @@ package struct AuthenticationQuestion: Sendable {
     package var offers: [AuthenticationOffer]
     /// Credentials that were refused in this exchange so far.
     package var failures: Int
-    /// The last one.
+    /// The credential that the server refused last.
     package var refused: UserCredential?
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// One thing that a server asks for: a scheme, and either parameters or one opaque text (RFC 9110 section 11.3).
+/// An authentication challenge: a scheme with either parameters or one opaque text (RFC 9110 section 11.3).
 package struct Challenge: Sendable, Equatable {
     package struct Parameter: Sendable, Equatable {
         /// Lower-case.
@@ -15,11 +15,11 @@ package struct Challenge: Sendable, Equatable {
         }
     }
 
-    /// As it was written; schemes are compared without case.
+    /// As the server wrote the scheme; compared without case.
     package var scheme: String
     /// In order; of a name that is there twice, the first counts.
     package var parameters: [Parameter] = []
-    /// What stands in place of parameters, as of Negotiate.
+    /// The token68 in place of parameters, as with Negotiate.
     package var token: String?
 
     package init(_ scheme: String, _ parameters: [Parameter] = [], token: String? = nil) {
@@ -34,7 +34,7 @@ package struct Challenge: Sendable, Equatable {
     package func isOf(_ scheme: String) -> Bool { HTTPFields.same(self.scheme, scheme) }
 }
 
-/// Who asks for credentials, and the names of the fields that go with it.
+/// The party that requests credentials, and the names of its fields.
 package enum ChallengeSource: Sendable, Hashable {
     /// The server itself: 401.
     case origin

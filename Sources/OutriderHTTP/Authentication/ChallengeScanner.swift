@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Finds the challenges in WWW-Authenticate and Proxy-Authenticate (RFC 9110 section 11.6.1), as servers really write them:
-/// several in one field or in many, opaque tokens, commas in quoted strings, missing quotes and commas, empty elements.
+/// Finds the challenges in WWW-Authenticate and Proxy-Authenticate (RFC 9110 section 11.6.1) as real servers write
+/// them: several in a field or in many, opaque tokens, commas in quoted strings, missing quotes and commas, empty
+/// elements.
 ///
-/// What makes no sense is passed over; nothing is refused, and whatever comes, no more than the limits is taken.
+/// Malformed parts are skipped, never an error; input beyond the limits is ignored.
 package struct ChallengeScanner {
-    /// Bytes of all fields together; what follows is not read.
+    /// Bytes of all fields together; the rest is not read.
     package static let mostBytes = 64 << 10
-    /// Challenges in one answer; further ones are not read.
+    /// Challenges in a response; further challenges are not read.
     package static let mostChallenges = 32
-    /// Parameters of one challenge; further ones are passed over.
+    /// Parameters of a challenge; further parameters are skipped.
     package static let mostParameters = 64
 
     private let bytes: [UInt8]
@@ -72,7 +73,7 @@ package struct ChallengeScanner {
         found[last].parameters.append(parameter)
     }
 
-    /// token68, where what follows is one up to the next comma, and the scheme may have one.
+    /// A token68 up to the next comma; nil if there is none, or if the scheme never has one.
     private mutating func token(of scheme: String) -> String? {
         let named = ["basic", "digest", "bearer"]
         if named.contains(where: { HTTPFields.same($0, scheme) }) { return nil }
@@ -89,7 +90,7 @@ package struct ChallengeScanner {
         return String(decoding: bytes[start..<end], as: UTF8.self)
     }
 
-    /// What stands behind the equals sign: a quoted string, or all that is no further parameter.
+    /// The value behind the equals sign: a quoted string, or all text up to the next parameter.
     private mutating func value() -> String {
         if current == UInt8(ascii: "\"") { return quoted() }
         let start = position
@@ -103,13 +104,13 @@ package struct ChallengeScanner {
                 end = position
             }
         }
-        // one that lost its first quote has kept its last
+        // a value without its first quote still has its last
         if end > start, bytes[end - 1] == UInt8(ascii: "\"") { end -= 1 }
         return String(decoding: bytes[start..<end], as: UTF8.self)
     }
 
-    /// A backslash makes a difference before a quote or another backslash only, as some servers write paths in quotes.
-    /// What is not closed goes on to the end.
+    /// A backslash escapes only a quote or another backslash, as some servers write paths in quotes. An unclosed string
+    /// extends to the end.
     private mutating func quoted() -> String {
         position += 1
         var text: [UInt8] = []

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// One answer to a Digest challenge (RFC 7616 section 3.4), and what must come back for it.
+/// A response to a Digest challenge (RFC 7616 section 3.4), and the proof expected from the server.
 package struct DigestAnswer: Sendable {
     package var challenge: DigestChallenge
     package var credential: UserCredential
     package var method: String
-    /// The request target, as it stands in the request line.
+    /// The request target, as in the request line.
     package var uri: String
     /// How often this nonce has been used, with this use: from 1.
     package var count: UInt32
@@ -46,9 +46,9 @@ package struct DigestAnswer: Sendable {
     /// RFC 7616 section 3.4.1; without a protection as in RFC 2069 section 2.1.2.
     package var response: String { proof(of: method + ":" + uri, bodyHash) }
 
-    /// What the server says to prove that it knows the password, too (RFC 7616 section 3.5).
+    /// The server's expected proof that it knows the password (RFC 7616 section 3.5).
     ///
-    /// - Parameter bodyHash: of the body that it sent, for `auth-int`.
+    /// - Parameter bodyHash: hash of the response body, for `auth-int`.
     package func serverResponse(bodyHash: String = "") -> String { proof(of: ":" + uri, bodyHash) }
 
     /// Eight hexadecimal digits.
@@ -69,8 +69,8 @@ package struct DigestAnswer: Sendable {
         return challenge.isSession ? hash("\(plain):\(challenge.nonce):\(clientNonce)") : plain
     }
 
-    /// Hashed where the server wishes that; else in quotes, and where that is not ASCII and the server knows UTF-8, as
-    /// RFC 8187 has it (RFC 7616 section 3.4.4).
+    /// Hashed if the server requests that (`userhash`). Otherwise quoted; a name beyond ASCII is encoded as in RFC 8187
+    /// if the server supports UTF-8 (RFC 7616 section 3.4.4).
     private var usernamePart: String {
         let name = credential.username
         if challenge.hashesUsername { return quoted("username", hash("\(name):\(challenge.realm)")) }

@@ -6,7 +6,7 @@ package struct DigestChallenge: Sendable, Equatable {
     /// Quality of protection.
     package enum Protection: String, Sendable {
         case auth
-        /// The body is part of what is proven.
+        /// The proof covers the body.
         case authInt = "auth-int"
     }
 
@@ -14,7 +14,7 @@ package struct DigestChallenge: Sendable, Equatable {
     package var nonce: String
     package var opaque: String?
     package var algorithm: DigestAlgorithm
-    /// As the server wrote it; nil where it wrote none, which means MD5.
+    /// As the server wrote the name; nil if absent, which means MD5.
     package var algorithmName: String?
     /// `-sess`: the hash of user and password is bound to the nonce.
     package var isSession: Bool
@@ -26,12 +26,12 @@ package struct DigestChallenge: Sendable, Equatable {
     package var hashesUsername: Bool
     /// The server reads user names and passwords as UTF-8.
     package var isUTF8: Bool
-    /// Paths of its origin that it holds for; empty for all.
+    /// Paths of the origin that share the credential; empty for all.
     package var paths: [String]
 
-    /// Nil for another scheme, for an algorithm or a protection that is not known, and for what cannot be sent back.
+    /// Nil for another scheme, for an unknown algorithm or protection, and for values that cannot be sent back.
     ///
-    /// - Parameter url: which answered so; the domain is resolved against it.
+    /// - Parameter url: of the request that was challenged; the domain is resolved against this URL.
     package init?(_ challenge: Challenge, from url: HTTPURL) {
         guard challenge.isOf("Digest"), let nonce = challenge["nonce"] else { return nil }
         realm = challenge["realm"] ?? ""
@@ -57,7 +57,7 @@ package struct DigestChallenge: Sendable, Equatable {
         }
     }
 
-    /// The weakest that proves enough: `auth` needs no look at the body. Nil inside for none, outside for one not known.
+    /// Prefers `auth`, which needs no hash of the body. The inner nil means no `qop`, the outer nil an unknown one.
     private static func protection(_ offered: String?) -> Protection?? {
         guard let offered else { return .some(nil) }
         let words = offered.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
@@ -68,7 +68,7 @@ package struct DigestChallenge: Sendable, Equatable {
 
     private static func isTrue(_ text: String?) -> Bool { HTTPFields.same(text ?? "", "true") }
 
-    /// Other origins are not believed to share a password only because this one says so.
+    /// The paths of `domain` within this origin. Other origins are ignored: a server cannot claim passwords for them.
     private static func paths(_ domain: String?, _ url: HTTPURL) -> [String] {
         let listed = (domain ?? "").split { $0 == " " || $0 == "\t" }.prefix(32)
         var paths: [String] = []
@@ -78,7 +78,7 @@ package struct DigestChallenge: Sendable, Equatable {
             else { continue }
             paths.append(String(target.path))
         }
-        // it names only what is not ours to visit: then it holds for what it answered
+        // only foreign origins are listed: the challenge then holds for the folder of the URL
         return paths.isEmpty && !listed.isEmpty ? [url.folder] : paths
     }
 

@@ -3,15 +3,15 @@
 
 internal import Crypto
 
-/// The hash functions of Digest authentication: those of RFC 7616 section 6.1, and SHA-512, which some servers offer beside
-/// them. From the weakest to the strongest.
+/// The hash functions of Digest authentication, weakest first: those of RFC 7616 section 6.1, and SHA-512, which some
+/// servers offer as well.
 package enum DigestAlgorithm: String, Sendable, CaseIterable {
     case md5 = "MD5"
     case sha256 = "SHA-256"
     case sha512Half = "SHA-512-256"
     case sha512 = "SHA-512"
 
-    /// Compared without case; nil for one that is not known.
+    /// Compared without case; nil for an unknown name.
     package init?(named name: String) {
         let name = name.uppercased()
         guard let found = Self(rawValue: name == "SHA-512/256" ? "SHA-512-256" : name) else { return nil }

@@ -4,7 +4,7 @@
 /// A credential that the client's code gave.
 package struct GivenCredential: Sendable {
     package var credential: UserCredential
-    /// Keep it for the session, once it proves right.
+    /// Whether the session keeps the credential once the server accepts it.
     package var isKept: Bool
 
     package init(_ credential: UserCredential, isKept: Bool) {

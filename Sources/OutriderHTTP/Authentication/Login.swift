@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// With what a request was signed, or will be when it is asked: for showing it as a command line.
+/// The credential and scheme of a request's signature, for `curl` command lines.
 package final class Login: Sendable {
     package let credential: UserCredential
     /// Nil until a server has chosen.

@@ -45,8 +45,8 @@ package struct Netrc: Sendable {
         return nil
     }
 
-    /// Words between white space; one in quotes may hold white space, quotes and escapes. A word that begins with a number
-    /// sign begins a comment, but for the value of a password.
+    /// Words between white space; a word in quotes may hold white space, quotes and escapes. A word that begins with a
+    /// number sign begins a comment, except as the value of a password.
     private struct Words {
         private var rest: Substring.UTF8View
         private var wantsPassword = false

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What one challenge guards (RFC 9110 section 11.5): a server or a proxy, and there the realm.
+/// The scope of a challenge (RFC 9110 section 11.5): a server or a proxy, and a realm there.
 package struct ProtectionSpace: Sendable, Hashable {
     package var source: ChallengeSource
     /// Scheme, host and port, as `HTTPURL.origin` writes them.
@@ -16,7 +16,7 @@ package struct ProtectionSpace: Sendable, Hashable {
 }
 
 extension HTTPURL {
-    /// The same for all URLs of one origin, however their host was written.
+    /// The origin with the host in canonical form: equal for all spellings of the host.
     package var securityOrigin: String {
         var url = self
         url.host = hostName
@@ -28,7 +28,7 @@ extension HTTPURL {
         target.prefix { $0 != "?" }
     }
 
-    /// Up to the last slash of the path: what lies beside and below (RFC 7617 section 2.2).
+    /// The path up to its last slash: Basic credentials hold for all paths below (RFC 7617 section 2.2).
     package var folder: String {
         let path = path
         return String(path[...(path.lastIndex(of: "/") ?? path.startIndex)])
@@ -36,7 +36,7 @@ extension HTTPURL {
 }
 
 extension String {
-    /// Whether a path is this one, or lies below it. A prefix ends at a slash, or where the path ends or goes deeper.
+    /// Whether a path equals this prefix or lies below. A prefix matches whole segments only.
     package func covers(path: Substring) -> Bool {
         guard path.utf8.starts(with: utf8) else { return false }
         let next = path.utf8.dropFirst(utf8.count).first

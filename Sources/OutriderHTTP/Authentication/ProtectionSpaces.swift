@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The credentials that a group of requests may use, and what was learned about where they are wanted: nonces and their
-/// counts above all, so that a request need not be refused before it may sign.
+/// The credentials that a group of requests may use, and the protection spaces seen so far, with nonces and their
+/// counts, so that a request can authenticate before it is refused.
 ///
-/// A credential is used for nothing but what it was given for: an origin, there perhaps a realm, and paths below one.
+/// A credential is used only for the origin, realm and path that it was given for.
 ///
-/// Responsible for: no count of a nonce given out twice, bounds on what is kept.
-/// Not responsible for: what is done about a challenge, which AuthenticationMachine decides.
+/// Responsible for: no nonce count used twice, bounds on memory. Not responsible for: the reaction to a challenge,
+/// which AuthenticationMachine decides.
 package struct ProtectionSpaces: Sendable {
-    /// A credential, and what it is for.
+    /// A credential and its scope.
     package struct Entry: Sendable, Equatable {
         package var source = ChallengeSource.origin
-        /// As `HTTPURL.securityOrigin` has it.
+        /// As in `HTTPURL.securityOrigin`.
         package var origin: String
         /// Paths that begin so.
         package var path: String
@@ -47,7 +47,7 @@ package struct ProtectionSpaces: Sendable {
         /// Of Basic, whether the server reads UTF-8.
         var isUTF8 = false
         var paths: [String]
-        /// Whether the server has accepted it.
+        /// Whether the server has accepted the credential.
         var isProven: Bool
     }
 
@@ -66,19 +66,19 @@ package struct ProtectionSpaces: Sendable {
         }
     }
 
-    /// Spaces that are remembered; beyond that, the one that was not used for longest is forgotten.
+    /// Most remembered spaces; beyond that, the least recently used is forgotten.
     package static let mostLearned = 256
     /// Credentials that have not proved right yet; beyond that, the oldest goes.
     package static let mostTried = 16
-    /// Credentials that are kept; beyond that, the oldest of those that were found out goes.
+    /// Most credentials kept from callbacks; beyond that, the oldest is dropped.
     package static let mostKept = 256
 
-    /// Those that were given, then those that were kept.
+    /// The given credentials, then those kept from callbacks.
     package private(set) var entries: [Entry]
     private let given: Int
-    /// Those that are to be kept once they prove right: all may try them.
+    /// Credentials to be kept once a server accepts them; all requests may try them.
     private var tried: [Entry] = []
-    /// The last one was used last.
+    /// The most recently used is last.
     private var learned: [Learned] = []
 
     package init(_ entries: [Entry] = []) {
@@ -88,11 +88,11 @@ package struct ProtectionSpaces: Sendable {
 
     package var isEmpty: Bool { entries.isEmpty && tried.isEmpty && learned.isEmpty }
 
-    // MARK: before anybody asks
+    // MARK: before a challenge
 
-    /// What a request may say at once: what proved right before, where it is sure to be wanted again.
+    /// The signature for a request before any challenge: of a space in which the credential was accepted before.
     ///
-    /// - Parameter own: the request's own credential, in place of those that are kept here.
+    /// - Parameter own: the request's own credential, in place of the kept ones.
     package mutating func early(
         _ url: HTTPURL, own: UserCredential?, source: ChallengeSource = .origin
     ) -> Signature? {
@@ -128,9 +128,9 @@ package struct ProtectionSpaces: Sendable {
         return turn
     }
 
-    // MARK: when somebody asks
+    // MARK: after a challenge
 
-    /// Credentials that may be used there: for the realm that was named first, then those for deeper paths.
+    /// The credentials for a URL: those with a matching realm first, then those with deeper paths.
     ///
     /// - Parameter realm: nil for any.
     package func candidates(_ url: HTTPURL, realm: String?, source: ChallengeSource) -> [UserCredential] {
@@ -148,13 +148,13 @@ package struct ProtectionSpaces: Sendable {
         return found
     }
 
-    /// The answer to a challenge. When another request has been given a newer nonce meanwhile, that is used instead, so that
-    /// many which were refused at once agree on one.
+    /// Signs for a Digest challenge. If another request has received a newer nonce meanwhile, that nonce is used
+    /// instead, so that many requests refused at once agree on a single nonce.
     ///
     /// - Parameters:
-    ///   - refused: the nonce that was sent, if one was.
-    ///   - clientNonce: a random one, for a nonce that is new.
-    ///   - agrees: whether the nonce of another request will do.
+    ///   - refused: the nonce of the refused signature, if any.
+    ///   - clientNonce: a random client nonce, for a new nonce.
+    ///   - agrees: whether the nonce of another request may be used.
     package mutating func answer(
         _ challenge: DigestChallenge, from url: HTTPURL, _ credential: UserCredential, source: ChallengeSource,
         refused: String?, clientNonce: String, agrees: Bool
@@ -175,7 +175,7 @@ package struct ProtectionSpaces: Sendable {
         return turn
     }
 
-    // MARK: what came of it
+    // MARK: outcomes
 
     /// The server accepted the signature of a request to that URL.
     package mutating func proved(_ signature: Signature, at url: HTTPURL) {
@@ -198,14 +198,14 @@ package struct ProtectionSpaces: Sendable {
         }
     }
 
-    /// The server did not believe it: it is not sent again unasked.
+    /// Notes that the server refused a signature: the credential is no longer sent before a challenge.
     package mutating func refused(_ signature: Signature) {
         tried.removeAll { $0.isLike(signature) }
         forget(signature.space, signature.credential)
     }
 
-    /// `nextnonce`: the nonce of the space from now on (RFC 7616 section 3.5). The first one that is told for a nonce counts,
-    /// since many requests may be told each its own.
+    /// Sets the nonce of the space (`nextnonce`, RFC 7616 section 3.5). Only the first successor of a nonce counts,
+    /// since a server may send each of many requests a different nonce.
     package mutating func renew(_ signature: Signature, nonce: String, clientNonce: String) {
         guard case .digest(let challenge, _, _) = signature.proof else { return }
         for index in learned.indices
@@ -218,7 +218,8 @@ package struct ProtectionSpaces: Sendable {
         }
     }
 
-    /// A credential that is to be kept once it proves right: until then others may use it as well, and need not ask.
+    /// Offers a credential to other requests, so that they need no callback; the credential is kept once a server
+    /// accepts it.
     package mutating func tries(_ signature: Signature, at url: HTTPURL) {
         tried.removeAll { $0.isLike(signature) }
         if tried.count >= Self.mostTried { tried.removeFirst() }
@@ -229,7 +230,7 @@ package struct ProtectionSpaces: Sendable {
     package mutating func keep(_ signature: Signature, at url: HTTPURL) {
         tried.removeAll { $0.isLike(signature) }
         let entry = Entry(signature, at: url)
-        // another password for the same is the newer one
+        // a newer password replaces the older one for the same place
         entries =
             entries.prefix(given)
             + entries.dropFirst(given).filter {
@@ -264,7 +265,7 @@ extension ProtectionSpaces.Entry {
 }
 
 extension DigestChallenge {
-    /// Whether an answer to the one is as good as an answer to the other, but for the nonce.
+    /// Whether two challenges differ in nothing but the nonce.
     fileprivate func isLike(_ other: DigestChallenge) -> Bool {
         algorithm == other.algorithm && isSession == other.isSession && protection == other.protection
             && realm == other.realm

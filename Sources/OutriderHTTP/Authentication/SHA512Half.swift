@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// SHA-512/256 (FIPS 180-4 section 6.7): SHA-512 from other initial values, of whose result the first half counts. No library
-/// that the house stands on offers it.
+/// SHA-512/256 (FIPS 180-4 section 6.7): SHA-512 with other initial values, truncated to its first half. No library
+/// that Outrider depends on offers this hash.
 struct SHA512Half: Sendable {
     private var state: [UInt64] = [
         0x22312194FC2BF72C, 0x9F555FA3C84C64C2, 0x2393B86B6F53B151, 0x963877195940EABD,

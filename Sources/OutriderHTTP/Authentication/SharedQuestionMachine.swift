@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Sees to it that many requests which want a credential for the same protection space ask for it once.
+/// Combines the callbacks of many requests that need a credential for the same protection space into one.
 ///
-///     want ──▶ ask ──▶ answered: all who wait have it
-///      │        └────▶ gave up: the next one asks
+///     want ──▶ ask ──▶ answered: all waiting requests have the credential
+///      │        └────▶ gave up: the next request asks
 ///      ├────▶ wait
-///      └────▶ take: it was answered while this request was on its way
+///      └────▶ take: the credential arrived while this request was on its way
 ///
-/// A request asks only for what was not answered since it was sent. So those whose refusal comes late take the answer of
-/// the others, and a password that was refused is asked for once more by all of them together. When it is given once more,
-/// nobody who was on the way tries it again. Times are seconds of any clock that does not go back.
+/// A request asks only if no credential arrived since the request was sent: a late refusal takes the credential of the
+/// other requests, and after a refused password a single new callback serves all of them. If that callback supplies the
+/// same password again, no request on its way tries it again. Times are seconds of a monotonic clock.
 ///
-/// Responsible for: one question per space at a time; bounds on what is kept of answers.
-/// Not responsible for: asking, waiting, deadlines.
+/// Responsible for: one callback per space at a time; bounds on the remembered credentials. Not responsible for: the
+/// callbacks themselves, waiting, deadlines.
 package struct SharedQuestionMachine: ~Copyable {
     package typealias ID = Int
 
     package enum Step: Sendable {
         case ask
         case wait
-        /// What another one was told; nil for nobody who would help.
+        /// The credential of another request's callback; nil if that callback supplied none.
         case take(GivenCredential?)
     }
 
@@ -32,7 +32,7 @@ package struct SharedQuestionMachine: ~Copyable {
     private struct Known {
         var given: GivenCredential?
         var time: Double
-        /// It had been refused to the one that asked for it.
+        /// The server had refused this credential to the request that asked.
         var isRepeated: Bool
     }
 
@@ -42,7 +42,7 @@ package struct SharedQuestionMachine: ~Copyable {
         var time: Double
     }
 
-    /// Seconds for which an answer is for those who were sent before it; who has been on the way for longer asks again.
+    /// Seconds for which a credential serves requests sent before its arrival; an older request asks again.
     package static let patience = 300.0
     /// Answers, and credentials that were refused, that are kept; beyond that the oldest goes.
     package static let mostKept = 64
@@ -53,9 +53,9 @@ package struct SharedQuestionMachine: ~Copyable {
 
     package init() {}
 
-    /// A request that was sent then wants a credential.
+    /// Notes that a request needs a credential.
     ///
-    /// - Parameter refused: with what it was signed, and is not believed.
+    /// - Parameter refused: the credential that the server refused to this request.
     package mutating func wants(
         _ id: ID, _ space: ProtectionSpace, sentAt sent: Double, refused: UserCredential? = nil, now: Double
     ) -> Step {
@@ -67,23 +67,23 @@ package struct SharedQuestionMachine: ~Copyable {
         }
         if let known = known[space] {
             if known.isRepeated, known.time > sent || known.given?.credential == refused { return .take(nil) }
-            // whoever was to ask once more may have gone
+            // the request that was to ask again may be gone
             if known.time > sent, !isWrong(known.given, space) { return .take(known.given) }
         }
         open[space] = Open(asks: id)
         return .ask
     }
 
-    /// What the one that asked was told.
+    /// Notes the outcome of a callback.
     ///
-    /// - Parameter refused: with what it had been signed.
-    /// - Returns: those who have waited for it, and what they are told.
+    /// - Parameter refused: the credential that the server had refused to the asking request.
+    /// - Returns: the waiting requests, and the credential for them.
     package mutating func answered(
         _ space: ProtectionSpace, _ given: GivenCredential?, refused: UserCredential? = nil, now: Double
     ) -> (waiting: [ID], given: GivenCredential?) {
         forgetOld(now)
         let isRepeated = given != nil && given?.credential == refused
-        // who was not refused with it tries it
+        // requests to which the server has not refused the credential try it
         if !isRepeated { refusals.removeAll { $0.space == space && $0.credential == given?.credential } }
         if known.count >= Self.mostKept, known[space] == nil,
             let oldest = known.min(by: { $0.value.time < $1.value.time })
@@ -94,7 +94,7 @@ package struct SharedQuestionMachine: ~Copyable {
         return (open.removeValue(forKey: space)?.waits ?? [], isRepeated ? nil : given)
     }
 
-    /// It waits or asks no longer. Returns who is to ask now, if that has changed.
+    /// Removes a request. Returns the request that must ask in its place, if any.
     package mutating func gaveUp(_ id: ID, _ space: ProtectionSpace) -> ID? {
         guard var question = open[space] else { return nil }
         if question.asks != id {

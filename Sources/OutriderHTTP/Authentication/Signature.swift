@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How one sending proves who asks. A value; the field is written from it once method, target and body are known.
+/// How an attempt authenticates. A value; the field is written once method, target and body are known.
 package struct Signature: Sendable {
     package enum Proof: Sendable {
         /// Whether the server reads UTF-8, and so wants its normal form.
@@ -13,7 +13,7 @@ package struct Signature: Sendable {
     package var space: ProtectionSpace
     package var credential: UserCredential
     package var proof: Proof
-    /// Nobody asked for it this time.
+    /// Sent without a challenge.
     package var isEarly = false
 
     package init(_ space: ProtectionSpace, _ credential: UserCredential, _ proof: Proof, isEarly: Bool = false) {
@@ -27,18 +27,18 @@ package struct Signature: Sendable {
         if case .digest = proof { .digest } else { .basic }
     }
 
-    /// What Basic says.
+    /// The value of the field for Basic.
     package var basicValue: String {
         if case .basic(isUTF8: true) = proof { credential.normalized.basicValue } else { credential.basicValue }
     }
 
-    /// The hash that the body needs before it is sent; nil for none.
+    /// The hash of the body that is needed before sending; nil for none.
     package var bodyHash: DigestAlgorithm? {
         guard case .digest(let challenge, _, _) = proof, challenge.protection == .authInt else { return nil }
         return challenge.algorithm
     }
 
-    /// What Digest says; nil for Basic.
+    /// The Digest response; nil for Basic.
     package func answer(method: String, uri: String, bodyHash: String = "") -> DigestAnswer? {
         guard case .digest(let challenge, let count, let clientNonce) = proof else { return nil }
         return DigestAnswer(

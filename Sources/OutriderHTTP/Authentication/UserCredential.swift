@@ -10,13 +10,13 @@ package struct UserCredential: Sendable, Hashable, CustomStringConvertible, Cust
     package enum Scheme: String, Sendable, CaseIterable {
         /// RFC 7617: the password itself.
         case basic
-        /// RFC 7616: a proof that one has it.
+        /// RFC 7616: a proof of knowing the password.
         case digest
     }
 
     package var username: String
     package var password: String
-    /// Nil for each that is safe: Digest anywhere, Basic where nobody on the way can read along.
+    /// Nil for all safe schemes: Digest anywhere, Basic where the route is confidential.
     package var schemes: [Scheme]?
 
     package init(_ username: String, _ password: String, schemes: [Scheme]? = nil) {
@@ -25,9 +25,9 @@ package struct UserCredential: Sendable, Hashable, CustomStringConvertible, Cust
         self.schemes = schemes
     }
 
-    /// Why it cannot be sent by any scheme, and of which of its members that is said; nil if it can.
+    /// Why no scheme can send this credential, and the faulty member; nil if valid.
     package var fault: (member: String, message: String)? {
-        // the colon ends the name in Basic (RFC 7617 section 2) and in what Digest hashes (RFC 7616 section 3.4.2)
+        // a colon ends the name in Basic (RFC 7617 section 2) and in the hash input of Digest (RFC 7616 section 3.4.2)
         if username.utf8.contains(UInt8(ascii: ":")) { return ("username", "must not contain a colon, which ends it") }
         for (member, text) in [("username", username), ("password", password)]
         where text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
@@ -36,17 +36,17 @@ package struct UserCredential: Sendable, Hashable, CustomStringConvertible, Cust
         return nil
     }
 
-    /// Whether the scheme may be used: one that was named always, and otherwise Basic only under
-    /// TLS, or where the request does not leave the machine.
+    /// Whether the scheme may be used. A listed scheme always may. Without a list, Digest may, and Basic if the route
+    /// is confidential.
     ///
-    /// - Parameter isConfidential: whether nothing on the way can read the request.
+    /// - Parameter isConfidential: whether the route hides the request.
     func permits(_ scheme: Scheme, isConfidential: Bool) -> Bool {
         if let schemes { return schemes.contains(scheme) }
         return scheme == .digest || isConfidential
     }
 
-    /// The same in the form that servers expect which say `charset="UTF-8"`: NFC (RFC 7617 section 2.1, RFC 7616
-    /// section 4). For others it stays as it was typed.
+    /// The credential in NFC, for servers that say `charset="UTF-8"` (RFC 7617 section 2.1, RFC 7616 section 4). For
+    /// other servers the credential stays as typed.
     package var normalized: UserCredential {
         UserCredential(Self.nfc(username), Self.nfc(password), schemes: schemes)
     }

@@ -3,9 +3,9 @@
 
 /// How many of some values were at most so large, for bounds chosen beforehand.
 package struct Histogram: Sendable, Equatable {
-    /// Upper bounds, rising; a value that equals one belongs below it.
+    /// Upper bounds, ascending and inclusive.
     package let bounds: [Double]
-    /// One per bound and one for what is above all of them; not yet summed up.
+    /// A count per bound, and a last count for greater values; not cumulative.
     package private(set) var counts: [Int]
     package private(set) var sum = 0.0
 
@@ -18,7 +18,7 @@ package struct Histogram: Sendable, Equatable {
     package static let seconds = Histogram(
         bounds: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60])
 
-    /// What is no number counts as nothing at all, and less than nothing as nothing.
+    /// Adds a value. NaN is ignored; a negative value counts as 0.
     package mutating func observe(_ value: Double) {
         guard !value.isNaN else { return }
         let value = max(0, value)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a topic says beside its name and its subject. As it happened: secrets are masked where it is written.
+/// The content of an event beside its topic and subject. Unmasked: secrets are masked when the event is written.
 package enum MonitorDetail: Sendable {
     case nothing
-    /// A request as it will be sent; the attempt is 0 before the first one.
+    /// A request before sending; the attempt is 0 before the first.
     case request(Attempt, attempt: Int)
-    /// What came of something; nil if it went well.
+    /// An outcome; nil for success.
     case outcome(HTTPFailure?, attempt: Int)
     case attempt(Int)
     /// A phase of opening a connection begins.
     case phase(HTTPFailure.Phase, attempt: Int)
-    /// The remote end, TLS and whether it is used again are known; nothing else of the timeline.
+    /// Only the peer, TLS and the reuse of the connection are set in the timeline.
     case connection(Timeline, attempt: Int)
-    /// The head of an answer, or of one that only informs, whose version nobody asks for.
+    /// The head of a response, or of an informational response, whose version is nil.
     case head(status: Int, version: String?, HTTPFields, attempt: Int)
     /// How far a body is; nil if its length is not known.
     case bytes(Int64, of: Int64?, attempt: Int)
@@ -23,19 +23,19 @@ package enum MonitorDetail: Sendable {
     case finish(Finish)
     /// A body of a request: "bytes", "file" or "composed", and its size if that is known.
     case upload(String, size: Int64?)
-    /// A body in its shape, for the response or for one of its handlers.
+    /// A parsed body, for the response or for one of its handlers.
     case parsed(String, size: Int, handler: String?, HTTPFailure?)
     case handle(String, size: Int?)
     case callback(Question)
-    /// A credential by its name, and why it has no new token.
+    /// A credential by name, and why its refresh failed.
     case token(String, OAuthFailure?)
-    /// What a server would accept, the strongest first.
+    /// The offered schemes, strongest first.
     case challenge([AuthenticationOffer], url: String, attempt: Int)
     case credential(Signature, attempt: Int)
-    /// A file that is being written, and how much of it is there.
+    /// A partially written file, and its size so far.
     case partial(path: String, Int64, of: Int64?)
     case file(path: String, size: Int64)
-    /// A stream, bytes of it or of an item in it, and what is wrong with that.
+    /// A stream, the bytes of a read or of an item, and the failure of that item.
     case item(stream: String, size: Int, HTTPFailure?)
     /// Cookies that were not taken or not sent, without their values.
     case cookies([CookieChange], attempt: Int)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Something that happens on the way of a request and that others may watch. `schema/topics.json` describes each.
+/// A kind of event in the life of a request, which others may watch. `schema/topics.json` describes each.
 ///
-/// The order is that of a request's life; each has one bit of a `TopicSet`, of which there are 128.
+/// In the order of a request's life; each has a bit of a `TopicSet`, which has room for 128.
 package enum MonitorTopic: UInt8, Sendable, CaseIterable {
     case requestCreated, requestUnbuilt
     case uploadPrepared, uploadFailed, uploadOpened, uploadRepeated
@@ -37,11 +37,11 @@ package enum MonitorTopic: UInt8, Sendable, CaseIterable {
 
     fileprivate var bit: TopicSet { TopicSet(rawValue: 1 << UInt128(rawValue)) }
 
-    /// How important it is to whoever reads the log.
+    /// The log level of a topic.
     package enum Level: String, Sendable, CaseIterable { case trace, debug, info }
 
-    /// What an operator wants to know of every request is `info`; what somebody who looks for a fault wants, `debug`;
-    /// what comes once per piece of a body or doubles something else, `trace`.
+    /// `info`: an operator needs the event for every request. `debug`: the event helps to find a fault. `trace`: the
+    /// event comes with every piece of a body, or repeats another event.
     package var level: Level {
         switch self {
         case .requestFinished, .requestRetrying, .callbackFailed, .sessionCreated, .sessionClosed, .tokenRefreshed,
@@ -55,7 +55,7 @@ package enum MonitorTopic: UInt8, Sendable, CaseIterable {
     }
 }
 
-/// Some topics. Empty, it costs whoever asks one load.
+/// A set of topics. A check for the empty set costs a single load.
 package struct TopicSet: OptionSet, Sendable, Hashable {
     package var rawValue: UInt128
 
@@ -65,7 +65,7 @@ package struct TopicSet: OptionSet, Sendable, Hashable {
 
     package static let all = MonitorTopic.allCases.reduce(into: TopicSet()) { $0.formUnion($1.bit) }
 
-    /// Those that the log shows from this level on.
+    /// The topics logged at this level and above.
     package static func logged(from level: MonitorTopic.Level) -> TopicSet {
         let levels = MonitorTopic.Level.allCases.drop { $0 != level }
         return MonitorTopic.allCases.filter { levels.contains($0.level) }.reduce(into: []) { $0.formUnion($1.bit) }

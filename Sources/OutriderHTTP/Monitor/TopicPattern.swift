@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a client writes to name topics: a name, or one with `*` for any run of characters, dots included.
+/// A client's pattern for topics: a name, or a pattern with `*` for any run of characters, dots included.
 ///
 ///     request.finished    that topic
 ///     request.*           all about requests
@@ -12,7 +12,7 @@ package struct TopicPattern: Sendable, Hashable {
 
     package init(_ text: String) { self.text = text }
 
-    /// None if it names nothing.
+    /// Empty if no topic matches.
     package var topics: TopicSet {
         MonitorTopic.allCases.filter { matches($0.name) }.reduce(into: []) { $0.formUnion(TopicSet($1)) }
     }

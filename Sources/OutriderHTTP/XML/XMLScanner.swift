@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// An element of a short XML document, with what is in it.
+/// An element of a short XML document.
 package struct XMLElement: Sendable, Equatable {
     /// Without the prefix of its namespace.
     package var name: String
-    /// The text that stands directly in it, references resolved.
+    /// The element's own text, references resolved.
     package var text = ""
     package var children: [XMLElement] = []
 
-    /// The first element that these names lead to, one step each; nil if there is none.
+    /// The first descendant at this path of names; nil if there is none.
     package func first(_ path: String...) -> XMLElement? {
         path.reduce(Optional(self)) { element, name in element?.children.first { $0.name == name } }
     }
 }
 
-/// Reads the short answers of services that speak XML 1.0. Strict, and without what makes XML dangerous: no document type,
-/// no entities but the five, no processing instructions. What attributes say is not kept.
+/// Reads short XML 1.0 responses. Strict, and without the dangerous parts of XML: no document type, no entities but the
+/// five predefined, no processing instructions. Attributes are dropped.
 package struct XMLScanner {
     private struct Malformed: Error {}
 
@@ -28,7 +28,7 @@ package struct XMLScanner {
     private var position = 0
     private var elements = 0
 
-    /// The root; nil for what is no such document, or a longer one than 256 KiB.
+    /// The root; nil for malformed XML, or for more than 256 KiB.
     package static func scan(_ bytes: [UInt8]) -> XMLElement? {
         guard bytes.count <= mostBytes, String(validating: bytes, as: UTF8.self) != nil else { return nil }
         let hasMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
@@ -85,7 +85,7 @@ package struct XMLScanner {
         return element
     }
 
-    /// To the end of the tag; whether the element ends with it.
+    /// Skips attributes to the end of the tag; returns whether the tag is self-closing.
     private mutating func attributes() throws(Malformed) -> Bool {
         while true {
             let before = position
