@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Collects the replies of batches, each in its place, until the last one is there (JSON-RPC 2.0 section 6).
+/// Collects the replies of batches in the order of the calls, until the last reply is there (JSON-RPC 2.0 section 6).
 package struct BatchMachine: ~Copyable {
     private struct Batch {
         var replies: [[UInt8]?]
@@ -17,14 +17,14 @@ package struct BatchMachine: ~Copyable {
         case waiting
         /// The whole array, in the order of the calls.
         case complete([UInt8])
-        /// Nothing but notifications: no answer.
+        /// The batch held only notifications: nothing is sent.
         case nothing
     }
 
     /// Whether no batch waits for replies.
     package var isEmpty: Bool { batches.isEmpty }
 
-    /// A batch of so many messages, at least one.
+    /// Opens a batch of at least one message.
     package mutating func open(_ count: Int) -> Int {
         let number = next
         next &+= 1
@@ -32,7 +32,7 @@ package struct BatchMachine: ~Copyable {
         return number
     }
 
-    /// One message is done, with the bytes of its reply, or without one. Once for each place.
+    /// Fills a place with the bytes of its reply; nil if the message has no reply. To be called once for each place.
     package mutating func fill(_ place: BatchPlace, _ reply: [UInt8]?) -> Fill {
         guard var batch = batches.removeValue(forKey: place.batch), batch.replies.indices.contains(place.slot) else {
             return .waiting

@@ -3,10 +3,10 @@
 
 import Synchronization
 
-/// One call in progress, as its method sees it. Cancelling (`$/cancelRequest`, a vanished client, shutdown) cancels the
+/// A call in progress, as its method sees it. Cancelling (`$/cancelRequest`, a vanished client, shutdown) cancels the
 /// task the method runs in.
 package struct Call<Scope: ConnectionScope>: Sendable {
-    /// Nil for a notification: nobody waits for the result.
+    /// Nil for a notification, which gets no reply.
     package let id: RequestID?
     package let scope: Scope
     package let peer: any Peer
@@ -20,13 +20,13 @@ package struct Call<Scope: ConnectionScope>: Sendable {
     }
 
     /// Runs the work as soon as this call's reply is queued, so that no event of a handle can overtake the reply that
-    /// names it. Dropped without running if the call fails.
+    /// names the handle. The work is dropped if the call fails.
     package func afterReply(_ work: @escaping @Sendable () -> Void) {
         later.work.withLock { $0.append(work) }
     }
 }
 
-/// What a call wants done after its reply; the server runs it.
+/// The work that a call leaves for the time after its reply; the server runs it.
 package final class Later: Sendable {
     fileprivate let work = Mutex<[@Sendable () -> Void]>([])
 

@@ -3,7 +3,7 @@
 
 import OutriderJSON
 
-/// One call in progress, within its connection.
+/// A call in progress, within its connection.
 package struct CallTicket: Hashable, Sendable {
     package let number: Int
 }
@@ -21,21 +21,21 @@ package struct BatchPlace: Equatable, Sendable {
 
 package struct CallLimits: Sendable {
     package var callsInFlight = 256
-    /// Questions of ours that wait for an answer.
+    /// Callbacks to the client that wait for a reply.
     package var callbacks = 64
 
     package init() {}
 }
 
-/// The calls of one connection in progress, both ways.
+/// The calls in progress on a connection, both ways.
 ///
 ///     open ──shutDown──▶ shut down (calls are refused with invalidRequest)
 ///     open ──stop──▶ stopping (calls are refused with stopping)
-///     any ──inputEnded──▶ the same, but questions of ours count as lost
+///     any ──inputEnded──▶ the same, but callbacks count as lost
 ///     any ──close──▶ closed (everything is silent)
 ///
-/// Responsible for: exactly one reply per call; unique ids; the limits; who is cancelled and how that is answered; ids of
-/// our questions. Not responsible for: tasks, time, order of output.
+/// Responsible for: exactly one reply per call; unique ids; the limits; which call is cancelled and how its client is
+/// told; ids of callbacks. Not responsible for: tasks, time, order of output.
 package struct CallMachine: ~Copyable {
     private enum Cancelled { case no, answered, silent }
 
@@ -55,10 +55,11 @@ package struct CallMachine: ~Copyable {
     private var nextTicket = 1
     private var questions: Set<Int64> = []
     private var nextQuestion = Self.firstQuestion
-    /// Calls whose clients wait for an answer.
+    /// Calls whose clients wait for a reply.
     package private(set) var unanswered = 0
 
-    /// Above what clients count up to; strings cannot be answered by Vim, small integers collide with its own.
+    /// Above the ids that clients count up to: Vim cannot reply to string ids, and small integers collide with its own
+    /// ids.
     private static let firstQuestion: Int64 = 1_000_000_001
     /// 2^31 - 1, for clients with 32-bit integers.
     private static let lastQuestion: Int64 = 2_147_483_647
@@ -70,7 +71,7 @@ package struct CallMachine: ~Copyable {
     package enum Start: Equatable {
         case run(CallTicket)
         case refuse(id: RequestID?, RPCError)
-        /// A notification that nobody will serve.
+        /// A notification that the connection does not serve.
         case ignore
     }
 
@@ -101,8 +102,8 @@ package struct CallMachine: ~Copyable {
         return .run(ticket)
     }
 
-    /// The id under which a message that never became a call is answered: null if that id is running, because one id gets
-    /// one reply.
+    /// The id for the error reply to a message that never became a call: null if a call with that id is running,
+    /// because an id gets one reply.
     package func answerable(_ id: RequestID?) -> RequestID? {
         guard let id, tickets[id] == nil else { return nil }
         return id
@@ -114,7 +115,7 @@ package struct CallMachine: ~Copyable {
             data: ["pointer": .string("/id"), "id": id.json])
     }
 
-    /// What becomes of a call's outcome.
+    /// How a call's outcome is delivered.
     package enum Finish: Equatable {
         case reply(BatchPlace?, cancelled: Bool)
         /// No reply, but a batch may be waiting for this place.
@@ -142,7 +143,7 @@ package struct CallMachine: ~Copyable {
         return call.cancelled != .no
     }
 
-    /// The call to cancel; nil if none has that id, which is nobody's fault.
+    /// The call to cancel; nil if no running call has that id, which is not an error.
     package mutating func cancel(_ id: RequestID, silently: Bool) -> CallTicket? {
         guard let ticket = tickets[id] else { return nil }
         running[ticket]?.cancelled = silently ? .silent : .answered
@@ -156,7 +157,7 @@ package struct CallMachine: ~Copyable {
         case refuse(RPCError)
     }
 
-    /// Ids count up, and skip what the client has running.
+    /// Ids count up, and skip the ids of calls and callbacks in progress.
     package mutating func ask(_ method: String) -> Ask {
         guard hasInput, phase != .closed else { return .refuse(Self.gone(method)) }
         guard questions.count < limits.callbacks else {
@@ -176,13 +177,13 @@ package struct CallMachine: ~Copyable {
         nextQuestion = nextQuestion >= Self.lastQuestion ? Self.firstQuestion : nextQuestion + 1
     }
 
-    /// An answer has come: whose it is, or nil if nobody asked (any more).
+    /// The callback that the client's reply belongs to; nil if no callback with that id waits (any more).
     package mutating func answered(_ id: RequestID) -> Int64? {
         guard case .integer(let number) = id else { return nil }
         return questions.remove(number)
     }
 
-    /// The asker waits no longer. False if the question was over already.
+    /// Stops waiting for the callback's reply. False if the callback was over already.
     package mutating func gaveUp(_ question: Int64) -> Bool { questions.remove(question) != nil }
 
     package static func gone(_ method: String) -> RPCError {
@@ -194,21 +195,21 @@ package struct CallMachine: ~Copyable {
     package var isIdle: Bool { running.isEmpty }
     package var count: Int { running.count }
 
-    /// LSP `shutdown`: calls after this one are refused.
+    /// LSP `shutdown`: later calls are refused.
     package mutating func shutDown() { if phase == .open { phase = .shutDown } }
     package var isShutDown: Bool { phase == .shutDown }
 
     /// The service ends: running calls may finish.
     package mutating func stop() { if phase != .closed { phase = .stopping } }
 
-    /// The client will say nothing more: the questions that are lost by that.
+    /// The client sends nothing more. Returns the callbacks that are lost.
     package mutating func inputEnded() -> [Int64] {
         hasInput = false
         defer { questions = [] }
         return questions.sorted()
     }
 
-    /// The client is gone: the calls to cancel and the questions that are lost.
+    /// The client is gone. Returns the calls to cancel and the callbacks that are lost.
     package mutating func close() -> (calls: [CallTicket], questions: [Int64]) {
         phase = .closed
         return (running.keys.sorted { $0.number < $1.number }, inputEnded())
@@ -216,7 +217,7 @@ package struct CallMachine: ~Copyable {
 }
 
 extension RequestID {
-    /// For sentences.
+    /// The id as error messages write it.
     var text: String {
         switch self {
         case .string(let text): "\"\(text)\""

@@ -7,7 +7,7 @@ package import OutriderJSON
 package struct LogSetting: Sendable, Equatable {
     package enum Level: String, Sendable, CaseIterable { case trace, debug, info, notice, warning, error, critical }
     package enum Target: String, Sendable, CaseIterable { case stderr, file, events }
-    /// For people, or one JSON object per line.
+    /// Text for people, or a JSON object per line.
     package enum Format: String, Sendable, CaseIterable { case text, json }
 
     package var level: Level
@@ -23,17 +23,17 @@ package struct LogSetting: Sendable, Equatable {
     }
 }
 
-/// What a line of the log is about.
+/// The subject of a log line.
 package enum LogScope: Sendable, Equatable {
     case service
-    /// A request or another thing of the connection with that name; nil if no connection owns the thing any more.
+    /// A request or another thing of the connection with that name; nil if its connection is gone.
     case connection(String?)
 
-    /// Whether a log that one client turned on may show the line.
+    /// Whether the line may be shown in a log that this client turned on.
     package func isShown(to client: String) -> Bool { self == .service || self == .connection(client) }
 }
 
-/// A line of the log that has more to say than a sentence.
+/// A log line with members of its own beside the sentence.
 package protocol LogLine: Sendable {
     var level: LogSetting.Level { get }
     var scope: LogScope { get }
@@ -47,14 +47,14 @@ extension LogLine {
     package var scope: LogScope { .service }
 }
 
-/// Where lines of the log go. Never blocks, whatever becomes of them.
+/// The destination of log lines. Never blocks.
 package protocol LogOutlet: AnyObject, Sendable {
     func isLogged(_ level: LogSetting.Level) -> Bool
 
-    /// Whether it goes where everything may be seen: not to a single client.
+    /// Whether lines of every client may be written here: false if the log goes to a single client.
     var takesLines: Bool { get }
 
-    /// Lines that there was no room for, since the start.
+    /// Lines dropped for lack of room since the start.
     var dropped: Int { get }
 
     func write(_ line: some LogLine)

@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// One method of the protocol: what it is called, what it takes, what it gives, what it does.
+/// A method of the protocol: name, params, result and implementation.
 package protocol Method<Scope>: SendableMetatype {
     associatedtype Scope: ConnectionScope
     associatedtype Params: JSONDecodable
@@ -11,12 +11,12 @@ package protocol Method<Scope>: SendableMetatype {
 
     static var name: String { get }
 
-    /// Whether bytes may follow the call that belong to it, and are no messages: see `Peer.seize`. Where such a call fails
-    /// its connection ends, because nobody can tell where the bytes do. Default false.
+    /// Whether raw bytes may follow the call: see `Peer.seize`. If such a call fails its connection ends, because the
+    /// end of the bytes is unknown. Default false.
     static var takesBytes: Bool { get }
 
-    /// Throws RPCError for what the client must hear; anything else is a bug and becomes internalError (-32603).
-    /// Runs on the connection's event loop until it suspends: nothing here may block.
+    /// Throws RPCError for failures that the client must see; any other error is a bug and becomes internalError
+    /// (-32603). Runs on the connection's event loop until the first suspension, so the method must not block.
     static func call(_ params: Params, _ call: Call<Scope>) async throws -> Result
 }
 
@@ -24,27 +24,27 @@ extension Method {
     package static var takesBytes: Bool { false }
 }
 
-/// A method whose call can do without a task, which costs more than all else that many a small call needs.
+/// A method whose calls can run without a task. Creating a task costs more than the rest of a small call.
 package protocol BegunMethod<Scope>: Method where Params: Sendable {
-    /// Begins the call, and hands over what it comes to, once, perhaps before this returns. Nil, and nothing has happened, if
-    /// this call needs a task: then `call` follows.
+    /// Begins the call, and passes the outcome to `hand` exactly once, perhaps before this function returns. Returns
+    /// nil, without side effects, if this call needs a task: then `call` follows.
     static func begin(
         _ params: Params, _ call: Call<Scope>, _ hand: @escaping @Sendable (Swift.Result<Result, RPCError>) -> Void
     ) throws(RPCError) -> (any BegunCall)?
 }
 
-/// A call that no task waits for.
+/// A call in progress without a task.
 package protocol BegunCall: AnyObject, Sendable {
-    /// Nobody wants its result any more: it ends soon, and hands over an error. More than once is harmless.
+    /// The result is not needed any more: the call ends soon, with an error. Repeating `cancel` has no effect.
     func cancel()
 }
 
-/// Everything that belongs to one connection: opened with it, closed with it.
+/// Everything that belongs to a connection: opened and closed together with the connection.
 package protocol ConnectionScope: AnyObject, Sendable {
-    /// The client will send nothing more, but reads on (half-close): what no call waits for is cancelled now.
+    /// The client will send nothing more, but reads on (half-close): work that no call waits for is cancelled now.
     func inputEnded()
 
-    /// Whether the client will still hear of something without asking, behind the end of its input.
+    /// Whether events for this client may still come after the end of its input.
     var owes: Bool { get }
 
     /// The client is gone, or the server stops: everything owned is cancelled and deleted. Called exactly once.

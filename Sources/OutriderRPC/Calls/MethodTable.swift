@@ -3,15 +3,15 @@
 
 package import OutriderJSON
 
-/// Method names to what they do. Built once at start; decode, call and encode are one erased closure per method, so that
-/// nothing above knows types and nothing below knows bytes.
+/// Maps method names to implementations. Built once at start. Decoding, calling and encoding are one type-erased
+/// closure per method, so that callers do not know the types and methods do not know the bytes.
 package struct MethodTable<Scope: ConnectionScope>: Sendable {
     package typealias Entry = @Sendable (JSONValue, Call<Scope>) async throws -> JSONText
 
-    /// How a call begins that may do without a task.
+    /// The first step of a call that may run without a task.
     package enum Beginning {
         case begun(any BegunCall)
-        /// It has read its parameters, and needs a task for the rest.
+        /// The parameters are decoded, and the rest needs a task.
         case task(@Sendable () async throws -> JSONText)
     }
 
@@ -20,16 +20,16 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     private var entries: [String: Entry] = [:]
     private var beginners: [String: Beginner] = [:]
-    /// The methods behind whose calls bytes may follow.
+    /// The methods whose calls may be followed by raw bytes.
     package private(set) var takers: Set<String> = []
     /// The members of messages that are read into locked memory.
     package var secrets = SecretMembers()
-    /// What another user than that of the service may not do.
+    /// The rules for clients that run as another user than the service.
     package var ownerRules = OwnerRules()
 
     package init() {}
 
-    /// The last one added under a name wins; the tests refuse duplicates.
+    /// A later method replaces an earlier method of the same name; the tests refuse duplicates.
     package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope {
         addCall(method)
     }
@@ -42,7 +42,7 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         }
     }
 
-    /// The same for one whose calls may do without a task.
+    /// Adds a method whose calls may run without a task.
     package mutating func add<M: BegunMethod>(_ method: M.Type) where M.Scope == Scope {
         addCall(method)
         beginners[M.name] = { params, call, hand in try Self.begin(M.self, params, call, hand) }

@@ -2,33 +2,34 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 package struct OutboxLimits: Sendable {
-    /// Events wait, or are dropped, from here on. Default 1 MiB.
+    /// Limit for events: above it, events wait or are dropped. Default 1 MiB.
     package var eventBytes = 1 << 20
-    /// Nothing more is read from the client from here on, until half of it is gone. Default 8 MiB.
+    /// Limit at which the server stops reading from the client, until half of the queue is gone. Default 8 MiB.
     package var pauseBytes = 8 << 20
-    /// From here on a client that takes nothing is given up after a sixth of the patience. Default 64 MiB.
+    /// Above this limit a client that reads nothing is disconnected after a sixth of the patience. Default 64 MiB.
     package var closeBytes = 64 << 20
-    /// It is written in between, while calls that have come together are still being started. Default 256 KiB.
+    /// Limit at which the queue is written before further calls of the same read are started. Default 256 KiB.
     package var flushBytes = 256 << 10
-    /// How long a client may take nothing, while more than `pauseBytes` wait for it. Default 60 s.
+    /// How long a client may read nothing while more than `pauseBytes` are queued. Default 60 s.
     package var patience = Duration.seconds(60)
 
-    /// So often in the patience it is looked at whether the client takes anything.
+    /// Number of checks within the patience.
     package static let checks = 6
 
     package init() {}
 }
 
-/// What waits to be written to one client.
+/// The messages that wait to be written to a client.
 ///
-/// One queue, so that everything arrives in the order in which it was queued: events before the reply that ends them,
-/// replies before the events of what they name. Events that may be lost are replaced by newer ones of the same key, and
-/// dropped when the client is slow; so they never stand in the way of replies for long.
+/// A single queue, so that messages arrive in the order in which they were queued: events before the reply that ends
+/// them, replies before the events of the handles they name. A droppable event replaces a waiting event with the same
+/// key, and is dropped if the client is slow; so such events never delay replies for long.
 ///
-/// A client that reads has its answers, however many they are; one that takes nothing for a while is given up. While much
-/// waits for it none of its calls is started, so that no more is queued than the calls in progress come to.
+/// A client that reads gets all its replies, however many; a client that reads nothing for a while is disconnected.
+/// While the queue is above `pauseBytes` none of the client's calls is started, so the queue grows only by the results
+/// of calls in progress.
 ///
-/// Responsible for: order, bounds, what is dropped, who is given up. Not responsible for: writing, time.
+/// Responsible for: order, limits, dropping events, giving up a client. Not responsible for: writing, time.
 package struct OutboxMachine: ~Copyable {
     private struct Entry {
         var frame: OutgoingFrame
@@ -39,7 +40,7 @@ package struct OutboxMachine: ~Copyable {
     /// A queue with its front at `front`; nil where an event was replaced.
     private var entries: [Entry?] = []
     private var front = 0
-    /// Where the waiting event of a key is: its index since the beginning of time.
+    /// The index of each key's waiting event, counted from the first message ever queued.
     private var keys: [String: Int] = [:]
     private var removed = 0
     /// Unsent bytes.
@@ -47,31 +48,31 @@ package struct OutboxMachine: ~Copyable {
     private var paused = false
     private var isGivenUp = false
     private var dropped = 0
-    /// Bytes that have left the queue, and what of them had been delivered when it was last looked at.
+    /// Bytes that have left the queue, and how many of them were delivered at the last check.
     private var taken = 0
     private var delivered: Int?
-    /// How often in a row nothing had been.
+    /// Consecutive checks without progress.
     private var idleChecks = 0
 
     package init(limits: OutboxLimits = OutboxLimits()) { self.limits = limits }
 
     package enum Push: Equatable {
         case queued
-        /// Stop reading from this client, and look from time to time whether it takes anything.
+        /// Stop reading from this client, and check from time to time whether the client reads.
         case pause
-        /// The client has been given up: nothing is queued any more.
+        /// The client has been given up: the message is not queued.
         case refused
     }
 
     package enum Check: Equatable {
-        /// There is nothing to look at any more.
+        /// No further checks are needed.
         case over
         case again
-        /// It takes nothing: close it.
+        /// The client reads nothing: close the connection.
         case giveUp
     }
 
-    /// A reply, a question, or an event that must arrive.
+    /// Queues a reply, a callback, or an event that must arrive.
     package mutating func push(_ frame: OutgoingFrame) -> Push {
         if isGivenUp { return .refused }
         append(Entry(frame: frame, key: nil))
@@ -82,8 +83,8 @@ package struct OutboxMachine: ~Copyable {
         return .queued
     }
 
-    /// Whether the client still takes what is sent. To be asked when reading is paused, and `OutboxLimits.checks` times in
-    /// each patience from then on; `unwritten` is how much of what left the queue has not been delivered.
+    /// Checks whether the client reads. To be called when reading is paused, and then `OutboxLimits.checks` times in
+    /// each patience; `unwritten` counts the bytes that left the queue but are not delivered.
     package mutating func check(unwritten: Int) -> Check {
         guard paused, !isGivenUp else {
             delivered = nil
@@ -96,7 +97,7 @@ package struct OutboxMachine: ~Copyable {
         return idleChecks >= (bytes > limits.closeBytes ? 1 : OutboxLimits.checks) ? .giveUp : .again
     }
 
-    /// An event that may be lost. False if it was.
+    /// Queues a droppable event. False if the event was dropped.
     package mutating func offer(_ frame: OutgoingFrame, key: String) -> Bool {
         if isGivenUp { return false }
         if let index = keys.removeValue(forKey: key) {
@@ -112,7 +113,7 @@ package struct OutboxMachine: ~Copyable {
         return true
     }
 
-    /// The last word to a client that is given up.
+    /// Gives the client up, with a last message.
     package mutating func lastWord(_ frame: OutgoingFrame) {
         isGivenUp = true
         clear()
@@ -124,7 +125,7 @@ package struct OutboxMachine: ~Copyable {
 
     package var isEmpty: Bool { bytes == 0 }
 
-    /// Whether so much waits that it is written before anything else is done.
+    /// Whether the queue is so long that it must be written first.
     package var isLong: Bool { bytes >= limits.flushBytes }
 
     /// The next message to write.
@@ -143,14 +144,14 @@ package struct OutboxMachine: ~Copyable {
         return nil
     }
 
-    /// Whether reading, once paused, may go on. Said once.
+    /// Whether reading, once paused, may go on. True only once per pause.
     package mutating func resumes() -> Bool {
         guard paused, bytes <= limits.pauseBytes / 2 else { return false }
         paused = false
         return true
     }
 
-    /// How many events were lost since this was last asked; nil while there is no room to tell.
+    /// How many events were dropped since the last call; nil if there are none, or no room for the message.
     package mutating func takeDropped() -> Int? {
         guard dropped > 0, hasRoom else { return nil }
         defer { dropped = 0 }
@@ -170,7 +171,7 @@ package struct OutboxMachine: ~Copyable {
         bytes = 0
     }
 
-    /// Moves the queue to the front of its array now and then, so that it does not grow for ever.
+    /// Moves the queue to the front of its array now and then, so that the array does not grow without limit.
     private mutating func compact() {
         if front == entries.count {
             removed += front

@@ -3,8 +3,8 @@
 
 package import OutriderJSON
 
-/// What only the user of the service may do, where another user may connect (`--allow-uid`): the service would act with the
-/// rights of its own user.
+/// Methods and params reserved for the user of the service, if other users may connect (`--allow-uid`): the service would
+/// act with the rights of its own user.
 package struct OwnerRules: Sendable {
     /// Names on the way from the params of a method to marked members.
     private struct Node: Sendable {
@@ -29,8 +29,8 @@ package struct OwnerRules: Sendable {
     package init() {}
 
     /// - Parameters:
-    ///   - files: by method, the members that name files: paths such as `/body/file`, with `*` for any name. The empty name
-    ///     has the results of callbacks.
+    ///   - files: by method, the members that name files: paths such as `/body/file`, with `*` for any name. The empty
+    ///     method name stands for the results of callbacks.
     ///   - urls: the members that hold URLs.
     ///   - methods: methods that are refused whatever their params.
     package init(files: [String: [String]], urls: [String: [String]], methods: [String]) {
@@ -43,7 +43,7 @@ package struct OwnerRules: Sendable {
         }
     }
 
-    /// Why a call of another user is refused; nil if it is not.
+    /// The error for a call of another user; nil if the call is permitted.
     package func refusal(of method: String, _ value: JSONValue) -> RPCError? {
         if methods.contains(method) {
             return RPCError(.notPermitted, "\(method) is refused: only the user of the service may call the method")
@@ -55,7 +55,7 @@ package struct OwnerRules: Sendable {
             data: ["pointer": .string(pointer.description)])
     }
 
-    /// The same for the result of a callback.
+    /// The same check for the result of a callback.
     package func refusal(ofResult value: JSONValue) -> RPCError? { refusal(of: "", value) }
 
     private static func fault(
@@ -66,7 +66,7 @@ package struct OwnerRules: Sendable {
         case .object(let object):
             if node.isFile { return (.root, "a file") }
             for member in object.members {
-                // a type that holds itself does so under the same name
+                // a recursive type holds itself under the same name
                 let next = node.members[member.name] ?? node.members["*"] ?? (member.name == name ? node : nil)
                 guard let next, let found = fault(member.value, next, member.name) else { continue }
                 return (found.pointer.under(member: member.name), found.what)

@@ -3,37 +3,38 @@
 
 package import OutriderJSON
 
-/// One client's connection, as a method sees it. Made by the server, used by the hall; every member may be called from
-/// any task.
+/// A client's connection, as a method sees it. Every member may be called from any task.
 package protocol Peer: AnyObject, Sendable {
     var info: PeerInfo { get }
 
-    /// What the client promised or asked in `server.hello`; defaults until then.
+    /// The terms that the client set in `server.hello`; defaults until then.
     var terms: PeerTerms { get }
 
     func agree(to terms: PeerTerms)
 
-    /// Queues an event that must arrive. Waits while the queue to this client is full; throws `clientGone` when the
-    /// client is, and on cancellation.
+    /// Queues an event that must arrive. Waits while the queue to this client is full; throws `clientGone` if the
+    /// client is gone, and on cancellation.
     ///
-    /// `isOver` is asked when it is queued, after all waiting: if it says so the event is left out. Whoever makes it true
-    /// before an answer is given may rely on that nothing follows the answer.
+    /// `isOver` is called when the event is queued, after all waiting: true drops the event. If `isOver` becomes true
+    /// before a reply is queued, no event follows that reply.
     func notify(_ event: Event, unless isOver: (@Sendable () -> Bool)?) async throws(RPCError)
 
-    /// The same without waiting. False if the queue is full, or the client is gone.
+    /// Queues an event without waiting. False if the queue is full, or the client is gone.
     func queue(_ event: Event, unless isOver: (@Sendable () -> Bool)?) -> Bool
 
-    /// Queues an event that may be lost: a newer one with the same key replaces an older one still waiting, and a full
-    /// queue drops it (counted, and told later by `event.dropped`). Whether it was queued.
+    /// Queues a droppable event: a newer event replaces a waiting event with the same key, and a full queue drops the
+    /// event (counted, and reported later by `event.dropped`). True if the event was queued.
     @discardableResult
     func offer(_ event: Event, key: String, unless isOver: (@Sendable () -> Bool)?) -> Bool
 
-    /// Asks the client and waits for the answer (protocol section 9). Throws callbackTimedOut, callbackFailed (the
-    /// client's error in `data.error`) or clientGone. Cancelling the task sends `$/cancelRequest` and does not wait.
+    /// Sends a callback to the client and waits for the reply (protocol section 9). Throws callbackTimedOut,
+    /// callbackFailed (the client's error in `data.error`) or clientGone. Cancelling the task sends `$/cancelRequest`
+    /// and does not wait.
     func ask(_ question: Question, timeout: Duration) async throws(RPCError) -> Answer
 
-    /// Takes the connection for bytes of the call's own: they flow behind its reply if that is a result; with an error the
-    /// connection ends. To be called before it waits for the first time, by a method that says `takesBytes`.
+    /// Takes the connection over for raw bytes of this call. The bytes start after the reply if the call has a result;
+    /// if the call fails the connection ends. To be called before the method's first suspension, by a method with
+    /// `takesBytes`.
     ///
     /// Throws `notPermitted` on stdio, and `wrongState` beside other calls.
     func seize() throws(RPCError) -> any RawPipe
@@ -46,9 +47,9 @@ extension Peer {
     package func offer(_ event: Event, key: String) -> Bool { offer(event, key: key, unless: nil) }
 }
 
-/// What a client said to a question.
+/// The client's reply to a callback.
 package struct Answer: Sendable {
-    /// The JSON-RPC id that the question went out under.
+    /// The JSON-RPC id of the callback.
     package var id: Int64
     package var value: JSONValue
 
@@ -58,7 +59,7 @@ package struct Answer: Sendable {
     }
 }
 
-/// What is known of a connection from its beginning.
+/// Facts about a connection that do not change.
 package struct PeerInfo: Sendable {
     package enum Transport: String, Sendable { case stdio, socket }
     package typealias Framing = OutriderRPC.Framing
@@ -67,10 +68,10 @@ package struct PeerInfo: Sendable {
     package var connection: String
     package var transport: Transport
     package var framing: Framing
-    /// Of the process at the other end, where the kernel tells (SO_PEERCRED).
+    /// Process at the other end, if the kernel tells (SO_PEERCRED).
     package var pid: Int?
     package var uid: Int?
-    /// Whether that is another user than that of the service, and not root.
+    /// Whether `uid` is neither the user of the service nor root.
     package var isOtherUser: Bool
 
     package init(
@@ -87,11 +88,11 @@ package struct PeerInfo: Sendable {
 }
 
 package struct PeerTerms: Sendable {
-    /// The longest message the client can read, in bytes; nil if it set no limit.
+    /// The longest message that the client can read, in bytes; nil for no limit.
     package var maxMessageBytes: Int?
     /// Callback methods that the client implements.
     package var callbacks: Set<String> = []
-    /// Seconds between two progress events of one request.
+    /// Seconds between two progress events of a request.
     package var progressInterval = 0.1
 
     package init() {}

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A connection that carries bytes of somebody's own instead of messages, both ways, from behind the reply of the call that
-/// seized it. Made by `Peer.seize`; every member may be called from any task.
+/// A connection that carries raw bytes instead of messages, both ways, after the reply of the call that seized the
+/// connection. Made by `Peer.seize`; every member may be called from any task.
 ///
-/// What does not fit into the kernel holds the writer up, and what is not read holds the client up: neither side is
-/// buffered beyond a quarter of a MiB.
+/// Backpressure applies both ways: the writer waits for the kernel, and the client waits for the reader. At most 256
+/// KiB are buffered for each side.
 package protocol RawPipe: AnyObject, Sendable {
-    /// Copies the bytes to the client. Without room they wait. False if nobody is there to read them.
+    /// Copies the bytes to the client; without room the bytes are queued. False if the client is gone.
     @discardableResult
     func write(_ bytes: UnsafeRawBufferPointer) -> Bool
 
-    /// The same without a copy, where both ends of the house know what the bytes are made of.
+    /// Writes without a copy, if the transport knows the type of `storage`.
     @discardableResult
     func write(_ bytes: some RawBytes) -> Bool
 
@@ -24,35 +24,35 @@ package protocol RawPipe: AnyObject, Sendable {
     /// Calls back whenever there is room again, and when the client is gone. Must return quickly.
     func whenMoved(_ tell: @escaping @Sendable () -> Void)
 
-    /// What the client sends next. One caller at a time.
+    /// The client's next bytes. A single reader at a time.
     func read() async -> RawInput
 
-    /// What the client sends from now on is not wanted, and forgotten.
+    /// Discards all further input from the client.
     func ignoreInput()
 
-    /// Says that nothing more will come, when all that was written is delivered, and goes on reading.
+    /// Ends the output when all written bytes are delivered; reading goes on.
     func endOutput()
 
-    /// Says that nothing more will come, and closes when all that was written is delivered.
+    /// Ends the output and closes when all written bytes are delivered.
     func finish()
 
     /// Closes at once.
     func abort()
 }
 
-/// Bytes that pass through the hall, which does not look at them.
+/// Bytes that pass through without being inspected.
 package protocol RawBytes: Sendable {
-    /// What they are made of, for whoever knows that.
+    /// The underlying buffer, for a transport that knows its type.
     var storage: any Sendable { get }
 
     func withUnsafeBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value
 }
 
 package enum RawInput: Sendable, Equatable {
-    /// Never none.
+    /// Never empty.
     case bytes([UInt8])
-    /// The client has said all it will say.
+    /// The client has ended its output.
     case end
-    /// The client is gone without having said so, or the task was cancelled.
+    /// The client is gone without ending its output, or the task was cancelled.
     case gone
 }

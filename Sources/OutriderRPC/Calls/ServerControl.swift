@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The service as a whole, as the hall sees it: made by the roof from the parts that run.
+/// The service as a whole, as methods see it.
 package protocol ServerControl: Sendable {
     var name: String { get }
     var version: String { get }
@@ -9,7 +9,7 @@ package protocol ServerControl: Sendable {
     var instanceID: String { get }
     var startedAt: ContinuousClock.Instant { get }
 
-    /// Refuses new calls, lets running ones finish for so long, then cancels them and ends the process.
+    /// Refuses new calls, lets running calls finish within the grace period, then cancels them and ends the process.
     func stop(grace: Duration)
 
     /// Ends a stdio server at once (LSP `exit`); ignored on a socket.

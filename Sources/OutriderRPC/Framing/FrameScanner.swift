@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Recognises by its first bytes how a peer frames its messages, then scans frames. Sticky for the whole connection.
+/// Detects from the first bytes how a peer frames its messages, then scans frames. The framing stays for the whole
+/// connection.
 ///
 ///     detecting ──{ or [──▶ line          detecting ──HTTP verb──▶ http (over)
 ///     detecting ──name:──▶ header         detecting ──else──▶ broken (over)
 ///
-/// Responsible for: protocol section 3.1. Not responsible for: what is inside a frame.
+/// Responsible for: protocol section 3.1. Not responsible for: the content of a frame.
 package struct FrameScanner {
     private enum State {
         case detecting(scanned: Int)
@@ -18,7 +19,7 @@ package struct FrameScanner {
     private let limits: FrameLimits
     private var state: State
 
-    /// Detects the framing unless one is given.
+    /// Detects the framing unless `forced` is given.
     package init(limits: FrameLimits = FrameLimits(), forced: Framing? = nil) {
         self.limits = limits
         state =
@@ -29,7 +30,7 @@ package struct FrameScanner {
             }
     }
 
-    /// Nil until it is known.
+    /// Nil until the framing is detected.
     package var framing: Framing? {
         switch state {
         case .line: .line
@@ -91,7 +92,7 @@ package struct FrameScanner {
 
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// The first byte that says something: after a byte order mark and white space. Nil if it has not come yet.
+    /// The first significant byte, after a byte order mark and white space. Nil if that byte has not come yet.
     private static func first(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         let start = skippable(bytes)
         if start < bytes.count, bytes.count < mark.count, bytes.elementsEqual(mark.prefix(bytes.count)) { return nil }
@@ -104,7 +105,7 @@ package struct FrameScanner {
         return start
     }
 
-    /// Letters, digits and hyphens: all that the names of our header fields are made of.
+    /// Letters, digits and hyphens: the characters in the names of the header fields.
     private static func isName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

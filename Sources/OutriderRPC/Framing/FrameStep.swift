@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a scanner found at the front of the bytes that were not yet consumed. Ranges and counts are relative to the first
-/// of them; the caller drops `consumed` bytes and asks again, until it hears `.more(consumed: 0)`.
+/// A scanner's finding at the front of the bytes that are not yet consumed. Ranges and counts are relative to that
+/// front; the caller drops `consumed` bytes and calls again, until it gets `.more(consumed: 0)`.
 package enum FrameStep: Equatable {
     /// No whole frame yet.
     case more(consumed: Int)
-    /// The bytes of one JSON text.
+    /// The bytes of a JSON text.
     case frame(Range<Int>, consumed: Int)
     /// The input ended inside this frame.
     case cut(Range<Int>, consumed: Int)
@@ -14,20 +14,20 @@ package enum FrameStep: Equatable {
     case tooLong(Range<Int>, consumed: Int)
     /// The peer speaks HTTP.
     case http
-    /// Nothing that follows can be understood; the reason is for a person.
+    /// The rest of the input cannot be understood; the reason is for a person.
     case broken(String)
 }
 
 /// How a connection separates its messages.
 package enum Framing: String, Sendable, CaseIterable {
-    /// One JSON text per line.
+    /// A JSON text per line.
     case line
     /// `Content-Length: N`, an empty line, N bytes.
     case header
 }
 
 package struct FrameLimits: Sendable {
-    /// Bytes of one message. Default 16 MiB.
+    /// Bytes of a message. Default 16 MiB.
     package var message = 16 << 20
     /// Bytes of a header block. Default 8 KiB.
     package var header = 8 << 10

@@ -65,7 +65,7 @@ package struct HeaderScanner {
         case length(Int, end: Int)
     }
 
-    /// Goes on looking for the empty line that ends the block which begins at `start`.
+    /// Continues the search for the empty line that ends the block which begins at `start`.
     private mutating func block(
         _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, scanned: Int, line: Int, ended: Bool
     ) -> Result<Block, Broken> {
@@ -129,7 +129,7 @@ package struct HeaderScanner {
         return value
     }
 
-    /// One to fifteen digits, which always fit.
+    /// A number of 1 to 15 digits, which always fits.
     private static func number(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
         guard (1...15).contains(digits.count) else { return nil }
         var number = 0

@@ -3,13 +3,13 @@
 
 import Glibc
 
-/// Finds lines. Remembers how far it has looked, so that input in single bytes costs no more than in one piece.
+/// Finds lines. Remembers how far the search has come, so that input in single bytes costs no more than in one piece.
 ///
 /// A carriage return before the line feed is dropped, blank lines are skipped, the last line needs no line feed
 /// (protocol section 3.1).
 package struct LineScanner {
     private let limit: Int
-    /// So many bytes at the front are known to hold no line feed.
+    /// Number of bytes at the front that hold no line feed.
     private var scanned = 0
     /// Inside a line that was too long.
     private var skipping = false
@@ -55,7 +55,7 @@ package struct LineScanner {
         line.lowerBound..<min(line.upperBound, line.lowerBound + FrameLimits.glimpse)
     }
 
-    /// Without the carriage return; empty if nothing but white space is there.
+    /// The line without trailing white space; empty for a blank line.
     private static func trimmed(_ bytes: UnsafeBufferPointer<UInt8>, _ line: Range<Int>) -> Range<Int> {
         var end = line.upperBound
         while end > line.lowerBound, isSpace(bytes[end - 1]) { end -= 1 }

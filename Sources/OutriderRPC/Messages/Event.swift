@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// A one-way message to a client: a name and its params, already written.
+/// A one-way message to a client: a name, and params in their written form.
 package struct Event: Sendable {
     package let name: String
     package let params: JSONText
@@ -14,7 +14,7 @@ package struct Event: Sendable {
     }
 }
 
-/// A call from outrider to a client.
+/// A callback: a call from the service to a client.
 package struct Question: Sendable {
     package let method: String
     package let params: JSONText

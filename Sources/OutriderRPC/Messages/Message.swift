@@ -3,18 +3,18 @@
 
 package import OutriderJSON
 
-/// One message from a client, sorted by what it wants. What is wrong with it is part of the value, with the id if there
-/// is one, because whoever sent it waits for an answer.
+/// A message from a client, sorted by kind. Defects of the message are part of the value, with the id if known, because
+/// the sender waits for a reply.
 package enum Message: Equatable, Sendable {
-    /// A call; the id is nil for a notification, which is never answered. The method is not looked up yet.
+    /// A call; the id is nil for a notification, which gets no reply. The method is not looked up yet.
     case call(id: RequestID?, method: String, params: JSONValue)
-    /// An answer to a question of ours.
+    /// A reply to a callback.
     case reply(id: RequestID, Answer)
-    /// Stop the call with that id. `silently`: it is then not answered.
+    /// Cancels the call with that id. `silently`: the call then gets no reply.
     case cancel(RequestID, silently: Bool)
-    /// To be answered with an error; a nil id becomes null.
+    /// To be rejected with an error; a nil id is written as null.
     case broken(id: RequestID?, RPCError)
-    /// Neither answered nor acted on.
+    /// Dropped without a reply.
     case ignored
 
     package enum Answer: Equatable, Sendable {
@@ -23,7 +23,7 @@ package enum Message: Equatable, Sendable {
     }
 }
 
-/// What one frame holds.
+/// The content of a frame.
 package enum Incoming: Equatable, Sendable {
     case one(Message)
     case batch([Message])
@@ -73,7 +73,7 @@ extension Message {
     }
 }
 
-/// The members of an envelope that mean something, found in one pass; others are ignored.
+/// The known members of an envelope, found in one pass; others are ignored.
 private struct Envelope {
     var version: JSONValue?
     var id: JSONValue?
@@ -149,7 +149,8 @@ private struct Envelope {
         return .reply(id: id, .result(result ?? .null))
     }
 
-    /// With params the call named there; without, the call whose id stands beside the method, as Vim's manual writes it.
+    /// Cancels the call named in the params; without params, the call whose id stands beside the method, as Vim's
+    /// manual writes it.
     private func lspCancel(_ id: RequestID?, _ limits: MessageLimits) -> Message {
         let named = lenientParams?.object?["id"]
         if let named, let target = try? RequestID(named, limits: limits) { return .cancel(target, silently: false) }
@@ -194,8 +195,8 @@ extension RequestID {
 }
 
 extension String {
-    /// Whether there are more characters, or more than eight bytes for each that may be there: one character can have any
-    /// number of bytes.
+    /// Whether the text has more characters than the limit, or more than eight bytes for each permitted character: a
+    /// character can have any number of bytes.
     fileprivate func isLonger(than characters: Int) -> Bool {
         utf8.count > characters && (utf8.count > 8 * characters || count > characters)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Names that look like one that does not exist.
+/// Finds known names that resemble an unknown name.
 package enum NearNames {
     /// At most three, the closest first; none if nothing is close.
     package static func of(_ name: String, among names: [String]) -> [String] {
@@ -19,7 +19,7 @@ package enum NearNames {
         Array(String(decoding: name.utf8.prefix(128), as: UTF8.self).lowercased().utf8)
     }
 
-    /// Insertions, deletions and substitutions that lead from one to the other (Levenshtein).
+    /// Insertions, deletions and substitutions between the two names (Levenshtein distance).
     private static func distance(_ from: [UInt8], _ to: [UInt8]) -> Int {
         var row = Array(0...to.count)
         for (line, byte) in from.enumerated() {

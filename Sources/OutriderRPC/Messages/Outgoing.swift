@@ -3,15 +3,15 @@
 
 package import OutriderJSON
 
-/// One message on its way out: what stands before the result, the result's own bytes, what stands after. The middle is
-/// never copied until it is written to the wire.
+/// An outgoing message: the bytes before the result, the result's own bytes, the bytes after. The result is not copied
+/// until it is written to the wire.
 package struct OutgoingFrame: Sendable {
     package let head: [UInt8]
     package let body: [UInt8]
     package let tail: StaticString
     package var count: Int { head.count + body.count + tail.utf8CodeUnitCount }
 
-    /// How long the JSON text is, without what the framing adds.
+    /// Length of the JSON text, without framing.
     package let messageBytes: Int
 
     init(head: [UInt8], body: [UInt8], braces: Bool, framing: Framing) {
@@ -27,7 +27,7 @@ package struct OutgoingFrame: Sendable {
         }
     }
 
-    /// All bytes in one piece.
+    /// All bytes in a single array.
     package var bytes: [UInt8] {
         var bytes = head
         bytes.reserveCapacity(count)
@@ -37,7 +37,7 @@ package struct OutgoingFrame: Sendable {
     }
 }
 
-/// The envelopes that we send, members in the order of protocol section 3.3, nothing beside them.
+/// The envelopes that the service sends, with their members in the order of protocol section 3.3.
 package enum Outgoing: Sendable {
     case result(RequestID, JSONText)
     /// A nil id is written as null.

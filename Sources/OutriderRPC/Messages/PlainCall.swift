@@ -3,18 +3,18 @@
 
 package import OutriderJSON
 
-/// A call as nearly every library writes it: `{"jsonrpc":"2.0","id":7,"method":"data.send","params":{…}}`, its members in
-/// this order, with or without a space after each colon and comma.
+/// A call in the form that nearly every library writes: `{"jsonrpc":"2.0","id":7,"method":"data.send","params":{…}}`,
+/// its members in this order, with or without a space after each colon and comma.
 ///
-/// Its envelope is read without building a tree, which for a short call costs more than its parameters do. What is
-/// written in any other way, or is wrong anywhere, is read as a whole.
+/// This envelope is read without building a tree, which would cost more than the parameters of a short call. Any other
+/// form, and any malformed text, goes through the full parser.
 package struct PlainCall {
     let id: Int64
     let method: String
-    /// Where the parameters stand, an object as far as its first byte tells.
+    /// The range of the parameters, an object as far as the first byte tells.
     let params: Range<Int>
 
-    /// Nil if it is not written so.
+    /// Nil if the message has another form.
     package init?(_ bytes: UnsafeBufferPointer<UInt8>, limits: MessageLimits) {
         var reader = PlainCallReader(bytes)
         guard let id = reader.head(), let method = reader.name(atMost: limits.methodCharacters), reader.takes(","),
@@ -25,13 +25,13 @@ package struct PlainCall {
         self.params = params
     }
 
-    /// The method of a call of which the end may be missing; nil if the beginning is not written so.
+    /// The method of a call whose end may be missing; nil if the message begins in another form.
     static func method(atStartOf bytes: UnsafeBufferPointer<UInt8>, limits: MessageLimits) -> String? {
         var reader = PlainCallReader(bytes)
         return reader.head() == nil ? nil : reader.name(atMost: limits.methodCharacters)
     }
 
-    /// What of the limits of a whole message is left to the parameters: outside are an object, four names and three values.
+    /// The limits that remain for the parameters: the envelope has an object, four names and three values.
     static func limits(ofParams whole: JSONLimits) -> JSONLimits {
         var limits = whole
         limits.depth -= 1
@@ -40,7 +40,7 @@ package struct PlainCall {
     }
 }
 
-/// Moves along the envelope; each step moves only if it finds what it looks for.
+/// Moves along the envelope; each step moves only past the text it expects.
 private struct PlainCallReader {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
@@ -57,7 +57,7 @@ private struct PlainCallReader {
         return true
     }
 
-    /// All up to the name of the method: the id.
+    /// Everything up to the name of the method. Returns the id.
     mutating func head() -> Int64? {
         guard takes("{\"jsonrpc\":"), takesAfterSpace("\"2.0\","), takesAfterSpace("\"id\":"), let id = number(),
             takes(","), takesAfterSpace("\"method\":")
@@ -82,12 +82,13 @@ private struct PlainCallReader {
             number = number &* 10 &+ Int64(byte &- UInt8(ascii: "0"))
             position += 1
         }
-        // what begins with a zero is that, or not JSON
+        // a number that begins with a zero is zero, or not JSON
         guard position > first, bytes[first] != UInt8(ascii: "0") || position == first + 1 else { return nil }
         return number
     }
 
-    /// A string of letters, digits and full stops: no method that is not one of ours, or means something by itself.
+    /// A string of letters, digits and full stops, as all methods of the service have; `$/` names with special meaning
+    /// are excluded.
     mutating func name(atMost limit: Int) -> String? {
         skipSpace()
         guard byte == UInt8(ascii: "\"") else { return nil }
@@ -106,7 +107,7 @@ private struct PlainCallReader {
         return String(decoding: bytes[first..<position], as: UTF8.self)
     }
 
-    /// All up to the last byte, which must end the call.
+    /// Everything up to the last byte, which must end the call.
     mutating func object() -> Range<Int>? {
         skipSpace()
         let end = bytes.count - 1
@@ -116,9 +117,9 @@ private struct PlainCallReader {
 }
 
 extension Incoming {
-    /// What a frame holds; throws where it is not JSON, or beyond the limits.
+    /// Parses a frame; throws if the frame is not JSON, or beyond the limits.
     ///
-    /// - Parameter call: the frame as a plain call, where that is known already.
+    /// - Parameter call: the frame as a plain call, if already known.
     package init(
         parsing frame: UnsafeBufferPointer<UInt8>, as call: PlainCall? = nil, limits: MessageLimits = MessageLimits()
     ) throws(JSONFailure) {

@@ -3,10 +3,10 @@
 
 package import OutriderJSON
 
-/// Why a call could not be served. A failed exchange is a result, not one of these (protocol D1).
+/// Why a call could not be served. A failed exchange is a result, not an error (protocol D1).
 package struct RPCError: Error, Equatable {
     package var code: Int
-    /// One sentence that tells the whole story; some clients see nothing else.
+    /// A complete sentence; some clients show nothing else.
     package var message: String
     package var data: JSONObject?
 
@@ -44,7 +44,7 @@ package struct RPCError: Error, Equatable {
 }
 
 extension RPCError {
-    /// A parameter that is not what its method asks for; the pointer is into `params`.
+    /// An invalid parameter; the pointer is into `params`.
     package init(_ complaint: JSONComplaint) {
         var data: JSONObject = ["pointer": .string(Excerpt.pointer(complaint.pointer.description))]
         if let known = complaint.known { data["known"] = .array(known.map { .string($0) }) }
@@ -65,7 +65,7 @@ extension RPCError {
         return written(path[...]) + complaint.message.dropFirst(name.count)
     }
 
-    /// A path as people write it: `handlers[0].serialize.as`.
+    /// A path in the notation of programs: `handlers[0].serialize.as`.
     private static func written(_ path: ArraySlice<String>) -> String {
         var text = ""
         for part in path {

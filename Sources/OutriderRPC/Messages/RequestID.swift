@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// The id of a call: a string or an integer, echoed as it came (JSON-RPC 2.0 section 4). Fractions and null are not ids.
+/// The id of a call: a string or an integer, echoed unchanged (JSON-RPC 2.0 section 4). Fractions and null are not ids.
 package enum RequestID: Hashable, Sendable {
     case string(String)
     case integer(Int64)

@@ -5,10 +5,10 @@ package import OutriderJSON
 
 /// Finds the id of a message that cannot be parsed, so that its sender does not wait for ever (protocol section 3.4).
 ///
-/// Walks the outermost object only, strict about its grammar but forgiving about what editors really get wrong: bytes that
-/// are not UTF-8, lone surrogates, numbers out of range, values nested too deep, a text that ends too early. Text that is
-/// no JSON at all (comments, trailing commas, something after the end) yields nothing: there the sender's idea of an id is
-/// as doubtful as the rest.
+/// Walks the outermost object only. The grammar is strict, but common mistakes of editors are accepted: bytes that are
+/// not UTF-8, lone surrogates, numbers out of range, values nested too deep, a text that ends too early. Text that is
+/// no JSON at all (comments, trailing commas, bytes after the end) yields nothing: there the id is as doubtful as the
+/// rest.
 package enum Salvage {
     /// The id, if exactly one `"id"` stands beside a `"method"`.
     package static func id(in bytes: UnsafeBufferPointer<UInt8>) -> RequestID? {
@@ -18,7 +18,7 @@ package enum Salvage {
         return try? RequestID(value)
     }
 
-    /// The answer to bytes that are not JSON.
+    /// The error message for bytes that are not JSON.
     package static func answer(
         to bytes: UnsafeBufferPointer<UInt8>, _ failure: JSONFailure, framing: Framing
     ) -> Message {
@@ -31,7 +31,7 @@ package enum Salvage {
         return .broken(id: id(in: bytes), RPCError(.parseError, "Parse error: \(failure.reason)", data: data))
     }
 
-    /// The answer to a message over the limit, of which only the beginning is known.
+    /// The error message for a message over the limit; only its beginning is known.
     package static func answer(toTooLong glimpse: UnsafeBufferPointer<UInt8>, limit: Int) -> Message {
         .broken(
             id: id(in: glimpse),
@@ -52,13 +52,13 @@ private struct OutermostWalk {
     init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
     private enum Fault: Error {
-        /// The text ends here; what was found so far counts.
+        /// The text ends here; members found so far count.
         case end
         /// This is no JSON.
         case grammar
     }
 
-    /// False if the text is no JSON as far as it goes.
+    /// False if the text is not JSON.
     mutating func run() -> Bool {
         do throws(Fault) {
             try object()
@@ -130,7 +130,7 @@ private struct OutermostWalk {
         }
     }
 
-    /// One value, with everything inside it; brackets are counted, not matched.
+    /// A value with everything inside; brackets are counted, not matched.
     private mutating func value() throws(Fault) {
         var depth = 0
         repeat {

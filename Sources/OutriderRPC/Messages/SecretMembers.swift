@@ -30,8 +30,8 @@ package struct SecretMembers: Sendable {
 
     /// - Parameters:
     ///   - methods: by name, the members of the params: paths such as `/token/refreshToken`.
-    ///   - results: members of the results of callbacks, of whatever kind. A reply says only which call it answers, and may
-    ///     come when that is over.
+    ///   - results: members of the results of callbacks of every kind. A reply names only its call, and may come when
+    ///     that call is over.
     package init(methods: [String: [String]], results: [String]) {
         for (method, paths) in methods {
             for path in paths { self.methods[method, default: Node()].add(path.split(separator: "/")) }
@@ -67,7 +67,7 @@ package struct SecretMembers: Sendable {
         return ranges
     }
 
-    /// Looks for secrets in the messages of one frame.
+    /// Searches the messages of a frame for secrets.
     private struct Search {
         private let frame: UnsafeBufferPointer<UInt8>
         private let members: SecretMembers
@@ -136,7 +136,7 @@ package struct SecretMembers: Sendable {
 }
 
 extension Incoming {
-    /// What a frame that may hold secrets has in it. The frame must be in memory that is zeroed afterwards.
+    /// Parses a frame that may hold secrets. The frame must be in memory that is zeroed afterwards.
     package init(
         parsing frame: UnsafeBufferPointer<UInt8>, with secrets: SecretMembers, limits: MessageLimits = MessageLimits()
     ) throws(JSONFailure) {

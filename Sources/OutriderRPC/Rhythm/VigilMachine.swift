@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Whether a loop that has nothing to do stays awake for what comes next, or sleeps.
+/// Decides whether an idle event loop stays awake for the next event, or sleeps.
 ///
-/// Being woken costs more than a small call, on both sides. So while one event has followed the other closely for some
-/// time, as it does when a program makes one call after the other, the loop stays awake for a moment. Each vigil that goes
-/// well pays for a quarter of one in vain; when nothing is left, it takes twice as many close events to begin again. So at
+/// Waking up costs both sides more than a small call. If events have followed each other closely for some time, as when
+/// a program makes call after call, the loop stays awake for a moment (a vigil). Each successful vigil pays for a
+/// quarter of a vain vigil; when the credit is used up, twice as many close events are needed to begin again. So at
 /// most every fifth vigil is in vain, and one or two more for every `fewest` close events, soon for far more of them.
-/// Where events are rare there is none. Where others need the processor, what is waited for comes late, and vigils end by
-/// themselves.
+/// Where events are rare there is no vigil. Where other processes need the processor, events come late, and vigils end
+/// by themselves.
 package struct VigilMachine: Sendable {
     /// How long a vigil may last, in nanoseconds.
     package static let patience: Int64 = 100_000
-    /// What counts as close, in nanoseconds: being woken, and the work that the event brings, are part of that time.
+    /// The longest gap that counts as close, in nanoseconds, including the wake-up and the work for the event.
     package static let close: Int64 = 250_000
     /// Close events before the first vigil.
     package static let fewest = 8
     /// Close events before a vigil, at most.
     package static let most = 1024
-    /// Vigils that must go well before fewer close events are asked for again.
+    /// Successful vigils before fewer close events are required again.
     package static let proof = 64
-    /// What a vigil in vain costs, in vigils that go well.
+    /// The price of a vain vigil, in successful vigils.
     package static let price = 4
-    /// How many that go well are remembered.
+    /// Upper limit of the credit, in successful vigils.
     package static let memory = 8
 
     private var run = 0
     private var wanted = VigilMachine.fewest
     private var wellKept = 0
-    /// What vigils in vain may cost; none left for no vigils.
+    /// Credit for vain vigils; at zero there are no vigils.
     private var credit = 0
 
     package init() {}
 
-    /// Something came, so many nanoseconds after the loop had nothing left to do, and is done. True for a vigil.
+    /// An event is handled that came `gap` nanoseconds after the loop became idle. True if a vigil follows.
     package mutating func turned(after gap: Int64) -> Bool {
         if credit > 0 { return true }
         run = gap <= Self.close ? run + 1 : 0
@@ -42,7 +42,7 @@ package struct VigilMachine: Sendable {
         return true
     }
 
-    /// During a vigil something came.
+    /// An event came during a vigil.
     package mutating func came() {
         credit = min(credit + 1, Self.memory)
         wellKept += 1
@@ -51,7 +51,7 @@ package struct VigilMachine: Sendable {
         wanted = max(wanted / 2, Self.fewest)
     }
 
-    /// A vigil was in vain.
+    /// A vigil ended without an event.
     package mutating func missed() {
         credit -= Self.price
         guard credit <= 0 else { return }
