@@ -23,7 +23,7 @@ package struct Checksum: Sendable, Equatable {
             }
         }
 
-        /// Whether what a server says in it is worth anything (RFC 9530 section 5).
+        /// Whether the algorithm is secure enough for digests from servers (RFC 9530 section 5).
         var isActive: Bool { self == .sha256 || self == .sha512 }
     }
 
@@ -35,7 +35,7 @@ package struct Checksum: Sendable, Equatable {
         self.bytes = bytes
     }
 
-    /// As people write it: in hexadecimal, or in base64. Nil for anything else, or of another length.
+    /// Reads hexadecimal or base64; nil for other text or another length.
     package init?(_ algorithm: Algorithm, text: String) {
         self.algorithm = algorithm
         if text.utf8.count == 2 * algorithm.byteCount {
@@ -52,7 +52,7 @@ package struct Checksum: Sendable, Equatable {
         self.bytes = bytes
     }
 
-    /// Reads the name of an algorithm and a digest as people write them; the failure says what is wrong with which.
+    /// Reads an algorithm's name and a digest in hexadecimal or base64; the failure names the invalid member.
     package static func read(algorithm name: String, digest: String) -> Result<Checksum, Fault> {
         guard let algorithm = Algorithm(rawValue: name.lowercased()) else {
             let known = Algorithm.allCases.map(\.rawValue)
@@ -89,13 +89,13 @@ package struct Checksum: Sendable, Equatable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// What the answer says of the whole file, in Repr-Digest, or in Content-Digest where the answer is the whole: a
-    /// dictionary of byte sequences (RFC 9530 section 2, RFC 8941 section 3.2). Only algorithms that are still safe.
+    /// The digests of the whole file: Repr-Digest, and Content-Digest if the response holds the whole file; a
+    /// dictionary of byte sequences (RFC 9530 section 2, RFC 8941 section 3.2). Only secure algorithms.
     package static func declared(_ fields: HTTPFields, isWhole: Bool) -> [Checksum] {
         read(fields.all("Repr-Digest") + (isWhole ? fields.all("Content-Digest") : []))
     }
 
-    /// What the answer says of its own content, which of a 206 is the part that it brings (RFC 9530 section 2).
+    /// The digests of the response content (RFC 9530 section 2); of a 206, the content is the part.
     package static func ofContent(_ fields: HTTPFields) -> [Checksum] { read(fields.all("Content-Digest")) }
 
     private static func read(_ values: [String]) -> [Checksum] {
@@ -115,7 +115,7 @@ package struct Checksum: Sendable, Equatable {
         return found
     }
 
-    /// Why a part of the file is not the one that the server meant to send.
+    /// The failure for a part that does not match the server's digest.
     package func mismatch(_ actual: [UInt8], in part: Range<Int64>) -> HTTPFailure {
         var failure = mismatch(actual)
         failure.message =
@@ -124,7 +124,7 @@ package struct Checksum: Sendable, Equatable {
         return failure
     }
 
-    /// Why the file is not the one that was wanted, by its digest.
+    /// The failure for a file that does not match the expected digest.
     package func mismatch(_ actual: [UInt8]) -> HTTPFailure {
         HTTPFailure(
             .checksumMismatch,

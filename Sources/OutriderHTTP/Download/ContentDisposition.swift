@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a Content-Disposition field says (RFC 6266), read as leniently as servers write it.
+/// A Content-Disposition field (RFC 6266), parsed leniently.
 package struct ContentDisposition: Sendable, Equatable {
-    /// In lower case: `attachment`, `inline`; empty where the server left it out.
+    /// In lower case: `attachment`, `inline`; empty if absent.
     package private(set) var type = ""
-    /// The name as the server gave it, decoded: never a path before `FileName` has seen it. What `filename*` says comes
-    /// before what `filename` says (section 4.3); of two of a kind the first counts.
+    /// The decoded name, untrusted: `FileName` must make it safe before use in a path. `filename*` wins over `filename`
+    /// (section 4.3); of duplicates the first wins.
     package private(set) var filename: String?
 
     package init(parsing text: String) {
@@ -24,8 +24,8 @@ package struct ContentDisposition: Sendable, Equatable {
         filename = extended ?? plain
     }
 
-    /// An extended value: charset, quote, language, quote, percent-encoded bytes (RFC 8187 section 3.2.1). Nil where it is
-    /// broken or in a charset that the RFC does not know; RFC 5987 knew ISO-8859-1, too.
+    /// Decodes an extended value: charset, quote, language, quote, percent-encoded bytes (RFC 8187 section 3.2.1). Nil
+    /// if malformed or in an unknown charset; ISO-8859-1 is known from RFC 5987.
     private static func extended(_ value: [UInt8]) -> String? {
         let quote = UInt8(ascii: "'")
         let parts = value.split(separator: quote, maxSplits: 2, omittingEmptySubsequences: false)
@@ -78,7 +78,7 @@ private struct DispositionScanner {
         return nil
     }
 
-    /// A quoted string (RFC 9110 section 5.6.4); one without its end goes as far as the text does.
+    /// A quoted string (RFC 9110 section 5.6.4); an unclosed string extends to the end of the text.
     private mutating func quoted() -> [UInt8] {
         var value: [UInt8] = []
         index += 1
@@ -109,7 +109,7 @@ private struct DispositionScanner {
         while index < bytes.count, bytes[index] != UInt8(ascii: ";") { index += 1 }
     }
 
-    /// Skips what is no parameter; a semicolon inside a quoted string does not end that.
+    /// Skips a malformed parameter; a semicolon in a quoted string does not end the parameter.
     private mutating func skipUnknown() {
         while index < bytes.count, bytes[index] != UInt8(ascii: ";") {
             if bytes[index] == UInt8(ascii: "\"") { _ = quoted() } else { index += 1 }

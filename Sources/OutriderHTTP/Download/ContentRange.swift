@@ -8,7 +8,7 @@ package enum ContentRange: Sendable, Equatable {
     /// None, of so many: with 416.
     case none(of: Int64)
 
-    /// Nil for what is no range of bytes, or contradicts itself.
+    /// Nil if the text is no range of bytes, or contradicts itself.
     package init?(parsing text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: true)
         guard words.count == 2, HTTPFields.same(String(words[0]), "bytes") else { return nil }
@@ -28,7 +28,7 @@ package enum ContentRange: Sendable, Equatable {
         self = .part(first..<(last &+ 1), of: total)
     }
 
-    /// The one that the fields hold; nil without, or with several.
+    /// The range in the fields; nil without the field, or with several.
     package init?(_ fields: HTTPFields) {
         let values = fields.all("Content-Range")
         guard values.count == 1 else { return nil }

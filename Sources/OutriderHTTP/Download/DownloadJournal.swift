@@ -3,22 +3,23 @@
 
 package import OutriderJSON
 
-/// What is written down of an unfinished download, so that it can go on after anything: one line of JSON, and the checksum
-/// of that line. The same text, in base64, is a client's resume data.
+/// The record of an unfinished download, from which a later download resumes, even after a crash: a line of JSON, and
+/// the checksum of that line. In base64, the same text is the client's resume data.
 package struct DownloadJournal: Sendable, Equatable {
     /// The URL that answered; redirects are met again.
     package var url: String
-    /// The file that holds what has come, an absolute path.
+    /// The file with the received bytes, an absolute path.
     package var partial: String
-    /// Where it is to go; nil for a private file.
+    /// The destination; nil for a private file.
     package var target: String?
     package var replaces = false
     package var version = ResourceVersion()
     /// Bytes that have reached the medium.
     package var held = HeldRanges()
-    /// Whether it is written from the first byte to the last, so that its size says how much is there.
+    /// Whether the file is written from the first byte to the last, so that its size tells the received bytes.
     package var isSequential = true
-    /// The boot of the machine during which it was written: until the next, what was written later is there, too.
+    /// The boot of the machine during which the journal was written. Until the next boot, later writes to the file are
+    /// safe, too.
     package var boot: String
 
     package init(url: String, partial: String, boot: String) {
@@ -41,11 +42,11 @@ package struct DownloadJournal: Sendable, Equatable {
         return line + [UInt8(ascii: "\n")] + Array(Self.checksum(line[...]).utf8) + [UInt8(ascii: "\n")]
     }
 
-    /// What a client is given to go on with.
+    /// The resume data for a client.
     package var resumeData: String { Base64.encode(bytes) }
 
-    /// What is there of it, of a file of so many bytes: during the boot in which it was written all that was written from
-    /// the first byte on, after another only what had reached the medium.
+    /// The ranges of the partial file that are safe to keep, given the file's size. In the same boot: all bytes of a
+    /// sequential download; after a reboot: only the ranges synced to disk.
     package func held(size: Int64, boot now: String) -> HeldRanges {
         let known = held.clipped(to: size)
         guard boot == now, !boot.isEmpty, isSequential, known.isPrefix else { return known }
@@ -54,7 +55,7 @@ package struct DownloadJournal: Sendable, Equatable {
 
     // MARK: reading
 
-    /// Nil for what is not whole, or not ours, or from a later version.
+    /// Nil if damaged, foreign, or written by a later version.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.mostBytes, let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         let rest = bytes[(end + 1)...]
@@ -92,7 +93,7 @@ package struct DownloadJournal: Sendable, Equatable {
         return held
     }
 
-    /// FNV-1a of 64 bits: no single changed byte escapes it.
+    /// FNV-1a of 64 bits: detects every change of a single byte.
     private static func checksum(_ bytes: ArraySlice<UInt8>) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Names for files that a server suggests: a suggestion is never a path, and never hides or disguises what it names
+/// Safe file names from a server's suggestion: the suggestion is never a path, and never hides or disguises the file
 /// (RFC 6266 section 4.3).
 package enum FileName {
-    /// The longest name, in UTF-8 bytes: file systems take 255, and there must be room beside it for a hidden one.
+    /// The longest name, in UTF-8 bytes: file systems allow 255, and the hidden files of a download need longer names.
     package static let mostBytes = 200
-    /// What a download is called when nobody names it.
+    /// The name of a download without any other name.
     package static let fallback = "download"
 
-    /// What the answer calls the file: by its Content-Disposition, else by the last segment of the URL's path.
+    /// The suggested name: from Content-Disposition, else from the last segment of the URL's path.
     package static func suggested(_ fields: HTTPFields, url: HTTPURL?) -> String {
         for value in fields.all("Content-Disposition") {
             if let name = ContentDisposition(parsing: value).filename.flatMap(safe) { return name }
@@ -22,9 +22,9 @@ package enum FileName {
         return safe(String(decoding: PercentEncoding.decode(last), as: UTF8.self)) ?? fallback
     }
 
-    /// A plain name of what somebody else wrote: its last part only, without control characters and those that change
-    /// the direction of writing, not hidden, not an option of a command, no device of Windows, not too long. Nil if
-    /// nothing is left.
+    /// A safe name from untrusted text: the last path component, without control characters and those that change the
+    /// direction of writing, not hidden, not an option of a command, no device of Windows, not too long. Nil if nothing
+    /// is left.
     package static func safe(_ text: String) -> String? {
         let scalars = text.unicodeScalars
         guard let last = scalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last else { return nil }
@@ -39,7 +39,7 @@ package enum FileName {
         return shortened(safe)
     }
 
-    /// Why a name that the client gave cannot be one, or nil.
+    /// Why the client's file name is invalid; nil if valid.
     package static func fault(_ name: String) -> String? {
         if name.isEmpty || name == "." || name == ".." { return "must name a file" }
         if name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 }) {
@@ -50,7 +50,7 @@ package enum FileName {
 
     private static func isBlank(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.isWhitespace }
 
-    /// Control and format characters: nobody sees them, and some turn "gpj.exe" around.
+    /// Control and format characters: invisible, and some turn "gpj.exe" around.
     private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: true
@@ -58,7 +58,7 @@ package enum FileName {
         }
     }
 
-    /// What other systems do not take, and shells take for more than it is.
+    /// Characters that other systems forbid, or that look like a slash.
     private static func isReserved(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "<", ">", ":", "\"", "|", "?", "*", "\u{2044}", "\u{2215}", "\u{29F8}", "\u{FF0F}", "\u{FF3C}": true

@@ -60,10 +60,10 @@ package struct HeldRanges: Sendable, Equatable {
     /// Whether they are the first bytes and no others.
     package var isPrefix: Bool { ranges.isEmpty || ranges.count == 1 && ranges[0].lowerBound == 0 }
 
-    /// Where the last one ends.
+    /// The end of the last range.
     package var end: Int64 { ranges.last?.upperBound ?? 0 }
 
-    /// What is missing of so many bytes; of an unknown length all that follows what there is.
+    /// The missing ranges of a file of `total` bytes; if the length is unknown, the last range is open.
     package func gaps(of total: Int64?) -> [Range<Int64>] {
         var gaps: [Range<Int64>] = []
         var position: Int64 = 0
@@ -76,7 +76,7 @@ package struct HeldRanges: Sendable, Equatable {
         return gaps
     }
 
-    /// Without what lies behind the end of a file of so many bytes.
+    /// The ranges within the first `count` bytes.
     package func clipped(to count: Int64) -> HeldRanges {
         var clipped = HeldRanges()
         for range in ranges where range.lowerBound < count {

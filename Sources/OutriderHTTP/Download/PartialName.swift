@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What the hidden files of an unfinished download are called, beside the file that it will be. The same every time, so that
-/// the next download to the same place finds them.
+/// The names of a download's hidden files, beside the final file. Derived from its name alone, so that the next
+/// download to the same destination finds them.
 package enum PartialName {
     private static let partialEnding = ".outrider-part"
     private static let journalEnding = ".outrider-journal"
     /// Longer names are cut, so that theirs are not too long for a file system.
     private static let mostBytes = 200
 
-    /// The file that holds what has come.
+    /// The file with the received bytes.
     package static func partial(of name: String) -> String { hidden(name) + partialEnding }
 
-    /// What is written down of it.
+    /// The file with the journal.
     package static func journal(of name: String) -> String { hidden(name) + journalEnding }
 
-    /// Whether a file of that name can be one of ours; nothing else is ever written to because of resume data.
+    /// Whether the name is that of a partial file; resume data never leads to writes to any other file.
     package static func isPartial(_ name: String) -> Bool {
         name.hasPrefix(".") && name.hasSuffix(partialEnding) && name.utf8.count > 1 + partialEnding.utf8.count
             && !name.utf8.contains(UInt8(ascii: "/"))

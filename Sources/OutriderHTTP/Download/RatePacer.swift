@@ -6,7 +6,7 @@
 /// Time that was not used is not saved up beyond a tenth of a second, so that nothing comes in bursts.
 package struct RatePacer: Sendable {
     private let bytesPerSecond: Double
-    /// When what has come would have come at that rate; in seconds since any fixed moment.
+    /// The moment by which the bytes so far are due at that rate; in seconds since any fixed moment.
     private var due: Double
 
     private static let mostSaved = 0.1

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What tells one version of a resource from another: its length and its validators (RFC 9110 section 8.8).
+/// A version of a resource: its length and validators (RFC 9110 section 8.8).
 package struct ResourceVersion: Sendable, Equatable {
     /// The length of the whole, in bytes.
     package var total: Int64?
-    /// As it came, weak or strong.
+    /// As received, weak or strong.
     package var etag: String?
-    /// As it came.
+    /// As received.
     package var lastModified: String?
-    /// The Content-Encoding of what is kept; nil for none. Parts in different codings do not fit together.
+    /// The Content-Encoding of the kept bytes; nil for none. Parts in different codings cannot be combined.
     package var coding: String?
 
     package init(total: Int64? = nil, etag: String? = nil, lastModified: String? = nil, coding: String? = nil) {
@@ -27,19 +27,19 @@ package struct ResourceVersion: Sendable, Equatable {
             coding: codings.isEmpty ? nil : codings.joined(separator: ", "))
     }
 
-    /// The entity tag, if it is a strong one: equal tags, equal bytes (section 8.8.1).
+    /// The entity tag if strong: equal tags mean equal bytes (section 8.8.1).
     package var strongTag: String? {
         guard let etag, etag.hasPrefix("\"") else { return nil }
         return etag
     }
 
-    /// What If-Range may hold: a strong tag, or the date (section 13.1.5).
+    /// The value for If-Range: a strong tag, or the date (section 13.1.5).
     package var condition: String? { strongTag ?? (etag == nil ? lastModified : nil) }
 
     package enum Comparison: Sendable, Equatable { case same, different, unknown }
 
-    /// Whether bytes of the other version may follow bytes of this one. Strong tags decide where both have one, else the
-    /// dates; a length that differs, or a weak tag, proves a difference, but none proves that nothing has changed
+    /// Whether bytes of the other version may follow bytes of this version. Strong tags decide if both versions have
+    /// them, else the dates; another length or weak tag proves a difference, but equality of those proves nothing
     /// (sections 8.8.1 and 15.3.7.3).
     package func compared(with other: ResourceVersion) -> Comparison {
         if coding != other.coding { return .different }
@@ -50,13 +50,13 @@ package struct ResourceVersion: Sendable, Equatable {
         return .unknown
     }
 
-    /// A tag without the mark of a weak one.
+    /// A tag without the prefix of weak tags.
     private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
-    /// Whether there is anything by which it could be known again.
+    /// Whether a validator can tell this version from others.
     package var isRecognizable: Bool { strongTag != nil || lastModified != nil }
 
-    /// For people: what is known of it.
+    /// The known properties, as text for people.
     package var description: String {
         var facts: [String] = []
         if let etag { facts.append("ETag \(etag)") }

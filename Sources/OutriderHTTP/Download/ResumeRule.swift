@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides what an answer is to a file of which some bytes are there already.
+/// Decides how a response continues a partial file.
 ///
-/// Plain Range is sent, and the answer is compared with what was noted, rather than leaving the comparison to the server by
-/// If-Range: there are servers that ignore the one, the other, or both.
+/// A plain Range is sent, without If-Range; the response is compared with the noted version here, since some servers
+/// ignore Range, If-Range, or both.
 package struct ResumeRule: Sendable {
     package enum Verdict: Sendable, Equatable {
-        /// The body is all of it: what was there is replaced.
+        /// The body is the whole file: replace the kept bytes.
         case whole(ResourceVersion)
         /// The body is these bytes of the same version; the length of the whole may be news.
         case part(Range<Int64>, total: Int64?)
         /// Nothing is missing.
         case complete
-        /// What is there is of no use: ask for the whole.
+        /// The kept bytes are useless: request the whole file.
         case restart
-        /// It cannot go on. What is there stays.
+        /// The download cannot resume. The kept bytes stay.
         case fail(HTTPFailure)
     }
 
-    /// What was asked for; nil for the whole.
+    /// The requested range; nil for the whole.
     package var asked: Range<Int64>?
-    /// What was noted of what is there.
+    /// The noted version of the kept bytes.
     package var version: ResourceVersion
     package var held: HeldRanges
     package var whenChanged: DownloadSpec.WhenChanged?
-    /// The digest of the whole is known beforehand: it will tell, whatever the validators say.
+    /// The digest of the whole is known beforehand, and decides in place of the validators.
     package var isVerified: Bool
 
     package init(
@@ -39,14 +39,14 @@ package struct ResumeRule: Sendable {
         self.isVerified = isVerified
     }
 
-    /// Whether it is worth asking for the rest: what would come could be told from something else.
+    /// Whether a resume is worthwhile: a changed resource could be detected.
     package static func mayResume(_ version: ResourceVersion, isVerified: Bool) -> Bool {
         isVerified || version.isRecognizable
     }
 
     /// - Parameters:
-    ///   - length: what the body will have, where the answer says so.
-    ///   - isOwnRange: the caller asked for a range; then the part is the whole of what was wanted.
+    ///   - length: of the body, if declared.
+    ///   - isOwnRange: the caller requested a range: the part is the complete result.
     package func verdict(status: Int, _ fields: HTTPFields, length: Int64?, isOwnRange: Bool = false) -> Verdict {
         guard let asked else { return unasked(status, fields, length, isOwnRange) }
         switch status {
@@ -73,7 +73,7 @@ package struct ResumeRule: Sendable {
         return .whole(ResourceVersion(fields, total: length))
     }
 
-    /// The server knows no ranges, or says with If-Range that it has another version.
+    /// The server does not support ranges, or If-Range found another version.
     private func ignored(_ fields: HTTPFields, _ length: Int64?) -> Verdict {
         let whole = ResourceVersion(fields, total: length)
         if whenChanged != .fail { return .whole(whole) }
@@ -107,7 +107,7 @@ package struct ResumeRule: Sendable {
         return .part(range, total: total)
     }
 
-    /// Asked for what follows the end: all is there if that is where the end was.
+    /// The range begins at the end of the file: complete if the lengths agree.
     private func unsatisfied(_ fields: HTTPFields) -> Verdict {
         var theirs = ResourceVersion(fields, total: nil)
         guard case .none(let total)? = ContentRange(fields) else {
@@ -118,7 +118,7 @@ package struct ResumeRule: Sendable {
         guard held.prefix == total, held.isPrefix, version.total ?? total == total else {
             return changed("the resource has another length", theirs)
         }
-        // an answer without a body need not have validators, but those that it has must be right
+        // a 416 may omit validators, but present validators must match
         if compared(with: theirs) == .different { return changed("the resource has changed", theirs) }
         return .complete
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Divides what is missing of a file among several requests.
+/// Divides the missing ranges of a file among several requests.
 package enum SegmentPlan {
-    /// Nobody is asked for less at once, in bytes: a request costs more than it brings.
+    /// The smallest segment, in bytes: a smaller request costs more than its bytes gain.
     package static let leastBytes: Int64 = 1 << 20
 
     /// At most so many pieces, in order, that together are the gaps; the first begins where the first gap does. Where
@@ -19,7 +19,7 @@ package enum SegmentPlan {
             var start = gap.lowerBound
             while start < gap.upperBound, pieces.count < count {
                 let left = gap.upperBound &- start
-                // what would be left over is too little for a piece of its own
+                // the rest would be too small for a segment
                 let isLast = left < share &+ leastBytes || pieces.count == count &- 1
                 let end = isLast ? gap.upperBound : start &+ share
                 pieces.append(start..<end)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Where no proxy is used: what NO_PROXY says, as curl reads it.
+/// Hosts reached without a proxy, in the syntax of NO_PROXY, as in curl.
 ///
-///     example.org         that host, and all below it; the same with a dot in front
-///     *.example.org       all below it, but not it
-///     10.0.0.0/8, ::1     addresses, and networks of them; only where the URL holds an address
-///     example.org:8080    each of these for one port only; IPv6 addresses in brackets then
+///     example.org         that host, and all below; the same with a dot in front
+///     *.example.org       all hosts below, but not example.org
+///     10.0.0.0/8, ::1     addresses and networks; only where the URL holds an address
+///     example.org:8080    each of these for a single port; IPv6 addresses in brackets then
 ///     *                   everywhere
 package struct ProxyBypass: Sendable, Equatable {
     private enum Place: Sendable, Equatable {
@@ -48,7 +48,7 @@ package struct ProxyBypass: Sendable, Equatable {
 
     package init() {}
 
-    /// Adds one; false if it cannot be read.
+    /// Adds a rule; false if malformed.
     package mutating func add(_ text: String) -> Bool {
         guard let rule = Self.rule(text) else { return false }
         texts.append(text)
@@ -56,7 +56,7 @@ package struct ProxyBypass: Sendable, Equatable {
         return true
     }
 
-    /// Reads the value of NO_PROXY: items between commas, spaces or both; what cannot be read is left out, as curl does.
+    /// Reads the value of NO_PROXY: items separated by commas, spaces or both; malformed items are skipped, as in curl.
     package init(listed text: String) {
         for item in text.utf8.split(whereSeparator: { $0 == 0x2C || $0 == 0x20 || $0 == 0x09 }) {
             _ = add(String(Substring(item)))
@@ -77,7 +77,7 @@ package struct ProxyBypass: Sendable, Equatable {
             let port = FieldRules.decimal(text[text.utf8.index(after: colon)...]), (1...65535).contains(port)
         else { return nil }
         let host = text[..<colon]
-        // without brackets, the port of an IPv6 address could be a part of it
+        // without brackets, the port could be a part of the IPv6 address
         if host.utf8.contains(UInt8(ascii: ":")), host.utf8.first != UInt8(ascii: "[") { return nil }
         return place(host).map { Rule(place: $0, port: Int(clamping: port)) }
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The way through a proxy, as far as connections differ by it: part of the key of a pooled connection.
+/// The proxy part of a pooled connection's key.
 package final class ProxyRoute: Sendable, Hashable {
     /// Without its credential.
     package let server: ProxyServer
-    /// Whether the connection leads through the proxy to the origin; otherwise it ends there, and requests are forwarded.
+    /// Whether the connection is a CONNECT or SOCKS tunnel to the origin; otherwise the proxy forwards requests.
     package let isTunnel: Bool
-    /// Who asked for the tunnel: nobody else may use it. A connection for forwarding belongs to nobody, since each request
-    /// on it says for itself who asks.
+    /// The user that authenticated the tunnel; no other user shares the connection. Nil for forwarding, where each
+    /// request authenticates for itself.
     package let user: UserCredential?
 
     package init(_ server: ProxyServer, isTunnel: Bool, user: UserCredential?) {
@@ -30,7 +30,7 @@ package final class ProxyRoute: Sendable, Hashable {
     }
 }
 
-/// What one sending says to its proxy about who asks. It goes to the proxy alone, and is made anew for each sending.
+/// The proxy credentials of a single attempt. Sent to the proxy alone.
 package final class ProxyAuthorization: Sendable {
     /// The value of Proxy-Authorization (RFC 9110 section 11.7.2).
     package let value: String

@@ -28,7 +28,7 @@ package final class ProxyRules: Sendable, Equatable {
         return server
     }
 
-    /// What a setting says: a proxy's URL, `environment`, or `none`. Nil for none, and for no word.
+    /// Reads a setting: a proxy's URL, `environment`, or `none`. Nil for `none` and for nil.
     ///
     /// Throws as `ProxyServer` does.
     package static func named(
@@ -48,10 +48,10 @@ package final class ProxyRules: Sendable, Equatable {
     }
 }
 
-/// What the environment says about proxies, as curl reads it.
+/// The proxy variables of the environment, as curl reads them.
 ///
-/// `http_proxy` counts in lower case only: programs that a web server starts find a request's field `Proxy` in HTTP_PROXY.
-/// Of the others lower case wins. An empty variable counts as absent.
+/// Only `http_proxy` in lower case counts: a CGI program finds a request's field `Proxy` in HTTP_PROXY. For the other
+/// variables lower case wins. An empty variable counts as absent.
 package struct ProxyEnvironment: Sendable, Equatable {
     package var http: String?
     package var https: String?
@@ -61,7 +61,7 @@ package struct ProxyEnvironment: Sendable, Equatable {
 
     package init() {}
 
-    /// - Parameter variable: the value of an environment variable, nil if it is not set.
+    /// - Parameter variable: the value of an environment variable, nil if unset.
     package init(_ value: (String) -> String?) {
         func variable(_ name: String) -> String? { value(name).flatMap { $0.isEmpty ? nil : $0 } }
         http = variable("http_proxy")

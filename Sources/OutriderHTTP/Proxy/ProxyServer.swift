@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A proxy: how it is spoken to, where it is, and who asks it.
+/// A proxy: its protocol, address and credential.
 package struct ProxyServer: Sendable, Hashable, CustomStringConvertible {
     package enum Kind: String, Sendable, CaseIterable {
         /// HTTP: forwards http requests, opens tunnels for https (RFC 9110 sections 3.7 and 9.3.6).
@@ -15,9 +15,9 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible {
     }
 
     package var kind: Kind
-    /// Where it is, with the path "/": `https` for a proxy over TLS, `http` for all others.
+    /// The address, with the path "/": `https` for a proxy over TLS, `http` for all others.
     package var url: HTTPURL
-    /// Who asks, where that was said with the proxy itself.
+    /// The credential from the proxy's URL or setting, if any.
     package var credential: UserCredential?
 
     package init(_ kind: Kind, at url: HTTPURL, credential: UserCredential? = nil) {
@@ -48,10 +48,10 @@ extension ProxyServer {
     /// Far more than any needs.
     private static let maximumLength = 4096
 
-    /// Reads `http://user:password@host:port`. Without a scheme it is http; without a port 80, 443 for https, and 1080 for
+    /// Reads `http://user:password@host:port`. Default scheme: http. Default port: 80, 443 for https, and 1080 for
     /// SOCKS. User and password are percent-decoded.
     ///
-    /// Throws `invalidURL` or `unsupportedScheme`; neither shows what may be a password.
+    /// Throws `invalidURL` or `unsupportedScheme`; neither message shows a possible password.
     package init(parsing text: String) throws(HTTPFailure) {
         guard text.utf8.count <= Self.maximumLength else {
             throw Self.fault("is longer than \(Self.maximumLength) bytes")
@@ -119,10 +119,10 @@ extension ProxyServer {
 }
 
 extension UserCredential {
-    /// Why it cannot be said to a proxy; nil if it can.
+    /// Why the credential cannot be sent to a proxy of this kind; nil if valid.
     package func fault(for kind: ProxyServer.Kind) -> (member: String, message: String)? {
         if kind == .http || kind == .https { return fault }
-        // RFC 1929 section 2: each has a length of one byte, and a user is at least one long
+        // RFC 1929 section 2: each has a length of one byte, and the user has at least one byte
         if username.isEmpty { return ("username", "must not be empty for SOCKS") }
         if username.utf8.count > 255 { return ("username", "must not be longer than 255 bytes for SOCKS") }
         if password.utf8.count > 255 { return ("password", "must not be longer than 255 bytes for SOCKS") }
@@ -131,7 +131,7 @@ extension UserCredential {
 }
 
 extension HTTPURL {
-    /// Host and port, always with the port: what CONNECT asks for (RFC 9110 section 9.3.6).
+    /// Host and port, always with the port: the target of CONNECT (RFC 9110 section 9.3.6).
     package var authorityWithPort: String {
         let host = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         return "\(host):\(port)"

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// All that is kept of a credential, as it is sealed.
+/// The complete stored state of a credential, in the sealed record.
 package struct CredentialRecord: Sendable, Equatable {
     package var spec: CredentialSpec
     package var secrets: CredentialSecrets
     package var access: AccessToken?
-    /// Of the moment at which it was made, random: one that was deleted and made anew under its name has another. 0 in records
-    /// that were made before there were births.
+    /// A random ID of the credential's creation: a credential deleted and recreated under the same name has another. 0
+    /// in records from versions without this ID.
     package var birth: UInt64 = 0
-    /// Grows by one with each change of the tokens.
+    /// Increases with each change of the tokens.
     package var generation: UInt64
     /// Why only a person can help; nil while no person is needed.
     package var failure: OAuthFailure?
     package var lastRefresh: ClockPair?
     /// The boot of the machine whose clock the times were read from.
     package var boot: String
-    /// Whether the server gives another refresh token with each refresh; nil until it has been seen.
+    /// Whether the server replaces the refresh token with each refresh; nil while unknown.
     package var rotates: Bool?
     /// Seconds for which a redeemed refresh token may be redeemed again: learned when that went well.
     package var grace: Double
 
-    /// What is assumed of a server of which nothing is known, in seconds.
+    /// The assumed grace period of an unknown server, in seconds.
     package static let usualGrace = 10.0
 
     package init(
@@ -35,8 +35,8 @@ package struct CredentialRecord: Sendable, Equatable {
         grace = Self.usualGrace
     }
 
-    /// Whether it may be kept with that spec, and these beside or in place of what it has: what is kept for one token endpoint is
-    /// never told to another, so that one takes only what is given for it.
+    /// Whether the record may continue with another spec and the given secrets. Secrets stored for a token endpoint are
+    /// never sent to a different token endpoint: after such a change, only the given secrets may be used.
     package func maySuit(_ other: CredentialSpec, _ given: CredentialSecrets, _ givenAccess: AccessToken?) -> Bool {
         guard spec.identity == other.identity else { return false }
         if spec.endpoints.token == other.endpoints.token { return true }
@@ -46,9 +46,9 @@ package struct CredentialRecord: Sendable, Equatable {
             && (secrets.assertion == nil || given.assertion != nil)
     }
 
-    /// What the service may know. Times of an earlier boot, or of a container whose clock is ahead of ours, are carried over to
-    /// our clock by the calendar; if that has been set back to before they were written down, the time that has passed is unknown,
-    /// and the access token has ended.
+    /// The part that the service may know. Times of an earlier boot, or of a container whose clock is ahead, are
+    /// converted to the current clock by wall-clock time. If the wall clock was set back to before those times, the
+    /// elapsed time is unknown, and the access token counts as expired.
     package func snapshot(at now: ClockPair, boot: String, isSaved: Bool = true) -> CredentialSnapshot {
         var snapshot = CredentialSnapshot(spec, generation: generation)
         snapshot.birth = birth
@@ -83,7 +83,7 @@ extension CredentialRecord: Packed {
         writer.put(6, lastRefresh)
         writer.put(7, boot)
         writer.put(8, rotates)
-        // not the last one: a record that was cut is told by what is missing
+        // never the last field: a truncated record is detected by its missing fields
         writer.put(10, birth)
         writer.put(9, grace)
     }

@@ -4,11 +4,11 @@
 import Crypto
 
 extension CredentialRecord {
-    /// With the tokens that came.
+    /// The record with the received tokens.
     ///
     /// - Parameters:
     ///   - asked: when the request was sent.
-    ///   - replayAge: how old the outcome was that a second sending of the refresh token cleared up; nil if it was the first.
+    ///   - replayAge: seconds between a lost refresh and the repeat that succeeded; nil if the first attempt succeeded.
     func renewed(
         by answer: TokenAnswer, to request: TokenRequest, asked: ClockPair, replayAge: Double?, boot: String
     ) -> CredentialRecord {
@@ -24,15 +24,15 @@ extension CredentialRecord {
             next.secrets.refreshToken = answer.refreshToken ?? secrets.refreshToken
             if isOther, let replayAge { next.grace = max(grace, replayAge) }
         } else {
-            // another login: its tokens have nothing to do with those before
+            // another login: its tokens replace all earlier tokens
             next.secrets.refreshToken = answer.refreshToken
         }
         next.judgeScope(of: answer, to: request, before: access)
         return next
     }
 
-    /// A server that grants what was asked for need not say so (RFC 6749 section 5.1); to a refresh that is what it granted
-    /// before (section 6).
+    /// Sets the granted scope. A server may omit the scope if all requested scopes are granted (RFC 6749 section 5.1);
+    /// for a refresh, the earlier grant then still holds (section 6).
     private mutating func judgeScope(of answer: TokenAnswer, to request: TokenRequest, before: AccessToken?) {
         let isRefresh = request == .refresh
         guard let granted = answer.scope.map(Set.init) else {
@@ -49,7 +49,7 @@ extension CredentialRecord {
         let lacksIdentity = isRefresh ? before?.missingScope.contains("openid") == true : answer.idToken == nil
         access?.missingScope = asked.filter { word in
             if granted.contains(word) { return false }
-            // many servers do not list what they show by giving it
+            // many servers do not list these two, and grant them by sending the token
             return switch word {
             case "offline_access": secrets.refreshToken == nil
             case "openid": lacksIdentity
@@ -65,7 +65,7 @@ extension CredentialRecord {
         return next
     }
 
-    /// What is left where the record after this one is damaged: with that is lost what came in place of the refresh token.
+    /// The record to use if its successor is damaged. A replaced refresh token is lost with the successor.
     package func succeedingDamaged() -> CredentialRecord {
         var next = self
         next.generation &+= 2
@@ -77,7 +77,7 @@ extension CredentialRecord {
         return next
     }
 
-    /// SHA-256 of the refresh token; empty without one.
+    /// SHA-256 of the refresh token; empty without a token.
     var refreshTokenHash: [UInt8] {
         guard let token = secrets.refreshToken else { return [] }
         var hash = SHA256()
@@ -87,7 +87,7 @@ extension CredentialRecord {
 }
 
 extension TokenRequest {
-    /// What is wrong with the ID token that must come with the tokens; nil if nothing is, or none must.
+    /// Why the required ID token is invalid; nil if valid or not required.
     func fault(in tokens: TokenAnswer, for spec: CredentialSpec, at now: ClockPair) -> OAuthFailure? {
         guard case .authorizationCode(_, _, _, let nonce?, let keys, _) = self else { return nil }
         guard let idToken = tokens.idToken else {
@@ -159,7 +159,7 @@ extension OAuthFailure {
         OAuthFailure(.config, "unknown_credential", "there is no credential '\(name)'; create it first")
     }
 
-    /// The caller means the token before it.
+    /// The caller refers to an earlier credential of the same name.
     package static func replaced(_ name: String) -> OAuthFailure {
         OAuthFailure(
             .config, replacedReason, "'\(name)' was deleted and made anew meanwhile: see what it is now, and ask again")

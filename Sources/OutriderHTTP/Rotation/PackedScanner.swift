@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Reads what `PackedWriter` wrote. An unknown number is skipped: a later version may have written it.
+/// Reads the output of `PackedWriter`. An unknown tag is skipped, since a later version may have written it.
 package struct PackedScanner: Sendable {
     private var values: [UInt8: [ArraySlice<UInt8>]] = [:]
 
@@ -103,7 +103,7 @@ package struct PackedScanner: Sendable {
 }
 
 extension Optional {
-    /// What must be there.
+    /// The value, which must be present.
     package func orFault() throws(PackedFault) -> Wrapped {
         guard let self else { throw PackedFault() }
         return self

@@ -3,16 +3,16 @@
 
 import OutriderJSON
 
-/// Writes values one after the other: a tag of one byte, the length, the bytes. Records are sealed in this form, and the
-/// service and its helper exchange messages in it; no JSON library is involved.
+/// Writes values in sequence: a tag of a byte, the length, the bytes. Records are sealed in this form, and the service
+/// and its helper exchange messages in this form; no JSON library is involved.
 ///
-/// All of it may be secret, and is written into a `SecretBuffer`.
+/// All values may be secret, and are written into a `SecretBuffer`.
 package struct PackedWriter: ~Copyable, Sendable {
     private var buffer = SecretBuffer()
 
     package init() {}
 
-    /// A copy of what was written, in ordinary memory.
+    /// A copy of the written bytes, in ordinary memory.
     package var bytes: [UInt8] { buffer.withBytes { Array($0) } }
 
     package mutating func put(_ tag: UInt8, bytes value: some Collection<UInt8>) {
@@ -82,13 +82,13 @@ package struct PackedWriter: ~Copyable, Sendable {
     }
 }
 
-/// What can be written and read again so.
+/// A type with a packed form.
 package protocol Packed {
     func pack(into writer: inout PackedWriter)
     init(packed scanner: PackedScanner) throws(PackedFault)
 }
 
-/// The bytes are not what was written.
+/// The bytes are no valid packed form.
 package struct PackedFault: Error, Equatable {
     package init() {}
 }

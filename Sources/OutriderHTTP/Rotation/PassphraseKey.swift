@@ -3,7 +3,7 @@
 
 import CryptoExtras
 
-/// A key made of what a person remembers: scrypt (RFC 7914), 64 MB of memory and some tenths of a second for each guess.
+/// A key derived from a passphrase: scrypt (RFC 7914), with 64 MB of memory and some tenths of a second for each guess.
 package enum PassphraseKey {
     package static let saltBytes = 16
     private static let rounds = 1 << 16

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What stands in the directory of a credential, read under its lock.
+/// The files in the directory of a credential, read under its lock.
 package struct RotationFiles: Sendable {
-    /// One file of it.
+    /// A file of the directory.
     package enum Name: String, Sendable, CaseIterable {
         case record, previous = "record.prev", intent, response, pause
     }
 
     package enum Sight<Value: Sendable>: Sendable {
         case absent
-        /// There is something, and it is not what was written for this credential.
+        /// The file exists, but does not hold valid data of this credential.
         case damaged
         case whole(Value)
 
@@ -21,7 +21,7 @@ package struct RotationFiles: Sendable {
     package var record = Sight<CredentialRecord>.absent
     /// The record before that.
     package var previous = Sight<CredentialRecord>.absent
-    /// A record that could not be written where it belongs.
+    /// A record that could not be written to its own place.
     package var escrow = Sight<CredentialRecord>.absent
     package var intent = Sight<RotationIntent>.absent
     package var answer: RotationAnswer?
@@ -30,7 +30,7 @@ package struct RotationFiles: Sendable {
     package init() {}
 }
 
-/// What came from a token endpoint, as far as it was written down.
+/// The stored part of a token endpoint response.
 package struct RotationAnswer: Sendable, Equatable {
     package var attempt: UInt64
     package var status: Int
@@ -55,7 +55,7 @@ package struct RotationAnswer: Sendable, Equatable {
 
 /// A server that could not respond is not asked for a while.
 package struct RotationPause: Sendable, Equatable {
-    /// How often it could not, one time after the other.
+    /// Failures in a row.
     package var failures: Int
     /// By the clock of the boot.
     package var until: Double
@@ -78,7 +78,8 @@ package struct RotationPause: Sendable, Equatable {
         return boot == self.boot && left > 0 && left <= Self.longest ? left : nil
     }
 
-    /// After one more failure: 1, 2, 4 … 60 seconds after the second, or as long as the server asks.
+    /// The pause after a further failure: 1, 2, 4 … 60 seconds from the second failure on, or as long as the server
+    /// requests.
     ///
     /// - Parameter jitter: 0.9 to 1.1.
     static func after(

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Written before the first byte of a request to a token endpoint, and removed when its answer is kept: where it is found,
-/// a process stopped in between.
+/// Written before the first byte of a request to a token endpoint, and removed once the response is stored: a leftover
+/// intent means that a process stopped in between.
 package struct RotationIntent: Sendable, Equatable {
-    /// The record's when it was written.
+    /// The record's generation at that time.
     package var generation: UInt64
     /// SHA-256 of the refresh token that is redeemed; empty where none is.
     package var token: [UInt8]
-    /// Tells one attempt from another: the answer that was kept must be to this one.
+    /// Identifies the attempt: a stored response must carry the same number.
     package var attempt: UInt64
     /// How often the same refresh token was sent before.
     package var replays: Int
@@ -31,7 +31,7 @@ package struct RotationIntent: Sendable, Equatable {
     /// How many seconds the outcome has been unknown; nil if the calendar, the only clock that outlives a boot, was set back.
     package func age(at now: ClockPair, boot: String) -> Double? {
         let since = ended ?? began
-        // one that is ahead of ours was read in another container
+        // a clock ahead of this machine's belongs to another container
         let isOurs = boot == self.boot && now.boot >= since.boot
         let age = isOurs ? now.boot - since.boot : now.wall - since.wall
         return age >= 0 ? age : nil

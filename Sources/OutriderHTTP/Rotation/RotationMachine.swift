@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Carries a refresh token through: from what is on disk, and from what happens, the next safe step.
+/// Carries a refresh token through a refresh: chooses the next safe step from the files on disk and from each outcome.
 ///
 ///     look ──▶ mend ──▶ look ──▶ prepare ──▶ ask ──▶ write ──▶ clear ──▶ end
 ///                                             └─ lost ─▶ ask once more, or say that a person must help
 ///
-/// Its driver holds the lock of the credential all the time, and may be killed after any step: the next one begins
-/// with `look`. Nothing is asked before it is certain that the answer can be kept; the intent is written before the first
-/// byte of the request, the answer before it is read, the record before a caller has the token.
+/// The driver holds the lock of the credential throughout, and may be killed after any step: the next process begins
+/// with `look`. No request is sent before room for its response is certain. The intent is written before the first byte
+/// of the request, the response before it is parsed, the record before any caller has the token.
 package struct RotationMachine: ~Copyable {
     private let order: Order
     private let boot: String
@@ -62,7 +62,7 @@ package struct RotationMachine: ~Copyable {
         case .write: return run([plan.last { if case .end = $0 { true } else { false } } ?? .end(.failed(failure))])
         case .escrow(let record): return run([.end(ending(record))])
         case .clear where plan.contains(.look): return run([.end(.failed(failure))])
-        // it was no more than tidying: the next one finds it, and does it again
+        // only a cleanup failed: the next process repeats it
         default: return done()
         }
     }
@@ -78,7 +78,7 @@ package struct RotationMachine: ~Copyable {
                 escrowed = escrow.generation
                 return run([.write(escrow), .look])
             }
-            // it cannot be written even now, and stays where it is
+            // the record still cannot be written, and stays in the fallback store
             isSaved = false
             record = escrow
         }
@@ -118,7 +118,7 @@ package struct RotationMachine: ~Copyable {
     ) -> Action {
         if let partial {
             switch TokenVerdict.of(partial, for: record?.spec.name ?? "") {
-            // tokens that are whole, or a refusal: what is missing does not matter
+            // complete tokens or a refusal: the missing rest does not matter
             case .tokens, .refused: return answered(partial, at: now)
             case .unclear: break
             }
@@ -151,7 +151,7 @@ package struct RotationMachine: ~Copyable {
         request == nil ? .mended(record, isSaved: isSaved) : .tokens(record, isSaved: isSaved)
     }
 
-    /// What must be put in order before anything else.
+    /// Repairs that come before all other steps; nil for none.
     private func mending(_ files: RotationFiles) -> [Action]? {
         if files.record.isDamaged { return [.quarantine(.record), .look] }
         if files.previous.isDamaged { return [.quarantine(.previous), .look] }
@@ -188,19 +188,19 @@ package struct RotationMachine: ~Copyable {
         return run([.prepare(record), again(intent, record, at: now)])
     }
 
-    /// With an answer that was kept and not read any more; then whatever was asked for is looked at anew. Nil if it says
-    /// nothing.
+    /// Applies a stored response that was never processed; then the order is looked at anew. Nil if the response is
+    /// unclear.
     private func mending(_ record: CredentialRecord, by answer: RotationAnswer) -> [Action]? {
         switch TokenVerdict.of(answer, for: record.spec.name) {
         case .tokens(let tokens):
-            // one that was found was one to a refresh: for no other request is an intent written
+            // a stored response belongs to a refresh: no other request has an intent
             let renewed = record.renewed(
                 by: tokens, to: .refresh, asked: answer.asked, replayAge: repeated?.age, boot: boot)
             return [.write(renewed), .clear, .look]
         case .unclear: return nil
         case .refused where !answer.isComplete: return nil
         case .refused where (intent?.replays ?? 0) > 0:
-            // whatever it said of the second sending, the first is as unknown as before
+            // whatever the second attempt brought, the outcome of the first remains unknown
             return [.write(record.failing(.refreshLost(record.spec.name))), .clear, .look]
         case .refused(let failure) where failure.kind == .needsLogin:
             return [.write(record.failing(failure)), .clear, .look]
@@ -263,7 +263,7 @@ package struct RotationMachine: ~Copyable {
             if repeated != nil { return giveUp(record) }
             return run([.write(record.failing(failure)), .clear, .end(.failed(failure))])
         }
-        // what became of the lost attempt is as unknown as before
+        // the outcome of the lost attempt remains unknown
         let tidying = repeated.map { Action.stamp($0.intent) } ?? .clear
         return run([tidying] + (failure.kind == .temporary ? [pause(failure, at: now)] : []) + [.end(.failed(failure))])
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a `RotationMachine` is for, what it wants done, and how it ends.
+/// The orders, actions and outcomes of a `RotationMachine`.
 extension RotationMachine {
     package enum Order: Sendable, Equatable {
-        /// Mends only what needs no server.
+        /// Makes only the repairs that need no server.
         case mend
-        /// Tokens later than a generation; nil for those that are yet to be asked for.
+        /// Gets tokens later than a generation; nil always requests new tokens.
         case obtain(TokenRequest, newerThan: UInt64?)
     }
 
@@ -16,15 +16,15 @@ extension RotationMachine {
         /// Put a damaged file aside.
         case quarantine(RotationFiles.Name)
         case quarantineEscrow
-        /// See that there is room for what may come, by writing the record once more beside itself.
+        /// Reserve room for the response: write a copy of the record beside the record.
         case prepare(CredentialRecord)
-        /// Connect, write the intent if there is one, send, write down what comes; then `answered`, `lost` or `notSent`.
+        /// Connect, write the intent if present, send, store the response; then `answered`, `lost` or `notSent`.
         case ask(TokenRequest, CredentialRecord, RotationIntent?)
         /// The outcome of an intent has been unknown since now.
         case stamp(RotationIntent)
-        /// Replace the record; the one before it becomes the previous, and then what was kept elsewhere is removed.
+        /// Replace the record; the old record becomes the previous, and then the copy in the fallback store is removed.
         case write(CredentialRecord)
-        /// Keep it where else there is a place, sealed.
+        /// Keep the record sealed in the fallback store.
         case escrow(CredentialRecord)
         /// Remove intent, answer and pause: first the intent.
         case clear
@@ -35,7 +35,7 @@ extension RotationMachine {
     package enum End: Sendable, Equatable {
         case tokens(CredentialRecord, isSaved: Bool)
         case failed(OAuthFailure)
-        /// What there is after mending; nil for no such credential.
+        /// The record after repairs; nil if no such credential exists.
         case mended(CredentialRecord?, isSaved: Bool)
     }
 }

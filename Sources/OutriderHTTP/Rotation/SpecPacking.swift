@@ -38,7 +38,7 @@ extension CredentialSpec: Packed {
         persistence = try scanner.choice(15).orFault()
     }
 
-    /// What makes it this credential and no other: tokens that were got for one identity never serve another.
+    /// The credential's identity: tokens of an identity never serve another.
     package var identity: [UInt8] {
         var writer = PackedWriter()
         writer.put(1, name)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a token endpoint said (RFC 6749 sections 5.1 and 5.2), as far as it concerns us.
+/// The relevant members of a token endpoint response (RFC 6749 sections 5.1 and 5.2).
 package struct TokenAnswer: Sendable, Equatable {
     package var accessToken: Secret?
     package var type: String?
@@ -10,7 +10,7 @@ package struct TokenAnswer: Sendable, Equatable {
     package var refreshToken: Secret?
     package var scope: [String]?
     package var idToken: Secret?
-    /// One word.
+    /// A single word.
     package var error: String?
     /// Seconds between polls (RFC 8628 section 3.2), at most an hour.
     package var interval: Double?
@@ -23,12 +23,12 @@ package struct TokenAnswer: Sendable, Equatable {
     private static let longestInterval = 3600.0
     private static let longestType = 64
 
-    /// What is looked at. Whatever else stands in an answer says nothing to us, however odd it is.
+    /// The members that are read. All others are ignored, whatever their value.
     static let members: Set = [
         "access_token", "refresh_token", "id_token", "token_type", "scope", "error", "expires_in", "interval",
     ]
 
-    /// Takes one member; false for a value of a type that it cannot have.
+    /// Takes a member; false if the value has a wrong type.
     mutating func take(_ name: String, _ value: TokenAnswerScanner.Value) -> Bool {
         switch (name, value) {
         case (_, .null): break
@@ -37,7 +37,7 @@ package struct TokenAnswer: Sendable, Equatable {
         case ("id_token", .text(let text)): idToken = Secret(text)
         case ("token_type", .text(let text)): take(type: text)
         case ("scope", .text(let text)): scope = text.split(separator: " ").map(String.init)
-        // one that is empty, or false, says that there is none
+        // an empty or false error means no error
         case ("error", .text(let text)): error = text.isEmpty ? nil : text
         case ("error", .unreadable): error = "unknown"
         case ("expires_in", .number(let number)), ("interval", .number(let number)): seconds(name, number)
@@ -60,7 +60,7 @@ package struct TokenAnswer: Sendable, Equatable {
         return Secret(text)
     }
 
-    /// What stands before the token in a field (RFC 9110 section 11.1).
+    /// The authentication scheme for the token (RFC 9110 section 11.1).
     private mutating func take(type text: String) {
         guard text.utf8.count <= Self.longestType, text.utf8.allSatisfy(FieldRules.isTokenByte) else {
             return spoil("token_type")
@@ -79,7 +79,7 @@ package struct TokenAnswer: Sendable, Equatable {
         }
     }
 
-    /// The access token, as of the moment at which it was asked for.
+    /// The access token; its lifetime counts from the request.
     package func access(asked: ClockPair) -> AccessToken? {
         guard let accessToken else { return nil }
         let expires = expiresIn.map { ClockPair(wall: asked.wall + $0, boot: asked.boot + $0) }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Finds the members of a token endpoint's JSON in its bytes, without any library that would keep copies of them.
+/// Finds the members of a token endpoint's JSON in its bytes, without a library that would keep copies of them.
 ///
-/// Nested values are skipped; unknown members, too, whatever characters they have and however often they come. One
-/// that counts and comes twice with different values is refused, since two readers could take different ones.
+/// Nested values and unknown members are skipped, whatever their characters and however often they repeat. If a known
+/// member repeats with another value, the response is refused, since two parsers could choose different values.
 package struct TokenAnswerScanner {
     package enum Outcome: Sendable, Equatable {
         case whole(TokenAnswer)
-        /// The bytes end too early; what stood there whole. Or both tokens stood there, and then something that is no JSON.
+        /// The bytes end too early; the members so far are complete. Or both tokens were complete, and malformed JSON
+        /// followed.
         case cut(TokenAnswer)
         case malformed
     }
@@ -28,7 +29,7 @@ package struct TokenAnswerScanner {
 
     private enum Stop: Error {
         case cut, malformed
-        /// It is JSON, and not to be believed.
+        /// Valid JSON that must not be trusted.
         case refused
     }
 
@@ -143,7 +144,7 @@ package struct TokenAnswerScanner {
         return .number(number)
     }
 
-    /// Nil for one with characters that no text has.
+    /// Nil for text with invalid characters.
     private mutating func text() throws(Stop) -> String? {
         position += 1
         var found: [UInt8] = []
@@ -178,7 +179,7 @@ package struct TokenAnswerScanner {
         var units = [try unit()]
         if UTF16.isLeadSurrogate(units[0]) {
             guard bytes[position...].starts(with: Array("\\u".utf8)) else {
-                // it may be yet to come
+                // the second half of the surrogate pair may be cut off
                 if bytes.count - position < 2, bytes.last != UInt8(ascii: "\"") { throw .cut }
                 return false
             }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What an answer of a token endpoint means.
+/// The meaning of a token endpoint response.
 package enum TokenVerdict: Sendable, Equatable {
     case tokens(TokenAnswer)
     case refused(OAuthFailure)
-    /// It ends too early, or cannot be used, and what was lost may have been the tokens.
+    /// Truncated or unusable; the lost part may have held the tokens.
     case unclear(OAuthFailure)
 
     /// - Parameters:
@@ -35,7 +35,7 @@ package enum TokenVerdict: Sendable, Equatable {
         }
     }
 
-    /// Whether nobody can have meant to give tokens by it: nothing, an object without any, or what people read.
+    /// Whether the body cannot hold lost tokens: empty, an object without a refresh token, or a page for people.
     private static func isPage(_ body: [UInt8], _ scanned: TokenAnswerScanner.Outcome) -> Bool {
         if case .whole(let found) = scanned { return found.refreshToken == nil }
         let mark = TokenAnswerScanner.mark
@@ -50,7 +50,7 @@ package enum TokenVerdict: Sendable, Equatable {
     ) -> OAuthFailure {
         let (status, place) = (answer.status, "the \(place) of '\(name)'")
         let wait = answer.retryAfter.map { min(max($0, 0), RotationPause.longest) }
-        // RFC 6749 section 5.2; some servers say it with 403, or with 200. Of others a word is that of a gate in between
+        // RFC 6749 section 5.2; some servers send errors with 403 or 200. With other statuses, a gateway sent the error
         let isSaid = [400, 401, 403].contains(status) || (200..<300).contains(status)
         let isGate = (300..<400).contains(status) || [401, 403, 407, 421, 451].contains(status)
         let isBusy = status >= 500 || status == 429 || status == 408
@@ -76,7 +76,7 @@ package enum TokenVerdict: Sendable, Equatable {
                     .temporary, "malformed_answer",
                     "\(place) answered \(status) without a token; is it the right address?")
             }
-            // who says so without an error of OAuth may be a network's gate, or a proxy, and another one tomorrow
+            // without an OAuth error, a captive portal or a proxy may have replied, and may be gone tomorrow
             let question = status == 401 || status == 403 ? "does it let this client in, and is it" : "is it"
             return OAuthFailure(
                 isGate ? .temporary : .config, "unexpected_status",
@@ -89,7 +89,7 @@ package enum TokenVerdict: Sendable, Equatable {
     private static func endsLogin(_ error: String, _ isLogin: Bool) -> Bool {
         switch error {
         case "invalid_grant", "interaction_required", "login_required", "consent_required": true
-        // nobody is asked by a refresh, and nothing of it expires
+        // a refresh involves no user and no code that expires
         case accessDenied, "expired_token": isLogin
         default: false
         }
