@@ -7,7 +7,7 @@ package struct ShownCookie: Sendable, Equatable {
     package var value: String
     package var path: String?
     package var domain: String?
-    /// As it was written.
+    /// As received.
     package var expires: String?
     package var isHTTPOnly = false
     package var isSecure = false
@@ -20,7 +20,7 @@ package struct ShownCookie: Sendable, Equatable {
         }
     }
 
-    /// One for each Set-Cookie field.
+    /// A cookie per Set-Cookie field.
     package static func received(_ fields: HTTPFields) -> [ShownCookie] {
         fields.all("Set-Cookie").map { field in
             let parts = field.split(separator: ";", omittingEmptySubsequences: false)
@@ -54,7 +54,7 @@ package struct ShownCookie: Sendable, Equatable {
 
 /// The pairs of a query or a form, decoded, for showing them.
 package enum QueryPairs {
-    /// What follows the `?` of a target or URL, up to its fragment.
+    /// The query of a target or URL: from the `?` up to the fragment.
     package static func of(_ url: String) -> [(name: String, value: String)] {
         guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
         return of(form: url.utf8[url.utf8.index(after: mark)...].prefix { $0 != UInt8(ascii: "#") })

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How curl is given the body of an attempt: as a word, or by a command whose output it reads.
+/// How curl gets the body of an attempt: as a word, or from a command's output.
 struct CurlBody {
     /// The command whose output is the body; nil if none is needed.
     private(set) var input: String?
     private(set) var words: [String] = []
-    /// Bytes on the wire; nil if nobody knows them beforehand.
+    /// Bytes on the wire; nil if unknown in advance.
     private(set) var size: Int64? = 0
     private(set) var note: String?
 
-    /// Longer bodies stand in no command: the kernel takes 128 KiB as one word, and nobody reads more.
+    /// A longer body is not written into the command: the kernel limits a word to 128 KiB, and no person reads more.
     private static let longestWord = 64 << 10
     private static let longest = 1 << 20
 
     init(_ attempt: Attempt, _ redaction: Redaction) {
         switch attempt.body {
         case .none:
-            // as it is written for methods that expect a body
+            // the empty body, for methods that expect a body
             if ["POST", "PUT", "PATCH"].contains(attempt.method) { words = ["--data-raw", "''"] }
         case .file("-", let size):
             self.size = size
@@ -33,7 +33,7 @@ struct CurlBody {
         }
     }
 
-    /// A pipeline that gives the pieces one after the other.
+    /// A pipeline that outputs the pieces in order.
     private mutating func take(_ body: ComposedBody) {
         size = body.size
         words = ["--data-binary", "@-"]
@@ -78,7 +78,7 @@ struct CurlBody {
         words = ["--data-binary", "@-"]
     }
 
-    /// Whether it can be pasted as it is.
+    /// Whether the text can be pasted unchanged.
     private static func isText(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A }
     }

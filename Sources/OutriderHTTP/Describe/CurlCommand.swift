@@ -7,7 +7,7 @@
 package struct CurlCommand: Sendable {
     /// For any POSIX shell.
     package let text: String
-    /// What the command does not hold and its user has to give; nil if it is whole.
+    /// The missing part that the user must supply; nil if the command is complete.
     package let note: String?
 
     /// - Parameter followsRedirects: whether the request follows redirects; adds `-L`.
@@ -31,13 +31,13 @@ package struct CurlCommand: Sendable {
         return attempt.method == "GET" && attempt.body == .none ? [] : ["-X", ShellText.quoted(attempt.method)]
     }
 
-    /// curl takes "Name:" as the wish to leave the field out, and "Name;" for an empty one.
+    /// curl reads "Name:" as a request to omit the field, and "Name;" as an empty field.
     private static func line(_ name: String, _ value: String) -> String {
         let isBlank = value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
         return ShellText.pasted(isBlank ? "\(name);" : "\(name): \(value)")
     }
 
-    /// What a server asks for is made anew for each request, so curl must know who asks.
+    /// The options for challenge authentication: curl must sign each request anew.
     private static func login(_ attempt: Attempt, _ redaction: Redaction) -> [String] {
         guard let login = attempt.login else { return [] }
         let credential = login.credential
@@ -51,7 +51,7 @@ package struct CurlCommand: Sendable {
         return [scheme, "-u", ShellText.quoted("\(credential.username):\(password)")]
     }
 
-    /// Nothing is said where nobody said anything: then curl goes by its environment, and outrider does not.
+    /// No options without a proxy setting, although curl then uses its environment and Outrider does not.
     private static func proxy(_ attempt: Attempt, _ redaction: Redaction) -> [String] {
         guard attempt.proxies != nil else { return [] }
         guard let proxy = attempt.proxy else { return ["--noproxy", ShellText.quoted("*")] }
@@ -60,7 +60,7 @@ package struct CurlCommand: Sendable {
         return words + [schemes == [.digest] ? "--proxy-digest" : "--proxy-basic"]
     }
 
-    /// What curl would add of itself is left out, what it would leave out is added.
+    /// Suppresses curl's own additions, and adds fields that curl would omit.
     private static func corrections(_ attempt: Attempt, _ body: CurlBody) -> [String] {
         let fields = attempt.fields
         var words: [String] = []
@@ -71,7 +71,7 @@ package struct CurlCommand: Sendable {
         }
         for name in ["User-Agent", "Accept"] where !fields.contains(name) { words += ["-H", "\(name):"] }
         if !body.words.isEmpty, !fields.contains("Content-Type") { words += ["-H", "Content-Type:"] }
-        // curl asks before it sends a body of more than 1 MiB
+        // for bodies above 1 MiB, curl sends Expect: 100-continue
         if body.size ?? .max > 1_000_000, !body.words.isEmpty, !fields.contains("Expect") {
             words += ["-H", "Expect:"]
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Trust, TLS and place of an attempt as options of curl. What curl cannot say is left out.
+/// Trust, TLS and address of an attempt as options of curl. Settings without such an option are left out.
 enum CurlSecurity {
     static func words(_ attempt: Attempt) -> [String] {
         var words: [String] = []

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// An exchange as text for people: one line, or all that is known.
+/// An exchange as text for people: a single line, or the full details.
 package enum ExchangeDescription {
-    /// A longer body, or one that is no text, is shown as its length.
+    /// A longer or binary body is shown as its length.
     package static let longestBody = 100_000
 
-    /// `GET http://h/ (200)`; the status only once it is known.
+    /// `GET http://h/ (200)`; the status only once known.
     package static func line(_ facts: ExchangeFacts, _ redaction: Redaction) -> String {
         let line = "\(facts.method) \(redaction.url(facts.url))"
         return facts.head.map { "\(line) (\($0.status))" } ?? line

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What is known of an exchange, for showing it: what was sent, what came, and how it went.
+/// The facts of an exchange, for display: request, response and timing.
 package struct ExchangeFacts: Sendable {
     package var method: String
     package var url: String
-    /// What was sent last; nil if it could not even be built.
+    /// The last attempt; nil if the request could not be built.
     package var attempt: Attempt?
     /// Once a head arrived.
     package var head: ResponseHead?
-    /// The body that came, or the beginning of it; nil if it is not to be shown, or not kept.
+    /// The received body, or its beginning; nil if hidden or not kept.
     package var body: [UInt8]?
     /// Bytes of the body that came, decoded.
     package var bodySize: Int
     package var failure: HTTPFailure?
     package var attempts: Int
-    /// Those that the last attempt followed.
+    /// The redirects of the last attempt.
     package var redirects: [RedirectHop] = []
-    /// Of the last sending; nil if it did not get so far.
+    /// Of the last attempt; nil if nothing was sent.
     package var timeline: Timeline?
-    /// From start to end, in seconds; nil while it runs.
+    /// From start to end, in seconds; nil while the exchange runs.
     package var total: Double?
 
     package init(method: String, url: String) {
@@ -31,7 +31,7 @@ package struct ExchangeFacts: Sendable {
 }
 
 extension Attempt {
-    /// The fields in the order in which they are written, with those that the transport adds.
+    /// The fields in wire order, including those that the transport adds.
     package var wireFields: HTTPFields {
         var fields = fields
         if !fields.contains("Host") { fields.list.insert(HTTPFields.Field("Host", url.authority), at: 0) }

@@ -3,9 +3,9 @@
 
 internal import OutriderJSON
 
-/// Masks strings and numbers in JSON that have a telling name, or stand in an array or object that has one.
+/// Masks strings and numbers in JSON if their name, or the name of an enclosing array or object, is secret.
 ///
-/// A text that is no JSON, or ends too early, is read as far as it looks like JSON.
+/// Malformed or truncated JSON is masked as far as it can be read.
 struct JSONRedaction {
     private let bytes: [UInt8]
     private let names: SecretNames

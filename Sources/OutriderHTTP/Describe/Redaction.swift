@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Whether secrets are shown, and how what holds them looks without.
+/// Whether secrets are shown, and how masked text looks.
 package enum Redaction: Sendable {
     case none
     /// Values of fields, parameters and members with telling names become `***`, and so do credentials in URLs.
@@ -42,13 +42,13 @@ package enum Redaction: Sendable {
         return String(decoding: masked, as: UTF8.self)
     }
 
-    /// Of `scheme://user:password@host/`, and of `//user:password@host/`, what stands before the `@`.
+    /// Masks the credentials before the `@` in `scheme://user:password@host/` and `//user:password@host/`.
     package static func withoutCredentials(_ text: String) -> String {
         guard let range = rangeOfCredentials(in: text) else { return text }
         return String(text[..<range.lowerBound]) + SecretFields.mask + String(text[range.upperBound...])
     }
 
-    /// What stands before the `@`; nil if there is none.
+    /// The credentials before the `@`; nil if there are none.
     static func credentials(of text: String) -> Substring? { rangeOfCredentials(in: text).map { text[$0] } }
 
     private static func rangeOfCredentials(in text: String) -> Range<String.Index>? {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The names that are secret beside those of `SecretFields`, and those that are shown on purpose.
+/// Further secret names beside those of `SecretFields`, and names that are shown on purpose.
 package struct SecretNames: Sendable, Equatable {
     /// Lower-case names of fields.
     package var fields: Set<String> = []

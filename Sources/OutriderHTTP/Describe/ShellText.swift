@@ -3,15 +3,15 @@
 
 /// Words and bytes as a POSIX shell reads them (POSIX.1-2017, Shell Command Language, section 2.2).
 package enum ShellText {
-    /// A string as one word. Words that need no quotes get none; in quotes nothing but the quote itself is special.
+    /// A string as a single word. Quotes are added only where needed; within quotes only the quote itself is special.
     package static func quoted(_ text: String) -> String {
         let plain =
             !text.isEmpty && text.utf8.allSatisfy { PercentEncoding.segment.keeps($0) && $0 != UInt8(ascii: "~") }
         return plain ? text : "'" + escaped(text.utf8) { _ in nil } + "'"
     }
 
-    /// The same for text that someone pastes into a terminal, where a tab would complete and other control characters
-    /// would do worse: printf makes it then. The text must not end in a line break.
+    /// A word that is safe to paste into a terminal, where a tab would complete and other control characters would do
+    /// worse: such text goes through printf. The text must not end in a line break.
     static func pasted(_ text: String) -> String {
         text.utf8.contains { $0 < 0x20 && $0 != 0x0A || $0 == 0x7F } ? "\"$(\(printf(text.utf8)))\"" : quoted(text)
     }
@@ -26,7 +26,7 @@ package enum ShellText {
                 case 0x0A: #"\n"#
                 case 0x0D: #"\r"#
                 case 0x09: #"\t"#
-                // at the beginning it would be an option
+                // at the beginning, a hyphen would be an option
                 case UInt8(ascii: "-"): octal(byte)
                 case 0x20...0x7E: nil
                 default: octal(byte)

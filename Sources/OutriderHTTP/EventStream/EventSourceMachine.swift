@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides what becomes of an event stream when a connection is answered, and when it ends (WHATWG HTML section 9.2.3).
+/// Decides how an event stream reacts to responses and to the end of connections (WHATWG HTML section 9.2.3).
 ///
 ///     connecting ──200──▶ open ──ended──▶ waiting ──time is over──▶ connecting
 ///         └──anything else──▶ waiting, or ended ◀──for good──┘
 ///
-/// What ended for good may be connecting again, if somebody else knows how to help; what was closed stays so.
+/// An ended stream may connect again after a retry by the request's retriers; a closed stream stays closed.
 ///
-/// Only a status of 200 with the type text/event-stream opens it; 204 says that there will be no more. The first connection
-/// must succeed, unless the policy says otherwise. Once it has been open, it is opened again whenever the connection ends,
-/// is lost, cannot be made, or is answered with a status that may pass; not when the server says something else, and not
-/// when the stream itself is at fault.
+/// Only a response with status 200 and type text/event-stream opens the stream; 204 ends the stream for good. The first
+/// connection must succeed, unless the policy says otherwise. After that, the stream reconnects whenever a connection
+/// ends, is lost, cannot be made, or gets a transient error status; never after another response, or an error in the
+/// stream itself.
 ///
-/// Responsible for: which answers count, when to reconnect, and when to give up.
-/// Not responsible for: the events, the clock, and how connections are made.
+/// Responsible for: which responses are accepted, when to reconnect, and when to give up. Not responsible for: the
+/// events, the clock, and how connections are made.
 package struct EventSourceMachine: Sendable {
     package enum State: Sendable, Equatable { case connecting, open, waiting, ended, closed }
 
-    /// What to do with an answer.
+    /// The verdict on a response.
     package enum Answer: Sendable, Equatable {
-        /// Read it.
+        /// Read the events.
         case read
-        /// It is none of an event stream: the attempt failed so.
+        /// The response is no event stream: the attempt fails.
         case refuse(HTTPFailure)
     }
 
-    /// What to do after the end of a connection.
+    /// The reaction to the end of a connection.
     package enum End: Sendable, Equatable {
         /// Connect again after so many seconds.
         case reconnect(after: Double)
@@ -49,7 +49,7 @@ package struct EventSourceMachine: Sendable {
 
     package init(_ policy: ReconnectPolicy) { self.policy = policy }
 
-    /// Whether it will be opened again when the connection just ends; otherwise that is the end of the stream.
+    /// Whether the stream reconnects after the plain end of a connection.
     package var reconnects: Bool { policy.isEnabled }
 
     /// A connection is being made.
@@ -71,12 +71,12 @@ package struct EventSourceMachine: Sendable {
     /// Bytes of the stream have come: the server is well.
     package mutating func moved() { hasMoved = true }
 
-    /// The connection is over, or could not be made.
+    /// Notes that a connection ended, or could not be made.
     ///
     /// - Parameters:
-    ///   - failure: why; nil where it just ended.
-    ///   - asked: the server's reconnection time, in seconds; nil if it has told none.
-    ///   - retryAfter: that of the answer which was refused, in seconds.
+    ///   - failure: why; nil for a plain end of the response.
+    ///   - asked: the server's reconnection time, in seconds; nil if not set.
+    ///   - retryAfter: of the refused response, in seconds.
     ///   - chance: at random from 0 to 1.
     package mutating func ended(
         _ failure: HTTPFailure?, asked: Double?, retryAfter: Double? = nil, now: Double, chance: Double
@@ -94,12 +94,12 @@ package struct EventSourceMachine: Sendable {
             after: policy.delay(after: failures, asked: asked, retryAfter: retryAfter, chance: chance))
     }
 
-    /// Nobody wants it any more.
+    /// Closes the stream for the client.
     package mutating func close() { state = .closed }
 
     // MARK: rules
 
-    /// Why an answer opens no event stream; nil if it does.
+    /// Why a response opens no event stream; nil if valid.
     private static func fault(_ facts: ResponseFacts) -> HTTPFailure? {
         if facts.status == 204 {
             return HTTPFailure(

@@ -3,50 +3,50 @@
 
 import Glibc
 
-/// Turns the bytes of an event stream into events (WHATWG HTML sections 9.2.5 and 9.2.6), wherever the bytes are cut.
+/// Parses the bytes of an event stream into events (WHATWG HTML sections 9.2.5 and 9.2.6), wherever the bytes are cut.
 ///
-/// Lines end in CR, LF or CRLF; a byte order mark at the beginning is skipped; what is not UTF-8 becomes U+FFFD; a last
-/// block without a blank line after it is dropped. An id that contains NUL is ignored, and so is a reconnection time that
-/// is not all digits. It looks at its bytes when it is asked for an event.
+/// Lines end in CR, LF or CRLF; a byte order mark at the beginning is skipped; invalid UTF-8 becomes U+FFFD; a last
+/// block without a blank line after it is dropped. An id that contains NUL is ignored, and so is a reconnection time
+/// with other characters than digits. Bytes are parsed only when an event is requested.
 ///
-/// Responsible for: lines, fields, events, and what is to be remembered for the next connection.
-/// Not responsible for: connections, and what becomes of the events.
+/// Responsible for: lines, fields, events, and the state kept for the next connection. Not responsible for:
+/// connections, and the use of events.
 package struct EventStreamScanner: Sendable {
-    /// The default limit of a line, and of the data of one event, in bytes: 8 MiB, since events carry images.
+    /// The default limit of a line, and of the data of an event, in bytes: 8 MiB, since events carry images.
     package static let defaultLimit = 8 << 20
     /// A reconnection time that does not fit means very long: a day, in seconds.
     package static let longestRetry = 86400.0
     private let limit: Int
     private var bytes: [UInt8] = []
-    /// What stands before is taken.
+    /// The index of the first unconsumed byte.
     private var start = 0
     private var lineFeed = Finder(0x0A)
     private var carriageReturn = Finder(0x0D)
     private var isBeginning = true
-    /// The line before ended in CR; a LF that follows belongs to it.
+    /// The last line ended in CR; a following LF belongs to that end.
     private var skipsLineFeed = false
     /// Bytes that were taken since the last event.
     private var spanned = 0
     private var type = ""
-    /// Of the event that was found last, as it came.
+    /// The data of the last event, as received.
     package private(set) var data: [UInt8] = []
     private var hasData = false
     /// The id of the events from here on.
     package private(set) var id: String
     private var retry: Double?
-    /// What was found is still there, to be looked at.
+    /// The last event is still available.
     private var isDispatched = false
 
-    /// The id to go on from: the last one whose block was complete; empty if there is none.
+    /// The last event ID of the last complete block, for reconnection; empty if there is none.
     package private(set) var lastEventID: String
-    /// The reconnection time that the server has asked for last, in seconds; nil if it has not.
+    /// The server's latest reconnection time, in seconds; nil if not set.
     package private(set) var reconnectionTime: Double?
-    /// What the last event took of the stream, with all that stood between it and the one before.
+    /// The length of the last event in the stream, with all bytes since the event before.
     package private(set) var span = 0
 
     /// - Parameters:
-    ///   - lastEventID: what the stream goes on from; events have this id until the stream tells another one.
-    ///   - limit: the most bytes of a line, and of the data of one event.
+    ///   - lastEventID: where the stream resumes; events have this id until the stream sets another.
+    ///   - limit: the most bytes of a line, and of the data of an event.
     package init(lastEventID: String = "", limit: Int = Self.defaultLimit) {
         self.limit = limit
         self.lastEventID = lastEventID
@@ -56,7 +56,7 @@ package struct EventStreamScanner: Sendable {
     /// Bytes that are in no event yet.
     package var held: Int { spanned &+ bytes.count &- start }
 
-    /// A new connection begins: what was left of the one before is dropped, and the last id stays.
+    /// Begins a new connection: unparsed bytes are dropped, and the last event ID stays.
     package mutating func begin() {
         bytes = []
         start = 0
@@ -87,7 +87,8 @@ package struct EventStreamScanner: Sendable {
     /// the scanner is of no use after that.
     package mutating func next() throws(HTTPFailure) -> ServerSentEvent? { try find() ? event : nil }
 
-    /// Whether there is one more event, which `event` is then, until the next is looked for. Throws as `next` does.
+    /// Finds the next event; `event` holds this event until the next call. False if more bytes are needed. Throws as
+    /// `next` does.
     package mutating func find() throws(HTTPFailure) -> Bool {
         if isDispatched { forgetBlock() }
         let bytes = bytes
@@ -100,7 +101,7 @@ package struct EventStreamScanner: Sendable {
         return ServerSentEvent(type: type, bytes: data, id: id, retry: retry)
     }
 
-    /// Whether it says nothing but its data, and perhaps an id.
+    /// Whether the event consists of data, and perhaps an id, alone.
     package var isPlain: Bool { type.isEmpty && retry == nil }
 
     private mutating func find(_ bytes: UnsafeBufferPointer<UInt8>) throws(HTTPFailure) -> Bool {
@@ -133,7 +134,7 @@ package struct EventStreamScanner: Sendable {
         start = end
     }
 
-    /// Skips a byte order mark; false as long as it cannot be told.
+    /// Skips a byte order mark; false if more bytes are needed to decide.
     private mutating func skipMark(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         guard bytes.starts(with: mark) else {
@@ -164,7 +165,7 @@ package struct EventStreamScanner: Sendable {
         let name = UnsafeBufferPointer(rebasing: line[..<end])
         if Self.same(name, "data") {
             if data.count &+ value.count &+ (hasData ? 1 : 0) >= limit { throw tooLong("an event") }
-            // the first line has no line feed before it
+            // no line feed before the first line
             if hasData { data.append(0x0A) }
             data.append(contentsOf: value)
             hasData = true
@@ -179,7 +180,7 @@ package struct EventStreamScanner: Sendable {
         }
     }
 
-    /// Whether a block that is complete is an event: without data it is none.
+    /// Ends a block. False if the block has no data, and thus is no event.
     private mutating func dispatch() -> Bool {
         if lastEventID != id { lastEventID = id }
         guard hasData else {
@@ -212,17 +213,17 @@ package struct EventStreamScanner: Sendable {
         var number = 0.0
         for byte in text {
             guard (0x30...0x39).contains(byte) else { return nil }
-            // far beyond what anybody waits, more digits change nothing
+            // far beyond all useful times, further digits change nothing
             if number < 1e15 { number = number * 10 + Double(byte &- 0x30) }
         }
         return number
     }
 }
 
-/// Finds one byte again and again, and looks nowhere twice.
+/// Searches for the same byte repeatedly, without a second look at any position.
 private struct Finder: Sendable {
     let byte: UInt8
-    /// There it is, or it is not before there.
+    /// The byte's position if found; otherwise all bytes before have been searched.
     var place = 0
 
     init(_ byte: UInt8) { self.byte = byte }

@@ -5,15 +5,15 @@
 package struct ReconnectPolicy: Sendable, Equatable {
     /// Default true.
     package var isEnabled = true
-    /// The reconnection time until the server asks for another one, in seconds. Default 3.
+    /// The reconnection time until the server sets another, in seconds. Default: 3.
     package var delay = 3.0
-    /// As attempts fail in a row, each waits twice as long as the one before, but no longer than this, in seconds; a
-    /// reconnection time that is longer itself is kept to. Default 60.
+    /// The longest delay, in seconds. The delay doubles with each failure in a row, up to this limit; a longer
+    /// reconnection time of the server is kept. Default: 60.
     package var longest = 60.0
     /// How many attempts in a row may bring nothing before the stream fails; nil for no limit. Default nil.
     package var max: Int?
-    /// Whether it is tried again, too, when the first connection fails. Default false: somebody waits for that one, and
-    /// would rather know.
+    /// Whether a failed first connection is retried, too. Default: false, so that the client hears of the failure at
+    /// once.
     package var initial = false
 
     package init() {}
@@ -25,12 +25,12 @@ package struct ReconnectPolicy: Sendable, Equatable {
     /// Up to so much of a delay is added at random, so that not all clients of a server come back at once.
     package static let jitter = 0.25
 
-    /// How long to wait, in seconds: never less than what the server asked for.
+    /// The delay before the next attempt, in seconds: never less than the server's reconnection time.
     ///
     /// - Parameters:
-    ///   - failures: attempts in a row that brought nothing, the one that just ended included; 0 after a good one.
-    ///   - asked: the server's reconnection time; nil if it has told none.
-    ///   - retryAfter: the Retry-After of the answer that just ended it.
+    ///   - failures: fruitless attempts in a row, including the latest; 0 after a good connection.
+    ///   - asked: the server's reconnection time; nil if not set.
+    ///   - retryAfter: of the latest response.
     ///   - chance: at random from 0 to 1.
     package func delay(after failures: Int, asked: Double?, retryAfter: Double?, chance: Double) -> Double {
         var backoff = Backoff()

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// One event of an event stream (WHATWG HTML section 9.2.6), as it is dispatched.
+/// An event of an event stream (WHATWG HTML section 9.2.6), as dispatched.
 package struct ServerSentEvent: Sendable, Equatable {
     /// The type of an event that names none.
     package static let defaultType = "message"
 
-    /// What the stream calls `event`; `message` where it says nothing.
+    /// The `event` field; `message` if absent.
     package var type: String
-    /// The lines of data, joined by line feeds, as they came: what is not UTF-8 stands for U+FFFD. May be empty.
+    /// The lines of data, joined by line feeds, as received: invalid UTF-8 stands for U+FFFD. May be empty.
     package var bytes: [UInt8]
     /// The last id that the stream has told, with this event or before; empty if there is none.
     package var id: String
@@ -22,7 +22,7 @@ package struct ServerSentEvent: Sendable, Equatable {
         self.retry = retry
     }
 
-    /// - Parameter bytes: may hold what is not UTF-8.
+    /// - Parameter bytes: may hold invalid UTF-8.
     init(type: String, bytes: [UInt8], id: String, retry: Double?) {
         self.type = type
         self.bytes = bytes

@@ -3,8 +3,8 @@
 
 internal import OutriderJSON
 
-/// What a client that has a private key proves itself with (RFC 7523 section 2.2): for one request, since a server takes
-/// each assertion once.
+/// The private key proof of a client (RFC 7523 section 2.2): for a single request, since a server accepts each
+/// assertion only once.
 package struct ClientProof: Sendable {
     /// The private key as PEM text.
     package var key: Secret
@@ -19,7 +19,7 @@ package struct ClientProof: Sendable {
         self.identifier = identifier
     }
 
-    /// Seconds for which it is good; servers' clocks differ.
+    /// Seconds of validity; servers' clocks differ.
     private static let lifetime: Int64 = 120
 
     /// Throws `config`: the text is no key, the key does not fit the algorithm, or the algorithm is unknown.

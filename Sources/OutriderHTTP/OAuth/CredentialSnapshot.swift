@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A moment by both clocks; what is asked of it is answered by the one that is less favourable.
+/// A moment by two clocks; comparisons use the less favourable clock.
 package struct ClockPair: Sendable, Hashable {
     /// Seconds since 1970, as the calendar was set at that moment.
     package var wall: Double
-    /// Seconds since the machine started, with those in which it slept.
+    /// Seconds since the machine started, time asleep included.
     package var boot: Double
 
     package init(wall: Double, boot: Double) {
@@ -14,7 +14,7 @@ package struct ClockPair: Sendable, Hashable {
     }
 }
 
-/// An access token, and how long it lasts.
+/// An access token and its lifetime.
 package struct AccessToken: Sendable, Equatable {
     package var token: Secret
     /// `Bearer` as a rule (RFC 6749 section 7.1).
@@ -22,9 +22,9 @@ package struct AccessToken: Sendable, Equatable {
     package var obtained: ClockPair
     /// Nil if the server did not say.
     package var expires: ClockPair?
-    /// What the server granted; nil for what was asked (RFC 6749 section 5.1).
+    /// The granted scope; nil if equal to the requested scope (RFC 6749 section 5.1).
     package var scope: [String]?
-    /// What was asked for, and not granted.
+    /// The part of the requested scope that was not granted.
     package var missingScope: [String]
 
     package init(
@@ -39,14 +39,14 @@ package struct AccessToken: Sendable, Equatable {
         self.missingScope = missingScope
     }
 
-    /// Seconds for which it lasts, by the clock that says less; nil if unknown. Clocks set back say nothing.
+    /// Remaining seconds, by the clock with the lower value; nil if unknown. A clock that was set back is thus ignored.
     package func validity(at now: ClockPair) -> Double? {
         guard let expires else { return nil }
         return min(expires.wall - now.wall, expires.boot - now.boot)
     }
 }
 
-/// Which credential is meant: one that was deleted and made anew under its name is another.
+/// Identifies a credential: after deletion and a new creation, the same name has another ID.
 package struct CredentialID: Sendable, Equatable {
     package var name: String
     /// Nil for whichever has that name.
@@ -58,14 +58,14 @@ package struct CredentialID: Sendable, Equatable {
     }
 }
 
-/// Tells one writing of a record from another, without reading it.
+/// Identifies a write of a record, so that a change shows without reading the record.
 package enum RecordMark: Sendable, Equatable {
     /// There is none: the credential was deleted.
     case absent
     case written(inode: UInt64, nanoseconds: UInt64)
 }
 
-/// What the service knows of a credential: never a refresh token, never a client secret.
+/// The part of a credential that the service knows: never a refresh token, never a client secret.
 package struct CredentialSnapshot: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         /// There was no login yet.
@@ -79,12 +79,12 @@ package struct CredentialSnapshot: Sendable, Equatable {
     }
 
     package var spec: CredentialSpec
-    /// Of its record; 0 for one that the service keeps itself.
+    /// Of its record; 0 for a credential in the service's memory.
     package var birth: UInt64 = 0
     /// Place and time of the record; nil if the record was not looked at.
     package var mark: RecordMark?
     package var state: State
-    /// Grows by one with each change of the tokens.
+    /// Increases with each change of the tokens.
     package var generation: UInt64
     package var access: AccessToken?
     package var hasRefreshToken: Bool

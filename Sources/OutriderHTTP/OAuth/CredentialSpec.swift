@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// All that is known of a credential and is no secret: whose it is, how its tokens are got, and where they may go.
+/// The public part of a credential: identity, grant, and permitted use of the tokens. No secrets.
 package struct CredentialSpec: Sendable, Equatable {
     /// How its tokens come.
     package enum Grant: String, Sendable, CaseIterable {
@@ -19,18 +19,18 @@ package struct CredentialSpec: Sendable, Equatable {
         case callback
     }
 
-    /// What is done with the tokens when they cannot be refreshed for good.
+    /// What happens to the tokens once a refresh fails permanently.
     package enum OnFailure: String, Sendable, CaseIterable { case keep, clear, reauthorize }
 
     /// Where the tokens are kept.
     package enum Persistence: String, Sendable, CaseIterable {
-        /// As long as the service runs, and for it alone.
+        /// Until the service ends, and for this process alone.
         case memory
         /// In the user's store, for all programs.
         case disk
     }
 
-    /// What may be changed while its tokens stay.
+    /// A setting that may change while the tokens stay.
     package enum Setting: String, Sendable, CaseIterable {
         case scope, origins, window, refreshBefore, refreshStatuses, holds, onFailure
     }
@@ -43,13 +43,13 @@ package struct CredentialSpec: Sendable, Equatable {
     package var authentication: ClientAuthentication
     package var endpoints: OAuthEndpoints
     package var scope: [String]
-    /// RFC 8707: tokens for one resource never go to another. Absolute URIs, sent and compared as they were written.
+    /// RFC 8707: tokens for a resource are never sent to another. Absolute URIs, sent and compared as written.
     package var resources: [String]
     package var grant: Grant
     /// Where the access token may be sent; nowhere by itself if there are none.
     package var origins: [HTTPURL]
     package var window: RefreshWindow?
-    /// Seconds before expiry from which on a token is refreshed before it is used.
+    /// A token is refreshed before use from this many seconds before expiry on.
     package var refreshBefore: Double
     /// The statuses that say that the token is no longer good.
     package var refreshStatuses: [Int]
@@ -76,7 +76,7 @@ package struct CredentialSpec: Sendable, Equatable {
         persistence = .memory
     }
 
-    /// Has these from the other one, and all else as it was.
+    /// Takes the given settings from another spec.
     package mutating func take(_ settings: [Setting], of other: CredentialSpec) {
         for setting in settings {
             switch setting {
@@ -92,7 +92,7 @@ package struct CredentialSpec: Sendable, Equatable {
     }
 }
 
-/// How the client says to the token endpoint who it is (RFC 6749 section 2.3, RFC 7523 section 2.2).
+/// How the client authenticates at the token endpoint (RFC 6749 section 2.3, RFC 7523 section 2.2).
 package enum ClientAuthentication: Sendable, Equatable {
     case none, basic, body
     case privateKeyJWT(file: String, algorithm: String, keyID: String?)
@@ -126,7 +126,7 @@ package struct RefreshWindow: Sendable, Equatable {
 package struct CredentialSecrets: Sendable, Equatable {
     package var clientSecret: Secret?
     package var refreshToken: Secret?
-    /// The assertion of RFC 7523 section 2.1, where the client makes it itself.
+    /// The assertion of RFC 7523 section 2.1, if the client supplies its own.
     package var assertion: Secret?
 
     package init(clientSecret: Secret? = nil, refreshToken: Secret? = nil, assertion: Secret? = nil) {

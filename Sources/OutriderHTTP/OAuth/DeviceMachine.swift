@@ -3,14 +3,14 @@
 
 internal import OutriderJSON
 
-/// What a server answers to a device that wants to log in (RFC 8628 section 3.2).
+/// A server's response to a device authorization request (RFC 8628 section 3.2).
 package struct DeviceAuthorization: Sendable, Equatable {
     package var deviceCode: Secret
-    /// What a person types in.
+    /// The code that a person types in.
     package var userCode: String
     /// Where he does so; https, or this machine.
     package var verification: String
-    /// The same with the code in it.
+    /// The verification URL with the code included.
     package var completeVerification: String?
     /// Seconds from the answer on, 1 to 86,400.
     package var lifetime: Double
@@ -24,7 +24,7 @@ package struct DeviceAuthorization: Sendable, Equatable {
         }
         deviceCode = Secret(try Self.text("device_code", members, most: 4096))
         userCode = try Self.text("user_code", members, most: 64)
-        // some servers spell it so
+        // some servers use this name
         let name = members["verification_uri"] == nil ? "verification_url" : "verification_uri"
         verification = try Self.place(name, members)
         completeVerification =
@@ -58,7 +58,7 @@ package struct DeviceMachine: Sendable {
     package enum Action: Sendable, Equatable {
         /// Ask at that time, and not before.
         case poll(at: Double)
-        /// It is over then, and asking is of no use before.
+        /// The code expires before the next poll would be allowed.
         case expire(at: Double)
         case end(OAuthFailure)
     }

@@ -3,12 +3,12 @@
 
 internal import OutriderJSON
 
-/// Checks what a server says of who logged in (OpenID Connect Core section 3.1.3.7).
+/// Validates an ID token (OpenID Connect Core section 3.1.3.7).
 package struct IDTokenRules: Sendable {
     package var issuer: String
     package var clientID: String
     package var nonce: String
-    /// The issuer's JWK Set, as it was written.
+    /// The issuer's JWK Set, as received.
     package var keys: String
 
     package init(issuer: String, clientID: String, nonce: String, keys: String) {
@@ -51,7 +51,7 @@ package struct IDTokenRules: Sendable {
             throw Self.fault(
                 "is signed by none of \(JSONWebAlgorithm.allCases.map(\.rawValue).joined(separator: ", "))")
         }
-        // what must be understood, and is not (RFC 7515 section 4.1.11)
+        // extensions that must be understood, and are not supported (RFC 7515 section 4.1.11)
         if header["crit"] != nil { throw Self.fault("has critical extensions") }
         guard let keys = JSONWebKeys(keys) else {
             throw Self.fault("cannot be checked: the server's keys are no JWK Set")

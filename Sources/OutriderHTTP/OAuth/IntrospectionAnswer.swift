@@ -3,13 +3,13 @@
 
 package import OutriderJSON
 
-/// What a server says of a token (RFC 7662 section 2.2).
+/// A token introspection response (RFC 7662 section 2.2).
 package struct IntrospectionAnswer: Sendable, Equatable {
     package let isActive: Bool
-    /// All that it says.
+    /// The complete response.
     package let document: JSONObject
 
-    /// Throws `temporary` for what is no such answer.
+    /// Throws `temporary` for a malformed response.
     package init(_ bytes: [UInt8]) throws(OAuthFailure) {
         guard case .object(let members)? = try? JSONParser.parse(bytes, limits: .small),
             case .bool(let isActive)? = members["active"]

@@ -3,7 +3,7 @@
 
 internal import OutriderJSON
 
-/// A server's public keys for signatures (RFC 7517 section 5). Those of kinds that we do not know are passed over.
+/// A server's public keys for signatures (RFC 7517 section 5). Keys of unknown kinds are skipped.
 struct JSONWebKeys {
     private struct Key {
         var identifier: String?
@@ -16,7 +16,7 @@ struct JSONWebKeys {
     /// More than any server has at once; trying a signature costs time.
     private static let most = 64
 
-    /// Nil for what is no JWK Set.
+    /// Nil for a malformed JWK Set.
     init?(_ text: String) {
         guard case .object(let members)? = try? JSONParser.parse(Array(text.utf8), limits: .small),
             let list = members["keys"]?.array
@@ -24,7 +24,7 @@ struct JSONWebKeys {
         keys = list.prefix(Self.most).compactMap { $0.object.flatMap(Self.key) }
     }
 
-    /// Whether one of them signed the text. Where the token names its key, only that one counts.
+    /// Whether one of the keys signed the text. If the token names its key, only that key counts.
     func verify(
         _ signature: [UInt8], of text: String, by algorithm: JSONWebAlgorithm, keyID: String?
     ) -> Bool {

@@ -21,7 +21,7 @@ struct JSONWebSigner {
     let algorithm: JSONWebAlgorithm
     private let key: Key
 
-    /// Throws `config`, and never says what stands in the key.
+    /// Throws `config`; the message never quotes the key.
     init(algorithm name: String, pem: Secret) throws(OAuthFailure) {
         guard let algorithm = JSONWebAlgorithm(rawValue: name) else {
             let known = JSONWebAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
@@ -76,7 +76,7 @@ struct JSONWebVerifier {
 
     private let key: Key
 
-    /// From the members of an RSA key (RFC 7518 section 6.3.1); nil below 2048 bits, or if it is none.
+    /// Reads the members of an RSA key (RFC 7518 section 6.3.1); nil below 2048 bits, or if invalid.
     init?(modulus: [UInt8], exponent: [UInt8]) {
         guard let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponent) else { return nil }
         self.key = .rsa(key)

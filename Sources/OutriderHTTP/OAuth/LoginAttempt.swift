@@ -3,23 +3,24 @@
 
 internal import OutriderJSON
 
-/// One attempt to log in by an authorization code (RFC 6749 section 4.1): what was asked, to which the answer must fit.
+/// An authorization code login (RFC 6749 section 4.1): the parameters of the request, against which the callback URL is
+/// checked.
 ///
 /// State, verifier, nonce, issuer and redirect URI belong together, and are used once.
 package struct LoginAttempt: Sendable {
-    /// What a caller may add to the parameters of the standards.
+    /// Additions to the standard parameters.
     package struct Wishes: Sendable {
         /// In place of the credential's own.
         package var scope: [String]?
-        /// Further parameters, such as `prompt` or `login_hint`; none of those that are ours.
+        /// Further parameters, such as `prompt` or `login_hint`; the service's own parameters are refused.
         package var parameters: [(name: String, value: String)] = []
 
         package init() {}
     }
 
-    /// What was asked for.
+    /// The requested scope.
     package let scope: [String]
-    /// Where the answer goes, as it was told to the server.
+    /// The redirect URI, as sent to the server.
     package let redirect: String
     package let state: Secret
     /// Nil where no ID token is asked for.
@@ -31,13 +32,13 @@ package struct LoginAttempt: Sendable {
     private let mustNameIssuer: Bool
     private let pkce: PKCE
 
-    /// How many random bytes it takes.
+    /// The number of random bytes for a login.
     package static let randomBytes = 64
 
     /// - Parameters:
-    ///   - mustNameIssuer: the server says that it names itself in its answers (RFC 9207 section 3).
+    ///   - mustNameIssuer: the server declares that its responses name the issuer (RFC 9207 section 3).
     ///   - random: `randomBytes` random bytes.
-    /// - Throws: `config`, where the credential or a wish does not fit.
+    /// - Throws: `config`, if the credential or the options are invalid.
     package init(
         _ spec: CredentialSpec, redirect: String, wishes: Wishes, mustNameIssuer: Bool, random: [UInt8]
     ) throws(OAuthFailure) {
@@ -74,8 +75,8 @@ package struct LoginAttempt: Sendable {
         "request_uri", "resource", "response_mode", "response_type", "scope", "state",
     ]
 
-    /// The answer, as the browser was sent back with it: a URL, or what stands behind its path. Only what this attempt's
-    /// server can have said is believed; whose fault it was is judged after that.
+    /// Reads the URL to which the server redirected the browser, whole or only its query. State and issuer are checked
+    /// before the content is trusted.
     ///
     /// - Parameter keys: the issuer's JWK Set, if there was a nonce.
     /// - Throws: why there is no code. `needsLogin` with the server's own `error` (RFC 6749 section 4.1.2.1), or with
@@ -107,7 +108,7 @@ package struct LoginAttempt: Sendable {
         return !given.isEmpty && given.allSatisfy { Secret($0) == state }
     }
 
-    /// Servers are told apart by their issuers, so that none gets a code that another one gave (RFC 9207 section 2.4).
+    /// Checks the issuer, so that no server receives a code issued by another (RFC 9207 section 2.4).
     private func checkIssuer(_ given: String?) throws(OAuthFailure) {
         guard let issuer else { return }
         guard let given else {
@@ -120,7 +121,7 @@ package struct LoginAttempt: Sendable {
         }
     }
 
-    /// Those of the query and those of the fragment.
+    /// The parameters of the query and of the fragment.
     private static func parameters(_ answer: String) -> FormText {
         let answer = String(decoding: answer.utf8.prefix(longest), as: UTF8.self)
         let parts = answer.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
@@ -148,13 +149,13 @@ package struct LoginAttempt: Sendable {
 
 /// Texts of servers, before people see them.
 package enum OAuthText {
-    /// An error code of RFC 6749 section 5.2, or what stands for one that is none.
+    /// An error code of RFC 6749 section 5.2, or `unknown_error` for a malformed code.
     package static func code(_ text: String) -> String {
         let isCode = (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(FieldRules.isTokenByte)
         return isCode ? text : "unknown_error"
     }
 
-    /// Without what is no visible ASCII, and no longer than that.
+    /// The printable ASCII part, at most `most` bytes.
     package static func clean(_ text: String, most: Int) -> String {
         String(decoding: text.utf8.lazy.filter { (0x20...0x7E).contains($0) }.prefix(most), as: UTF8.self)
     }

@@ -3,8 +3,8 @@
 
 /// Where a browser is waited for that comes back from a login.
 package struct LoopbackWishes: Sendable, Equatable {
-    /// As the redirect URI has it: "127.0.0.1", "::1", or "localhost" for servers that know no other; for that both are
-    /// listened on, since browsers take either (RFC 8252 sections 7.3 and 8.3).
+    /// As in the redirect URI: "127.0.0.1", "::1", or "localhost" for servers that accept no address. For "localhost"
+    /// both addresses are used, since browsers choose either (RFC 8252 sections 7.3 and 8.3).
     package var host = "127.0.0.1"
     /// 0 for any that is free.
     package var port = 0
@@ -15,23 +15,24 @@ package struct LoopbackWishes: Sendable, Equatable {
 
     package static let hosts = ["127.0.0.1", "::1", "localhost"]
 
-    /// The addresses of this machine that are listened on; what is not first may be missing there.
+    /// The addresses to listen on; only the first must be available.
     package var addresses: [String] { host == "localhost" ? ["127.0.0.1", "::1"] : [host] }
 
-    /// The host as URLs write it.
+    /// The host in the syntax of URLs.
     package var writtenHost: String { host == "::1" ? "[::1]" : host }
 }
 
-/// What a browser is answered that comes back from an authorization server to this machine (RFC 8252 section 7.3).
+/// The local HTTP server for the redirect of a login (RFC 8252 section 7.3).
 ///
-/// Any page in any browser can ask: only a GET of the one path, with the one Host and the state of the login, means anything,
-/// and only once. All other requests get 404 and change nothing, so that they cannot end the login.
+/// Any web page can send requests to this server. Only a GET of the expected path, with the expected Host and the state
+/// of the login, is accepted, and only once. All other requests get 404 and change nothing, so they cannot end the
+/// login.
 package struct LoopbackMachine: Sendable {
-    /// What becomes of one request.
+    /// The outcome of a request.
     package struct Answer: Sendable, Equatable {
-        /// The whole response; the connection ends after it.
+        /// The whole response; the connection closes after it.
         package var bytes: [UInt8]
-        /// What stood behind the question mark, if this was the answer that is waited for.
+        /// The query, if the request was the expected redirect.
         package var query: String?
     }
 
@@ -44,14 +45,14 @@ package struct LoopbackMachine: Sendable {
 
     /// - Parameters:
     ///   - path: begins with a slash.
-    ///   - host: as the redirect URI writes it, without the port.
+    ///   - host: as in the redirect URI, without the port.
     package init(path: String, host: String, port: Int) {
         self.path = path
         // a browser leaves out the port that goes without saying
         hosts = ["\(host):\(port)"] + (port == 80 ? [host] : [])
     }
 
-    /// A request up to the empty line, or as much of it as there may be.
+    /// Handles a request head, possibly truncated.
     ///
     /// - Parameter isExpected: whether a query has the state of the login.
     package mutating func take(head: [UInt8], isExpected: (String) -> Bool = { _ in true }) -> Answer {
@@ -62,7 +63,7 @@ package struct LoopbackMachine: Sendable {
         return Answer(bytes: Self.page(succeeded: FormText(query).all("code").count == 1), query: query)
     }
 
-    /// Nil for what is none of our business.
+    /// The query of a GET for the expected path and Host; nil for all other requests.
     private func query(_ head: [UInt8]) -> String? {
         let text = String(decoding: head, as: UTF8.self)
         let lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)

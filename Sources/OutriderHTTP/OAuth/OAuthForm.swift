@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What is posted to an endpoint of an authorization server: header fields, and a form (RFC 6749 appendix B).
+/// A POST to an endpoint of an authorization server: header fields and a form (RFC 6749 appendix B).
 ///
-/// Holds secrets; only the process that sends it makes one.
+/// Holds secrets; only the sending process creates a form.
 package struct OAuthForm: Sendable {
-    /// One name and its value, in the order in which they are sent.
+    /// A name and its value, in the order of the form.
     package struct Field: Sendable, Equatable {
         package var name: String
         package var value: Secret
@@ -17,14 +17,14 @@ package struct OAuthForm: Sendable {
     }
 
     package private(set) var fields: [Field] = []
-    /// What is accepted, which is no coding (RFC 9110 section 12.5.3), Content-Type, and Authorization where the client is
-    /// authenticated by it.
+    /// Accept, Accept-Encoding (`identity`, RFC 9110 section 12.5.3) and Content-Type; Authorization if the client
+    /// authenticates with this field.
     package private(set) var headers: HTTPFields = [
         .init("Accept", "application/json"), .init("Accept-Encoding", "identity"),
         .init("Content-Type", "application/x-www-form-urlencoded"),
     ]
 
-    /// As it is sent.
+    /// The encoded form.
     package var body: [UInt8] {
         var body: [UInt8] = []
         for field in fields {
@@ -51,14 +51,14 @@ package struct OAuthForm: Sendable {
     }
 }
 
-/// What is posted where.
+/// The forms of the endpoints.
 extension OAuthForm {
-    /// To the token endpoint (RFC 6749 section 4, RFC 8707 section 2.2).
+    /// The form for the token endpoint (RFC 6749 section 4, RFC 8707 section 2.2).
     ///
-    /// A refresh says nothing of the scope: without one, it stays as it was granted (RFC 6749 section 6).
+    /// A refresh sends no scope, which keeps the granted scope (RFC 6749 section 6).
     ///
-    /// - Parameter proof: what a client with a private key signs with; nil for the others.
-    /// - Throws: `config` or `needsLogin`, where a secret is missing or cannot be used.
+    /// - Parameter proof: for clients with a private key; nil for others.
+    /// - Throws: `config` or `needsLogin`, if a secret is missing or unusable.
     package init(
         _ request: TokenRequest, _ spec: CredentialSpec, _ secrets: CredentialSecrets, proof: ClientProof? = nil
     ) throws(OAuthFailure) {
@@ -102,7 +102,7 @@ extension OAuthForm {
         return form
     }
 
-    /// What a token is, where a server is told of it (RFC 7009 section 2.1).
+    /// The kind of a token, for revocation (RFC 7009 section 2.1).
     package enum Kind: String, Sendable {
         case access = "access_token"
         case refresh = "refresh_token"
@@ -121,7 +121,7 @@ extension OAuthForm {
         return form
     }
 
-    /// The one that was given; else one of the client's own, made for this request (RFC 7523 section 3).
+    /// The given assertion; else a new assertion of the client's own, for this request (RFC 7523 section 3).
     private static func assertion(
         _ spec: CredentialSpec, _ secrets: CredentialSecrets, _ proof: ClientProof?
     ) throws(OAuthFailure) -> Secret {
@@ -132,7 +132,7 @@ extension OAuthForm {
                 "\(FieldRules.shown(spec.name)) has no assertion: give it one with oauth.create, or a private key to make it"
             )
         }
-        // a server takes each once, and the client proves itself with another one
+        // a server accepts each assertion once, and client authentication uses another
         proof.identifier += "-grant"
         return try proof.assertion(
             client: spec.clientID, audience: spec.endpoints.token.description, algorithm: algorithm, keyID: keyID)
@@ -142,7 +142,7 @@ extension OAuthForm {
     private static let assertionGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 }
 
-/// Who asks.
+/// Client authentication.
 extension OAuthForm {
     private mutating func authenticate(
         _ spec: CredentialSpec, _ secrets: CredentialSecrets, _ proof: ClientProof?

@@ -3,14 +3,14 @@
 
 package import OutriderJSON
 
-/// What a protected resource says of itself (RFC 9728 section 2), held against its rules: it is the one that was asked for,
-/// and names servers that tokens may be had from.
+/// The metadata of a protected resource (RFC 9728 section 2), validated: the resource matches the request, and the
+/// authorization servers are valid.
 package struct ResourceMetadata: Sendable, Equatable {
-    /// As it was asked for, character by character (RFC 9728 section 3.3).
+    /// As requested, character by character (RFC 9728 section 3.3).
     package let resource: String
-    /// The issuers whose tokens it takes, in its order of preference.
+    /// The issuers of accepted tokens, in the resource's order of preference.
     package let servers: [String]
-    /// All that it says.
+    /// The complete document.
     package let document: JSONObject
 
     /// More are not believed.
@@ -49,9 +49,9 @@ package struct ResourceMetadata: Sendable, Equatable {
         document = members
     }
 
-    /// Where it is looked for (RFC 9728 section 3.1): the well-known part stands between host and path.
+    /// The URL of the metadata (RFC 9728 section 3.1): the well-known part stands between host and path.
     ///
-    /// Throws `config` for what cannot be a resource: it is an https URL without a fragment, or an http one of this machine.
+    /// Throws `config` unless the resource is an https URL without a fragment, or an http URL of this machine.
     package static func place(of resource: String) throws(OAuthFailure) -> HTTPURL {
         do throws(HTTPFailure) {
             var url = try HTTPURL(parsing: resource)

@@ -3,15 +3,15 @@
 
 package import OutriderJSON
 
-/// What an authorization server says of itself (RFC 8414 section 2, OpenID Connect Discovery section 3), once it has been
-/// held against the rules: its issuer is who was asked, and no secret would be sent in the clear.
+/// The metadata of an authorization server (RFC 8414 section 2, OpenID Connect Discovery section 3), validated: the
+/// issuer matches the request, and no endpoint would receive secrets unencrypted.
 package struct ServerMetadata: Sendable, Equatable {
-    /// As it was asked for, character by character (RFC 8414 section 3.3).
+    /// As requested, character by character (RFC 8414 section 3.3).
     package let issuer: String
     package let endpoints: OAuthEndpoints
-    /// It names itself in its answers (RFC 9207 section 3).
+    /// The server's responses name the issuer (RFC 9207 section 3).
     package let namesIssuer: Bool
-    /// All that it says.
+    /// The complete document.
     package let document: JSONObject
 
     /// Bytes.
@@ -85,11 +85,11 @@ package struct ServerMetadata: Sendable, Equatable {
 
 /// Where metadata are looked for.
 extension ServerMetadata {
-    /// In order: where RFC 8414 section 3.1 has them, where OpenID Connect Discovery section 4 has them, and where some
-    /// servers with a path in their issuer have those.
+    /// The URLs to try, in order: by RFC 8414 section 3.1, by OpenID Connect Discovery section 4, and the variant of
+    /// some servers with a path in their issuer.
     ///
-    /// Throws `config` for what cannot be an issuer: it is an https URL without query or fragment (RFC 8414 section 2), or
-    /// an http one of this machine.
+    /// Throws `config` unless the issuer is an https URL without query or fragment (RFC 8414 section 2), or an http URL
+    /// of this machine.
     package static func places(of issuer: String) throws(OAuthFailure) -> [HTTPURL] {
         do throws(HTTPFailure) {
             let url = try HTTPURL(parsing: issuer)
@@ -137,7 +137,7 @@ extension JSONLimits {
 }
 
 extension JSONObject {
-    /// Whether a member that may be absent is a list of strings where it is there.
+    /// Whether an optional member is absent or a list of strings.
     func listsTexts(_ name: String) -> Bool {
         guard let value = self[name], value != .null else { return true }
         return value.array?.allSatisfy { $0.string != nil } == true

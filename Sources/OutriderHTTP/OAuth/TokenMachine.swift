@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides for all users of one credential who gets its token, who waits, and when it is refreshed: at most one refresh at
-/// a time, for any number of callers.
+/// Shares a credential's token among all its users, and decides when to refresh: at most one refresh at a time, for any
+/// number of callers.
 ///
 ///             a token that is due, or was refused
 ///     idle ───────────────────────────────────────▶ refreshing ─▶ idle
 ///      ▲                                                 │
 ///      └── a new request, a new token ◀── failed ◀───────┘
 ///
-/// Who came before the refresh had to begin gets the old token, unless the rules hold requests; who waits for it gets the
-/// new one. A refused token is refreshed once: those that were refused with an older one are repeated at once.
+/// While a due token is still valid, requests use the old token unless the rules hold requests; waiting requests get
+/// the new token. A refused token is refreshed once: requests refused with an older token are repeated at once.
 ///
-/// Not responsible for: refreshing, time limits of those who wait, and what other processes do.
+/// Not responsible for: the refresh itself, time limits of waiting requests, and other processes.
 package struct TokenMachine: Sendable {
-    /// What a token is wanted for.
+    /// The use of a token.
     package enum Purpose: Sendable, Equatable {
         /// For a request that is about to be sent.
         case request
-        /// By a program that sends its requests itself, and wants it to last so many seconds.
+        /// A program that sends its requests itself, and needs a token valid for at least so many seconds.
         case broker(minValidity: Double)
     }
 
-    /// What a caller does next; `Release` names later the callers that were told to wait.
+    /// A caller's next step; `Release` later gives steps to the waiting callers.
     package enum Step: Sendable, Equatable {
-        /// Here it is, and of which generation.
+        /// The token and its generation.
         case apply(AccessToken, UInt64)
         /// Send the request again.
         case retry
@@ -36,14 +36,14 @@ package struct TokenMachine: Sendable {
         case refresh
     }
 
-    /// What becomes of those who waited.
+    /// The steps of the callers that waited.
     package struct Release: Sendable, Equatable {
         package var steps: [Int: Step] = [:]
         /// A refresh is to begin again.
         package var refreshes = false
     }
 
-    /// How often each of what Alamofire calls the authenticator was asked.
+    /// Counters of the calls that Alamofire makes to its Authenticator.
     package struct Counts: Sendable, Equatable {
         package var apply = 0
         package var refresh = 0
@@ -85,10 +85,10 @@ package struct TokenMachine: Sendable {
 
     package var isRefreshing: Bool { state == .refreshing }
     package var waiters: Int { waiting.count }
-    /// Whether a new token can come from elsewhere only.
+    /// Whether a new token can come only from another process or a login.
     package var isHelpless: Bool { barrier != nil || (access == nil && !isObtainable) }
 
-    // MARK: tokens from elsewhere
+    // MARK: tokens from outside
 
     /// There are other tokens, or none: from outside, or by a refresh. The callers that waited get them.
     ///
@@ -105,7 +105,7 @@ package struct TokenMachine: Sendable {
         self.isObtainable = isObtainable
         self.barrier = barrier
         spread = 0.9 + 0.2 * min(max(chance, 0), 1)
-        // what a refresh has just brought is the best there is, however short it lasts
+        // a token from a refresh is the best available, however short its lifetime
         isFresh = isRefreshing && access != nil
         let serves = isFresh && access.map { isUsable($0, at: now) } == true
         state = .idle
@@ -127,9 +127,9 @@ package struct TokenMachine: Sendable {
         return release
     }
 
-    /// A refresh came to nothing. The old token stays, and serves those for whom it is good enough.
+    /// Notes a failed refresh. The old token stays, and serves requests for which its validity suffices.
     ///
-    /// - Parameter flight: the refresh that failed; a former refresh changes nothing.
+    /// - Parameter flight: the refresh that failed; an outdated refresh changes nothing.
     package mutating func refreshFailed(
         _ failure: OAuthFailure, flight: Int, at now: ClockPair, chance: Double
     ) -> Release {
@@ -140,7 +140,7 @@ package struct TokenMachine: Sendable {
             barrier = failure
             if rules.onFailure == .clear { access = nil }
         case .temporary, .unknownOutcome, .store:
-            // what all processes wait for is nothing that happened to this one
+            // a pause shared by all processes is no failure of this process
             if !failure.isPause { failures = min(failures + 1, 1 << 20) }
             let seconds = rules.pause(
                 afterFailures: failure.isPause ? 0 : failures, retryAfter: failure.retryAfter, spread: spread)
@@ -149,7 +149,7 @@ package struct TokenMachine: Sendable {
         return fail(.refreshFailed(failure), at: now)
     }
 
-    /// A request has waited long enough for a better token: the one of now, if it still serves.
+    /// The current token, for a request that has waited long enough for a refresh; nil if that token no longer serves.
     package mutating func makeDo(at now: ClockPair) -> Step? {
         guard let access, serves(at: now) else { return nil }
         return apply(access, for: .request)
@@ -158,7 +158,7 @@ package struct TokenMachine: Sendable {
     /// The caller does not wait any longer.
     package mutating func cancel(_ id: Int) { waiting[id] = nil }
 
-    // MARK: those who want a token
+    // MARK: callers that need a token
 
     /// A caller wants the token.
     package mutating func adapt(_ id: Int, for purpose: Purpose = .request, at now: ClockPair) -> Step {
@@ -173,11 +173,11 @@ package struct TokenMachine: Sendable {
         return apply(access, for: purpose)
     }
 
-    /// A request failed, or was answered with a status that may speak of its token.
+    /// Decides about a request that failed, or whose status may refer to its token.
     ///
     /// - Parameters:
-    ///   - isRefused: whether it failed because of that; nil where there was no answer.
-    ///   - used: the token that it was sent with.
+    ///   - isRefused: whether the response refused the token; nil without a response.
+    ///   - used: the token in the request.
     package mutating func retry(_ id: Int, isRefused: Bool?, used: AccessToken, at now: ClockPair) -> Step {
         guard let isRefused else { return .leave }
         counts.didRequestFail &+= 1
@@ -198,8 +198,8 @@ package struct TokenMachine: Sendable {
         return demand(id, .demand, at: now)
     }
 
-    /// Whether a request may make do with the token of now: it is due, and has not ended. Not where one was refused, or where
-    /// the rules hold requests.
+    /// Whether a request may use the current token: due for a refresh, but still valid. False if a token was refused,
+    /// or if the rules hold requests.
     package func serves(at now: ClockPair) -> Bool {
         guard !rules.holds, let access, isUsable(access, at: now) else { return false }
         return !waiting.values.contains { if case .retry = $0 { true } else { false } }
@@ -221,7 +221,7 @@ package struct TokenMachine: Sendable {
         guard let left = access.validity(at: now) else { return false }
         if left <= rules.margin(lifetime: access.lifetime, spread: spread) { return true }
         guard case .broker(let minimum) = purpose, left < minimum else { return false }
-        // where a refresh brought one that never lasted as long as that, the next one would be no better
+        // if a refresh brought a token with a shorter lifetime, the next refresh would bring no better token
         return !(isFresh && (access.lifetime ?? .infinity) <= minimum)
     }
 
@@ -255,7 +255,7 @@ package struct TokenMachine: Sendable {
         access.validity(at: now).map { $0 > 0 } ?? true
     }
 
-    /// Joins the refresh, or begins one.
+    /// Joins the running refresh, or begins a refresh.
     private mutating func demand(_ id: Int, _ waiter: Waiter, at now: ClockPair) -> Step {
         if state == .refreshing { return wait(id, waiter) }
         if let pause, now.boot < pause.until {
@@ -297,7 +297,7 @@ package struct TokenMachine: Sendable {
         }
     }
 
-    /// What follows for one of those who wanted a refresh, where there is none.
+    /// The next step of a waiting caller if no refresh takes place.
     private mutating func settled(_ waiter: Waiter, by fault: TokenFault, at now: ClockPair) -> Step {
         guard case .adapt(let purpose) = waiter, let access, isUsable(access, at: now) else { return .fail(fault) }
         return apply(access, for: purpose)

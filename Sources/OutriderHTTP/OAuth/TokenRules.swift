@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What the tokens of one credential are refreshed by; made of its spec.
+/// The refresh rules of a credential; derived from its spec.
 package struct TokenRules: Sendable, Equatable {
     /// Nil for as many refreshes as there are reasons.
     package var window: RefreshWindow?
-    /// Seconds before expiry from which on a token is refreshed before it is used.
+    /// A token is refreshed before use from this many seconds before expiry on.
     package var refreshBefore: Double
-    /// New requests wait during any refresh, also during one that a refused token led to.
+    /// New requests wait during any refresh, also during a refresh after a refused token.
     package var holds: Bool
     package var onFailure: CredentialSpec.OnFailure
-    /// Whether a server is asked that must be left in peace when it is in trouble; the client's own code need not be.
+    /// Whether to back off after failures: true for servers, false for the client's own callback.
     package var backsOff: Bool
 
     package init(_ spec: CredentialSpec) {
@@ -21,10 +21,10 @@ package struct TokenRules: Sendable, Equatable {
         backsOff = spec.grant != .callback
     }
 
-    /// So much time left, in seconds, is too little to use a token, by what its whole life was.
+    /// Remaining seconds at which a token is due for a refresh, by its lifetime.
     ///
-    /// The last fifth of its life, or `refreshBefore` if that is shorter: a little more or less each time, so that not all
-    /// come at once. Never less than a minute, as far as its life and `refreshBefore` allow.
+    /// The last fifth of the lifetime, or `refreshBefore` if shorter, times a random spread that keeps clients from
+    /// refreshing at the same moment. At least a minute, as far as lifetime and `refreshBefore` allow.
     ///
     /// - Parameter spread: from 0.9 to 1.1.
     func margin(lifetime: Double?, spread: Double) -> Double {
@@ -33,10 +33,9 @@ package struct TokenRules: Sendable, Equatable {
         return max(usual, min(60, refreshBefore, lifetime / 2))
     }
 
-    /// Seconds for which no server is asked after so many temporary failures in a row: nothing after the first, then 2, 4, 8
-    /// … 60.
+    /// Seconds without refreshes after so many temporary failures in a row: 0 after the first, then 2, 4, 8 … 60.
     ///
-    /// - Parameter retryAfter: what the server wants, believed up to 5 minutes.
+    /// - Parameter retryAfter: the server's demand, respected up to 5 minutes.
     func pause(afterFailures count: Int, retryAfter: Double?, spread: Double) -> Double {
         guard backsOff else { return 0 }
         var pause = 0.0
@@ -48,7 +47,7 @@ package struct TokenRules: Sendable, Equatable {
 
 /// Why a caller gets no token.
 package enum TokenFault: Error, Sendable, Equatable {
-    /// There is none, and no way to get one without a person.
+    /// No token exists, and only a person can obtain a new token.
     case missingCredential
     /// There were too many refreshes within the window.
     case excessiveRefresh

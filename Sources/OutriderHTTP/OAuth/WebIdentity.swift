@@ -4,7 +4,7 @@
 /// Temporary keys of AWS for a token of an identity provider: the action AssumeRoleWithWebIdentity of its
 /// Security Token Service, by the Query protocol.
 package enum WebIdentity {
-    /// What comes of asking.
+    /// The outcome of a request for keys.
     package enum Answer: Sendable, Equatable {
         case keys(Keys)
         /// The code of the service, and its sentence.
@@ -16,11 +16,11 @@ package enum WebIdentity {
         package var accessKeyID: String
         package var secretAccessKey: Secret
         package var sessionToken: Secret
-        /// RFC 3339, as the service wrote it.
+        /// RFC 3339, as received.
         package var expiration: String
     }
 
-    /// The fields of the form that is posted. The action is the only one of the service that is asked without a signature.
+    /// The fields of the form. This action is the service's only action without a signature.
     package static func form(
         role: String, session: String, seconds: Int, token: Secret
     ) -> [(name: String, value: Secret)] {
@@ -31,7 +31,7 @@ package enum WebIdentity {
         return plain.map { (name: $0.0, value: Secret($0.1)) } + [(name: "WebIdentityToken", value: token)]
     }
 
-    /// Nil for what no such service says. Never quotes the keys.
+    /// Nil for a malformed response. Never quotes the keys.
     package static func answer(_ body: [UInt8]) -> Answer? {
         guard let root = XMLScanner.scan(body) else { return nil }
         if root.name == "ErrorResponse", let error = root.first("Error"), let code = error.first("Code") {
@@ -50,12 +50,12 @@ package enum WebIdentity {
                 accessKeyID: key, secretAccessKey: Secret(secret), sessionToken: Secret(token), expiration: expiration))
     }
 
-    /// Whether another token may help where this one was refused.
+    /// Whether another token may succeed after this error.
     package static func wantsOtherToken(_ code: String) -> Bool {
         ["ExpiredTokenException", "ExpiredToken", "InvalidIdentityToken", "IDPRejectedClaim"].contains(code)
     }
 
-    /// Whether it could be the ARN of a role; the service judges the rest.
+    /// Whether the text looks like the ARN of a role; the service validates the rest.
     package static func isRole(_ text: String) -> Bool {
         let parts = text.split(separator: ":", maxSplits: 5, omittingEmptySubsequences: false)
         return (20...2048).contains(text.utf8.count) && parts.count == 6 && parts[0] == "arn" && parts[2] == "iam"
@@ -75,7 +75,7 @@ package enum WebIdentity {
             }
     }
 
-    /// Without the space around it, by which some services break long lines.
+    /// The text without white space, with which some services break long lines.
     private static func text(_ element: XMLElement, _ name: String) -> String? {
         element.first(name).map { found in found.text.split(whereSeparator: \.isWhitespace).joined() }
     }

@@ -6,13 +6,13 @@ package struct Backoff: Sendable, Equatable {
     package enum Jitter: String, Sendable, CaseIterable {
         /// Exactly the computed delay.
         case none
-        /// Any delay from half of the computed one to all of it.
+        /// Uniform between half of the computed delay and all of it.
         case equal
-        /// Any delay from nothing to the computed one.
+        /// Uniform between 0 and the computed delay.
         case full
     }
 
-    /// What each delay is multiplied with for the next. Default 2; at least 2.
+    /// The factor from a delay to the next. Default: 2; at least 2.
     package var base = 2.0
     /// The first delay, in seconds. Default 0.5.
     package var scale = 0.5

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Whether an answer that leads elsewhere is followed, and what goes along (RFC 9110 section 15.4, and the fetch standard
-/// where that leaves a choice).
+/// Whether a redirect is followed, and with which fields and body (RFC 9110 section 15.4, and the fetch standard where
+/// the RFC leaves a choice).
 ///
-/// To another origin (scheme, host, port, or socket) go only the fields that say what is accepted, those that describe the
-/// body, and those that the caller marked; what was left behind once never comes back.
+/// To another origin (scheme, host, port, or socket), only these fields are sent: those that negotiate content, those
+/// that describe the body, and those that the caller marked. A dropped field never comes back.
 package struct RedirectPolicy: Sendable, Equatable {
-    /// Whether it is followed at all; otherwise it is the answer.
+    /// Whether redirects are followed; otherwise the redirect is the final response.
     package var follows = true
-    /// Redirects of one attempt. Default 20, as in the fetch standard.
+    /// Most redirects of an attempt. Default: 20, as in the fetch standard.
     package var limit = 20
     /// Names of fields that go along to another origin.
     package var keepHeaders: [String] = []
@@ -28,7 +28,7 @@ package struct RedirectPolicy: Sendable, Equatable {
         return policy
     }
 
-    /// Whether a status can lead elsewhere at all.
+    /// Whether the status is a redirect.
     package static func redirects(_ status: Int) -> Bool {
         switch status {
         case 301, 302, 303, 307, 308: true
@@ -36,14 +36,14 @@ package struct RedirectPolicy: Sendable, Equatable {
         }
     }
 
-    /// The attempt that goes on elsewhere, and the way there; nil if the answer leads nowhere.
+    /// The attempt at the redirect's target, and the hop; nil if the response is no redirect.
     ///
     /// Throws `tooManyRedirects`, `redirectRefused`, `unsupportedScheme`, or `bodyUnreadable` for a body that cannot be
     /// sent twice.
     ///
     /// - Parameters:
-    ///   - hops: how many redirects there have been.
-    ///   - strict: changes URLs of hosts that are reached over TLS only.
+    ///   - hops: number of redirects so far.
+    ///   - strict: changes URLs of hosts with strict transport security (HSTS).
     package func next(
         after status: Int, _ fields: HTTPFields, to attempt: Attempt, hops: Int, strict: (any StrictTransport)? = nil
     ) throws(HTTPFailure) -> (attempt: Attempt, hop: RedirectHop)? {
@@ -66,10 +66,11 @@ package struct RedirectPolicy: Sendable, Equatable {
         return (next, hop)
     }
 
-    /// The caller's code has changed where a redirect leads. To yet another origin goes of what was carried along only
-    /// what may go to any; what the code itself has given goes, too. Returns the names of what stays behind.
+    /// Applies the redirect rules after the client's callback changed the target: to yet another origin, carried-over
+    /// fields are dropped as in any redirect; fields that the callback set are kept. Returns the names of the dropped
+    /// fields.
     ///
-    /// Throws `redirectRefused` for a body that was carried along and may not leave.
+    /// Throws `redirectRefused` for a carried-over body that must not be sent to another origin.
     package func leaveBehind(of found: Attempt, in changed: inout Attempt) throws(HTTPFailure) -> [String] {
         guard !changed.url.isSameOrigin(as: found.url) else { return [] }
         if changed.body != .none, changed.body == found.body, !keepsBody { throw Self.wouldCarryBody(to: changed.url) }
@@ -115,7 +116,7 @@ package struct RedirectPolicy: Sendable, Equatable {
         return isIn(Self.harmlessFields) || isIn(keepHeaders) || (hasBody && isIn(Self.bodyFields))
     }
 
-    /// What is accepted, which part is wanted, and who asks.
+    /// Fields that negotiate content, select a range, or name the user agent.
     private static let harmlessFields = [
         "Accept", "Accept-Encoding", "Accept-Language", "Range", "If-Range", "User-Agent",
     ]

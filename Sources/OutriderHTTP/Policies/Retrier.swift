@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Who is asked about a retry: a rule, or the client's code.
+/// Decides about retries: a rule, or the client's callback.
 package enum Retrier: Sendable, Equatable {
     case policy(RetryPolicy)
     /// While there is no network: waits until a way leads there over such an interface, for so many seconds in all.
@@ -9,10 +9,11 @@ package enum Retrier: Sendable, Equatable {
     case offline(wait: Double, over: InterfaceRule = InterfaceRule())
     /// The client's code of that name.
     case callback(String)
-    /// Refreshes the token of the credential of that name, where it was refused.
+    /// Refreshes the refused token of the named credential.
     case oauth(String)
 
-    /// What the rule says; nil where the client's code or a credential is to be asked. Of `offline`, as if the network came back at once.
+    /// The verdict of a rule; nil if a callback or credential decides. For `offline`, as if the network returned at
+    /// once.
     package func verdict(_ question: RetryQuestion) -> RetryVerdict? {
         switch self {
         case .policy(let policy): policy.verdict(question)
@@ -21,7 +22,7 @@ package enum Retrier: Sendable, Equatable {
         }
     }
 
-    /// Whether it says anything about answers that nobody calls a failure.
+    /// Whether this retrier also judges responses that no validator rejects.
     package var judgesAnswers: Bool {
         switch self {
         case .policy(let policy): policy.repeatsAnswers && !policy.statuses.isEmpty
@@ -36,11 +37,11 @@ package enum Retrier: Sendable, Equatable {
         return left > 0 ? .retry(after: 0) : .doNotRetry
     }
 
-    /// Seconds between two attempts where the system knows a way and it leads nowhere.
+    /// Seconds between attempts while a route exists and attempts still fail.
     package static let pause = 0.5
 }
 
 extension HTTPFailure.Kind {
-    /// A network that comes back may end it.
+    /// Whether the end of a network outage may cure the failure.
     package var isOffline: Bool { self == .offline || self == .unreachable }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a policy is asked: how the attempt ended, and what came before.
+/// The input of a retry decision: the outcome of the attempt, and its history.
 package struct RetryQuestion: Sendable {
     package var method: String
     /// Nil where an answer arrived and is acceptable so far.
     package var failure: HTTPFailure?
-    /// Of the answer, if one arrived.
+    /// Of the response, if received.
     package var status: Int?
     package var fields: HTTPFields = []
     /// How many retries there have been.
@@ -33,10 +33,10 @@ package struct RetryQuestion: Sendable {
     }
 }
 
-/// Whether an attempt that did not go well is worth repeating, and when.
+/// Whether and when a failed attempt is repeated.
 ///
-/// The defaults are those of Alamofire's RetryPolicy: two retries after 0.5 and 1 seconds, of methods that may be repeated
-/// (RFC 9110 section 9.2.2), for statuses that pass and for failures of the network.
+/// The defaults are those of Alamofire's RetryPolicy: two retries after 0.5 and 1 seconds, for idempotent methods (RFC
+/// 9110 section 9.2.2), transient statuses and network failures.
 package struct RetryPolicy: Sendable, Equatable {
     /// Retries, not attempts. Default 2.
     package var limit = 2
@@ -45,11 +45,11 @@ package struct RetryPolicy: Sendable, Equatable {
     /// They count whatever kind of failure comes with them.
     package var statuses: Set<Int> = [408, 500, 502, 503, 504]
     package var kinds = Self.networkKinds
-    /// Whether answers with one of the statuses are repeated although nobody calls them a failure. Alamofire does not.
+    /// Whether responses with these statuses are retried although no validator rejects them. Alamofire does not.
     package var repeatsAnswers = true
     /// Whether methods that are not listed are repeated, too, if the request had provably not been sent.
     package var repeatsUnsent = false
-    /// Whether the server's Retry-After is kept to where it is longer than the delay.
+    /// Whether the server's Retry-After replaces a shorter delay.
     package var respectsRetryAfter = true
     /// A server that asks for more patience than this, in seconds, is not asked again. Default 60.
     package var longestRetryAfter = 60.0

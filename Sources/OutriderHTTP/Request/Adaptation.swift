@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// One change to each attempt of a request, made just before it is sent. What can be checked and encoded beforehand is.
+/// A change to each attempt of a request, made just before sending. Checks and encoding happen in advance where
+/// possible.
 package enum Adaptation: Sendable, Equatable {
     case headers(FieldChanges)
-    /// Appends to the query, percent-encoded as it is.
+    /// Appends to the query, already percent-encoded.
     case query(String)
-    /// Says who asks, to those who may know.
+    /// Sends a credential to its origins.
     case credential(Credential)
-    /// Compresses the body. Done by the engine, since it may take long.
+    /// Compresses the body. Done by the engine, since compression may take long.
     case compress(RequestCompression)
     /// The client's code of that name.
     case callback(String)
-    /// The token of the credential of that name, to the origins that may know it; where it is required, the request goes
-    /// nowhere else. Done by the engine, since there may be none yet.
+    /// Sends the named credential's token to its origins; if required, requests to other origins fail. Done by the
+    /// engine, since a token may have to be requested first.
     case oauth(String, isRequired: Bool)
 
-    /// Makes the change, where that takes no time: not for `compress`, `callback` and `oauth`.
+    /// Makes the change, if immediate: not for `compress`, `callback` and `oauth`.
     ///
-    /// - Parameter home: where the request went as it was asked for.
+    /// - Parameter home: the request's original URL.
     package func apply(to attempt: inout Attempt, home: HTTPURL) {
         switch self {
         case .headers(let changes): changes.apply(to: &attempt.fields)
@@ -28,7 +29,7 @@ package enum Adaptation: Sendable, Equatable {
         }
     }
 
-    /// What adapters made must be fit to be sent: a GET has no body, unless the request was permitted to have one.
+    /// Checks an adapted attempt: a GET has no body, unless the request was permitted a body.
     package static func check(_ attempt: Attempt, madeOf built: Attempt) throws(HTTPFailure) {
         guard attempt.body != .none, attempt.body != built.body || attempt.method != built.method else { return }
         if attempt.method == "GET" || attempt.method == "HEAD" {
@@ -50,8 +51,7 @@ package enum Adaptation: Sendable, Equatable {
 }
 
 extension [Adaptation] {
-    /// Adds one at the end; neighbours that can be one become one, so that a long chain of rules costs little more than
-    /// a short one.
+    /// Appends an adaptation; adjacent ones are merged where possible, so that long chains of rules stay cheap.
     package mutating func add(_ adaptation: Adaptation) {
         switch (last, adaptation) {
         case (.headers(var changes)?, .headers(let later)):
@@ -63,8 +63,8 @@ extension [Adaptation] {
         }
     }
 
-    /// Takes credentials out of an attempt whose origin may not know them: an adapter after them, or a redirect, has led
-    /// elsewhere.
+    /// Removes credentials from an attempt to an origin that may not know them, after a later adapter or a redirect
+    /// changed the URL.
     package func withholdCredentials(from attempt: inout Attempt, home: HTTPURL) {
         for case .credential(let credential) in self { credential.withhold(from: &attempt, home: home) }
     }

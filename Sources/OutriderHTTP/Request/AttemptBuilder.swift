@@ -3,16 +3,16 @@
 
 internal import OutriderJSON
 
-/// Turns what was asked for into what goes on the wire, refusing what must not.
+/// Builds attempts from request specs, and refuses invalid specs.
 package enum AttemptBuilder {
-    /// The attempt for a spec. Fields of the caller stand first, in the caller's order; then Authorization in its short
-    /// form; then a Content-Type if the body implies one; then the defaults; of each only what the caller did not give.
+    /// The attempt for a spec. The caller's fields come first, in order; then Authorization from `auth`; then the
+    /// body's Content-Type; then the defaults. Of the latter three, only fields that the caller did not set are added.
     ///
     /// Throws `invalidURL`, `unsupportedScheme`, `createURLRequestFailed` (method, fields), `bodyDataInGETRequest`,
-    /// `parameterEncodingFailed`, `parameterEncoderFailed`, `createUploadableFailed` or one of multipart forms, each with a
-    /// pointer to the parameter at fault.
+    /// `parameterEncodingFailed`, `parameterEncoderFailed`, `createUploadableFailed` or a failure of multipart forms,
+    /// each with a pointer to the parameter at fault.
     ///
-    /// - Parameter encoded: the parameters, where somebody else has encoded them.
+    /// - Parameter encoded: the parameters, if already encoded.
     package static func build(
         _ spec: RequestSpec, defaults: HTTPFields, fileSize: Int64? = nil, partSizes: [Int: Int64] = [:],
         encoded: EncodedParameters? = nil
@@ -87,8 +87,8 @@ package enum AttemptBuilder {
         return spec.decodesContent && offersCoding
     }
 
-    /// Checks what needs no file, and returns the URL with its query: a wrong URL fails before a missing file, as in
-    /// Alamofire.
+    /// Checks all that needs no file, and returns the URL with its query: an invalid URL fails before a missing file,
+    /// as in Alamofire.
     @discardableResult
     package static func checkHead(_ spec: RequestSpec, bodyAt pointer: String = "/body") throws(HTTPFailure) -> HTTPURL
     {
@@ -112,7 +112,7 @@ package enum AttemptBuilder {
 
     /// Throws at the first field that may not be sent.
     ///
-    /// - Parameter namesHost: whether one Host field of the caller's own is allowed.
+    /// - Parameter namesHost: whether the caller may set a single Host field.
     package static func check(_ fields: HTTPFields, namesHost: @autoclosure () -> Bool = false) throws(HTTPFailure) {
         var total = 0
         var hosts = 0

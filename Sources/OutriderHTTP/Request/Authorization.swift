@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Who asks: the value of the Authorization field, in short, or what is said when a server wants to know.
+/// The authentication of a request: an Authorization field in short form, or a credential for challenges.
 package indirect enum Authorization: Sendable, Equatable {
     /// RFC 7617, in UTF-8.
     case basic(username: String, password: String)
     /// RFC 6750 section 2.1.
     case bearer(String)
-    /// The value as it is.
+    /// The value, unchanged.
     case raw(String)
-    /// Said only when a server asks, by the strongest scheme that it offers; see AuthenticationMachine.
+    /// Sent only after a challenge, with the strongest offered scheme; see AuthenticationMachine.
     case challenge(UserCredential)
 
-    /// The value of the field, nil for none before anybody asks; throws `createURLRequestFailed` with a pointer, and never shows the secret.
+    /// The value of the field; nil for `challenge`. Throws `createURLRequestFailed` with a pointer; the message never
+    /// shows the secret.
     package func fieldValue() throws(HTTPFailure) -> String? {
         switch self {
         case .basic(let username, let password):

@@ -3,26 +3,26 @@
 
 package import OutriderJSON
 
-/// What a request shall carry.
+/// The body of a request.
 package struct BodySpec: Sendable {
     package enum Content: Sendable {
         case none
         /// Encoded with the charset; see TextEncoding.
         case text(String, charset: String)
         case bytes([UInt8])
-        /// Sent as it was written.
+        /// Sent as written.
         case json(JSONText)
         /// Names and values in order; see FormEncoding.
         case form(JSONObject)
         /// The path of a regular file: absolute, or `~/…` until `resolved`.
         case file(path: String)
         case multipart(MultipartForm)
-        /// What the client will give, by the name of its handle; found before the request is built.
+        /// A body from the client, by the name of its handle; the feed is resolved before the request is built.
         case stream(String, (any BodyFeed)?, length: Int64?)
     }
 
     package var content: Content
-    /// The Content-Type in place of the one that the content implies.
+    /// The Content-Type in place of the implied type.
     package var contentType: String?
 
     package init(_ content: Content, contentType: String? = nil) {
@@ -36,7 +36,7 @@ package struct BodySpec: Sendable {
         if case .none = content { true } else { false }
     }
 
-    /// Whether nothing about it needs to be looked up before it is sent.
+    /// Whether the body needs no files or handles.
     package var isAtHand: Bool {
         switch content {
         case .file, .multipart, .stream: false
@@ -58,12 +58,12 @@ package struct BodySpec: Sendable {
         }
     }
 
-    /// Whether the Content-Type must be the body's, whatever the fields say: nobody else knows the boundary.
+    /// Whether the body sets the Content-Type regardless of the fields: only the body knows the boundary.
     var ownsContentType: Bool {
         if case .multipart = content { true } else { false }
     }
 
-    /// The Content-Type that goes with the content unless the request's own fields name one.
+    /// The Content-Type of the content, unless the request's own fields set a type.
     package var impliedContentType: String? {
         if let contentType {
             guard case .multipart(let form) = content else { return contentType }
@@ -79,9 +79,9 @@ package struct BodySpec: Sendable {
         }
     }
 
-    /// The body as it is sent. Files need their sizes, which only the running side knows.
+    /// The body in its wire form. File sizes are parameters, since this module does no I/O.
     ///
-    /// - Parameter partSizes: of the files in a form, by the place of their part.
+    /// - Parameter partSizes: sizes of the files in a form, by the index of their part.
     package func encoded(fileSize: Int64?, partSizes: [Int: Int64] = [:]) throws(HTTPFailure) -> AttemptBody {
         switch content {
         case .none: return .none

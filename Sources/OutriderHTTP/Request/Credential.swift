@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// An Authorization field, and the origins that may know it.
+/// An Authorization field, and the origins that may receive it.
 package struct Credential: Sendable, Equatable {
     private let value: String
-    /// Nil for the origin of the request as it was asked for.
+    /// Nil for the origin of the request's original URL.
     package let origins: [HTTPURL]?
 
     private init(_ value: String, _ origins: [HTTPURL]?) {
@@ -36,27 +36,27 @@ package struct Credential: Sendable, Equatable {
 
     private func mayKnow(_ url: HTTPURL, home: HTTPURL) -> Bool { Self.mayKnow(url, home: home, origins: origins) }
 
-    /// Whether one for these origins may be sent there.
+    /// Whether a credential for these origins may be sent to a URL.
     ///
     /// - Parameters:
-    ///   - home: where the request went as it was asked for.
-    ///   - origins: nil for that one.
+    ///   - home: the request's original URL.
+    ///   - origins: nil for the origin of `home`.
     package static func mayKnow(_ url: HTTPURL, home: HTTPURL, origins: [HTTPURL]?) -> Bool {
         guard let origins else { return url.isSameOrigin(as: home) }
         return origins.contains { url.isSameOrigin(as: $0) }
     }
 
-    /// Whether the attempt says it.
+    /// Whether the attempt carries this credential.
     package func isIn(_ attempt: Attempt) -> Bool {
         attempt.fields.list.contains { $0.value == value && HTTPFields.same($0.name, Self.name) }
     }
 
-    /// Adds it where it may be known, in place of what says who asks already.
+    /// Sets the credential if the URL's origin may know it, in place of any other Authorization.
     package func apply(to attempt: inout Attempt, home: HTTPURL) {
         if mayKnow(attempt.url, home: home) { attempt.fields.set(Self.name, value) }
     }
 
-    /// Takes it out of an attempt that goes elsewhere in the meantime.
+    /// Removes the credential if the attempt's origin may not know it.
     package func withhold(from attempt: inout Attempt, home: HTTPURL) {
         guard !mayKnow(attempt.url, home: home) else { return }
         attempt.fields.list.removeAll { $0.value == value && HTTPFields.same($0.name, Self.name) }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What is to happen around the sending of a request: nothing, for most.
+/// The steps around the sending of a request: most requests have none.
 package struct ExchangePlan: Sendable {
-    /// In order, from the first on each attempt: those of the session, then those of the request.
+    /// Applied in order to each attempt: those of the session, then those of the request.
     package var adaptations: [Adaptation] = []
     package var redirect = RedirectPolicy.follow
-    /// Asked in order, until one wants a retry or refuses it for good: those of the session, then those of the request.
+    /// Consulted in order, until one requests or forbids a retry: those of the session, then those of the request.
     package var retriers: [Retrier] = []
-    /// Under which key the client's code is asked for credentials; nil for nobody.
+    /// The key of the client's authentication callback; nil without a callback.
     package var challenge: String?
     /// Whether the client's code judges the head before the body is read; see ExchangeAdvisor.
     package var asksAboutHead = false
     /// Whether the client's code looks at the whole answer; see ExchangeAdvisor.
     package var asksAboutAnswer = false
-    /// Whether it goes on for as long as its retriers want: attempts are not counted against any limit, and of those that
-    /// are over only the last are remembered.
+    /// Whether the exchange lasts as long as its retriers decide: no limit counts the attempts, and only the last
+    /// finished attempt is remembered.
     package var isLasting = false
-    /// Whether `start` sends it; otherwise the first `resume` does.
+    /// Whether `start` sends the request; otherwise the first `resume` does.
     package var startsImmediately = true
 
-    /// Connections to one origin that the session uses at once; nil if the session says nothing.
+    /// The session's limit of connections per origin; nil without a limit.
     package var sessionConnections: SessionConnections?
     /// Whose turn comes first, where a session does not do everything at once.
     package var priority = RequestPriority.normal
@@ -29,7 +29,7 @@ package struct ExchangePlan: Sendable {
 
     package init() {}
 
-    /// What of the machine it needs.
+    /// The steps of the machine that this plan needs.
     package var steps: ExchangeMachine.Steps {
         var steps: ExchangeMachine.Steps = []
         if !adaptations.isEmpty { steps.insert(.adapt) }
@@ -41,7 +41,7 @@ package struct ExchangePlan: Sendable {
     }
 }
 
-/// A plan behind one reference: most requests have none, and need not carry it about.
+/// A plan behind a reference: most requests have none, and stay small.
 package final class SharedPlan: Sendable {
     package let plan: ExchangePlan
 

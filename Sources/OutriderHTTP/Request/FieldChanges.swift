@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Fields to be set in place of those with the same names: checked once, when they are given, and not with every attempt.
+/// Fields that replace fields of the same names. Checked once, when given, and not with every attempt.
 package struct FieldChanges: Sendable, Equatable {
     package private(set) var fields: HTTPFields
     /// Each name once.
@@ -24,7 +24,7 @@ package struct FieldChanges: Sendable, Equatable {
         fields.list.append(contentsOf: self.fields.list)
     }
 
-    /// Both, one after the other, are the same as this.
+    /// Merges later changes: the result equals applying both in order.
     mutating func append(_ later: FieldChanges) {
         later.apply(to: &fields)
         for name in later.names where !has(name) { names.append(name) }

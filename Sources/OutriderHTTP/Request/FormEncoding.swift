@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// Names and values as an `application/x-www-form-urlencoded` body, as browsers write it.
+/// Encodes names and values as `application/x-www-form-urlencoded`, as browsers do.
 package struct FormEncoding: Sendable {
     package static let contentType = FormOptions.contentType
 

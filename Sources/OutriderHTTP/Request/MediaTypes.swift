@@ -3,10 +3,10 @@
 
 /// The media type that goes with a file name.
 package enum MediaTypes {
-    /// What is known of no file: bytes.
+    /// The type of unknown files: bytes.
     package static let unknown = "application/octet-stream"
 
-    /// By what stands behind the last dot of the name, in any case; `archive.tar.gz` is a gzip file.
+    /// The type for the last extension of the name, without regard to case; `archive.tar.gz` is a gzip file.
     package static func type(ofFileNamed name: String) -> String {
         let bytes = name.utf8
         guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")) else { return unknown }

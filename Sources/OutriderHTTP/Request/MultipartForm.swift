@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A body of several parts (RFC 7578), as asked for: nothing in it has been checked yet.
+/// A multipart body (RFC 7578) as given by the caller, not yet checked.
 package struct MultipartForm: Sendable {
     package struct Part: Sendable {
         package enum Content: Sendable {
             case bytes([UInt8])
             /// The absolute path of a regular file.
             case file(path: String)
-            /// What the client will give, by the name of its handle; found before the request is built.
+            /// A part from the client, by the name of its handle; the feed is resolved before the request is built.
             case stream(String, (any BodyFeed)?, length: Int64?)
         }
 
         package var name: String
         package var filename: String?
-        /// Its Content-Type; nil for the one that follows from the rest.
+        /// The part's Content-Type; nil for the implied type.
         package var mimeType: String?
         /// More fields of its own, behind Content-Disposition and Content-Type, which they replace if they name them.
         package var fields: HTTPFields = []
         package var content: Content
         /// The key under which the content was given, for pointers.
         package var key: String
-        /// The Content-Type of this kind of content, where nothing else says one.
+        /// The Content-Type of this kind of content, unless set otherwise.
         package var impliedType: String?
 
         package init(_ name: String, _ content: Content, key: String) {
@@ -33,9 +33,9 @@ package struct MultipartForm: Sendable {
 
     /// How names and file names are written.
     package enum Escaping: String, Sendable, CaseIterable {
-        /// `"` becomes `%22`, CR `%0D` and LF `%0A`, as browsers do it (WHATWG HTML section 4.10.21.8).
+        /// `"` becomes `%22`, CR `%0D` and LF `%0A`, as in browsers (WHATWG HTML section 4.10.21.8).
         case percent
-        /// As they are; what would break the line is refused.
+        /// Unescaped; names that would break the line are refused.
         case none
     }
 
@@ -45,7 +45,7 @@ package struct MultipartForm: Sendable {
     package var escaping = Escaping.percent
     /// Where the list of parts stands in the caller's params.
     package var place: String
-    /// Where the boundary stands, if the caller gave one.
+    /// The pointer to the caller's boundary, if given.
     package var boundaryPlace: String?
 
     package init(_ parts: [Part], boundary: String, place: String) {

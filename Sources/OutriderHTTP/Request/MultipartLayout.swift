@@ -34,7 +34,7 @@ package struct MultipartLayout: Sendable {
         self.partBytes = partBytes
     }
 
-    /// In memory if all of it is there already.
+    /// In memory if the pieces are bytes alone.
     package var body: AttemptBody {
         if pieces.isEmpty { return .bytes([]) }
         if pieces.count == 1, case .bytes(let bytes) = pieces[0] { return .bytes(bytes) }
@@ -58,7 +58,7 @@ package struct MultipartLayout: Sendable {
         }
     }
 
-    /// Why a path cannot be that of a part, before anybody looks for the file.
+    /// Why a part's path is invalid, before the file is opened.
     package static func fault(inPath path: String, of part: MultipartForm.Part, at pointer: String) -> HTTPFailure? {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
             return HTTPFailure(
@@ -115,7 +115,7 @@ package struct MultipartLayout: Sendable {
         return head + "\r\n"
     }
 
-    /// Names that belong to the connection elsewhere are harmless inside a part.
+    /// In a part, fields of the connection are harmless.
     private static func fault(in field: HTTPFields.Field) -> String? {
         guard FieldRules.isToken(field.name) else {
             return "the header name \(FieldRules.shown(field.name)) is no token"
@@ -171,7 +171,7 @@ package struct MultipartLayout: Sendable {
     }
 }
 
-/// Puts pieces together; bytes next to each other become one.
+/// Joins pieces; adjacent bytes are merged.
 private struct Writer {
     private var pieces: [ComposedBody.Piece] = []
     private var bytes: [UInt8] = []

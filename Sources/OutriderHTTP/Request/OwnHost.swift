@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 extension RequestSpec {
-    /// Whether the request may carry a Host field of its own: it connects to this machine or to a private address, where
-    /// virtual hosts are tested. A redirect to another origin leaves the field behind.
+    /// Whether the request may set its own Host field: only for this machine or a private address, where virtual hosts
+    /// are tested. A redirect to another origin drops the field.
     func mayNameHost(at url: HTTPURL) -> Bool {
         let place = (ownSecurity?.connectTo ?? security.target(for: url))?.applied(to: url) ?? url
         if place.isLocal { return true }

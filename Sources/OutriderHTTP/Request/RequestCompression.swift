@@ -3,19 +3,19 @@
 
 /// Whether and how the body of a request is compressed.
 package struct RequestCompression: Sendable, Equatable {
-    /// What happens when the request has a Content-Encoding already.
+    /// How to treat a request that already has a Content-Encoding.
     package enum Duplicate: String, Sendable, CaseIterable {
         /// The request fails with `requestAdaptationFailed`.
         case error
         /// The field is replaced, and the body compressed.
         case replace
-        /// The request stays as it is.
+        /// Leave the request unchanged.
         case skip
     }
 
     package var coding: BodyCoding
     package var duplicate: Duplicate
-    /// A body of fewer bytes stays as it is. Default 0.
+    /// A shorter body is not compressed. Default: 0.
     package var minimumBytes: Int64
 
     package init(_ coding: BodyCoding, duplicate: Duplicate = .error, minimumBytes: Int64 = 0) {

@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// One HTTP request, as asked for: nothing in it has been checked yet.
+/// An HTTP request as given by the caller, not yet checked.
 package struct RequestSpec: Sendable {
     package var url: String
     package var method = "GET"
@@ -12,7 +12,7 @@ package struct RequestSpec: Sendable {
     package var fields: HTTPFields = []
     /// Names and values in order, to be appended to the URL's query; names may repeat. See QueryEncoding.
     package var query = JSONObject()
-    /// What goes behind it or into the body, as its encoding says.
+    /// Parameters for the query or the body, depending on their encoding.
     package var parameters: ParameterSpec?
     package var body = BodySpec.none
     /// Becomes the Authorization field, where there is none.
@@ -24,18 +24,18 @@ package struct RequestSpec: Sendable {
     package var timeouts = Timeouts()
     /// Trust, TLS and where to connect, of the session or the service.
     package var security = SecurityPlan.standard
-    /// What the request itself says of them; nil for nothing.
+    /// The request's own security settings; nil for none.
     package var ownSecurity: SecurityPlan.Own?
     /// Which proxy leads to which URL; nil where nothing was said, which means the direct way.
     package var proxies: ProxyRules?
-    /// Which addresses it may connect to.
+    /// The addresses to which the request may connect.
     package var addresses = AddressPolicy.any
     package var httpVersion = HTTPVersionChoice.auto
     package var destination = BodyDestination.inline
     /// An inline body of more bytes than this becomes stored. Default 1 MiB.
     package var maxInline = 1 << 20
     package var serialize = SerializeSpec()
-    /// What the answer must be, and who else wants it; nil when nothing was said.
+    /// Validators, serializers and observers of the response; nil for none.
     package var wishes: ResponseWishes?
     /// How long the caller expects the body of the answer to be, in bytes; for progress, where the server does not say.
     package var expectedSize: Int64?
@@ -50,11 +50,11 @@ package struct RequestSpec: Sendable {
     package var addsDefaultFields = true
     /// Undo the Content-Encoding of the response's body.
     package var decodesContent = true
-    /// Where its file goes, if it is a download; `destination` is `file` then.
+    /// The destination of a download; `destination` is `file` then.
     package var download: DownloadSpec?
     /// For a TCP stream, whose endpoint stands in place of the URL; nil for HTTP.
     package var duplex: Duplex?
-    /// What is to happen around the sending; nil for nothing but the sending.
+    /// The steps around the sending; nil for none.
     package var shared: SharedPlan?
 
     package init(url: String) { self.url = url }

@@ -3,10 +3,10 @@
 
 package import OutriderJSON
 
-/// An OpenAPI document (3.0 or 3.1) as a router.
+/// Converts an OpenAPI document (3.0 or 3.1) into a router.
 ///
-/// Each operation becomes an endpoint. What cannot be carried over is said in `notes`, each with its place, and never
-/// dropped in silence. References are followed within the document.
+/// Each operation becomes an endpoint. Unsupported parts are listed in `notes` with their place, never dropped
+/// silently. References are followed within the document.
 package struct OpenAPIImport {
     package struct Outcome: Sendable {
         package var router: RouterSpec
@@ -21,7 +21,7 @@ package struct OpenAPIImport {
         package var message: String
     }
 
-    /// What the document leaves to its user.
+    /// The caller's choices.
     package struct Options: Sendable {
         /// Default: `info.title`.
         package var name: String?
@@ -37,12 +37,12 @@ package struct OpenAPIImport {
     static let maximumNotes = 1000
     private static let longestNote = 400
 
-    /// The URLs of servers that were read: many operations may share one.
+    /// The parsed URLs of servers: many operations may share a URL.
     private var knownServers: [String: RouterURL] = [:]
 
     private let options: Options
     var document: DocumentIndex
-    /// What may still be made of the document: references let a short document describe a large router.
+    /// The remaining budget: references let a short document describe a large router.
     var budget: WorkBudget
     var notes: [Note] = []
     var moreNotes = 0
@@ -58,13 +58,13 @@ package struct OpenAPIImport {
     /// Where schemas of parameters stand while they are compiled; no document has such a member.
     static let shelf = "x-outrider-params"
 
-    /// The values and texts that one router may be made of.
+    /// The most values and bytes of a router.
     private static let mostValues = 1_500_000
     private static let mostBytes = 128 << 20
 
     /// Throws a complaint whose pointer is into the document.
     ///
-    /// - Parameter isLate: whether the time for it is over; the document is refused then.
+    /// - Parameter isLate: whether the time limit is over; the document is then refused.
     package static func router(
         from document: JSONValue, options: Options = Options(), isLate: (@Sendable () -> Bool)? = nil
     ) throws(JSONComplaint) -> Outcome {
@@ -115,7 +115,7 @@ package struct OpenAPIImport {
         return url
     }
 
-    /// The first server that is named there; nil without any, and where the caller has named one.
+    /// The first server in an object; nil without servers, or if the caller has set a base URL.
     mutating func server(_ holder: JSONObject, _ pointer: JSONPointer) throws(JSONComplaint) -> RouterURL? {
         guard options.baseURL == nil, let servers = holder["servers"]?.array, !servers.isEmpty else {
             return nil
@@ -241,7 +241,7 @@ package struct OpenAPIImport {
     /// The members of the document itself.
     private var root: JSONObject { document.document.object ?? [:] }
 
-    /// Its operationId, or one made of method and path.
+    /// The operationId, or a name derived from method and path.
     private mutating func name(_ operation: JSONObject, _ method: String, _ path: String, _ pointer: JSONPointer)
         -> String
     {
@@ -276,7 +276,7 @@ package struct OpenAPIImport {
 
     // MARK: references
 
-    /// What a reference, or a chain of them, leads to, and where that stands; nil if it leads nowhere.
+    /// The target of a reference, or of a chain of references, and its pointer; nil if unresolvable.
     mutating func followed(
         _ value: JSONValue, _ pointer: JSONPointer
     ) throws(JSONComplaint) -> (JSONValue, JSONPointer)? {

@@ -3,7 +3,7 @@
 
 import OutriderJSON
 
-/// One operation of an OpenAPI document on its way to an endpoint.
+/// Converts an operation of an OpenAPI document into an endpoint.
 struct OperationReading {
     var endpoint: RouterEndpoint
     let pointer: JSONPointer
@@ -34,12 +34,12 @@ struct OperationReading {
         properties.append(.init(name, schema))
     }
 
-    /// The most types that Accept lists, and the bytes that it may have.
+    /// The most types in Accept, and the most bytes of this field.
     private static let mostTypes = (count: 100, bytes: 8 << 10)
 
     // MARK: parameters
 
-    /// Those of the path item count unless the operation has its own of the same name and place.
+    /// Reads the parameters: those of the operation win over those of the path item with the same name and place.
     mutating func readParameters(
         _ item: JSONObject, _ operation: JSONObject, _ run: inout OpenAPIImport
     ) throws(JSONComplaint) {
@@ -84,7 +84,7 @@ struct OperationReading {
             return run.note(place, "the header \(name) follows from the rest, as OpenAPI has it; overrides can set it")
         }
         var target = ParameterPlace(part)
-        // one name may stand in several parts
+        // parameters in different parts may share a name
         var own = name
         if isTaken(own) {
             own = "\(name)In\(part.rawValue.prefix(1).uppercased() + part.rawValue.dropFirst())"
@@ -114,7 +114,7 @@ struct OperationReading {
         }
     }
 
-    /// A reference to where the schema stands, so that what it refers to is found.
+    /// A reference to the schema's place, so that its own references resolve.
     private func schema(_ parameter: JSONObject, _ place: JSONPointer, _ run: inout OpenAPIImport) -> JSONValue {
         if parameter["schema"] != nil { return Self.reference(place.appending(JSONPointer(member: "schema"))) }
         if let content = parameter["content"]?.object?.members.first {

@@ -3,7 +3,7 @@
 
 import OutriderJSON
 
-/// Compiles the schemas of all endpoints at once, so that what they share is compiled once.
+/// Compiles the schemas of all endpoints at once, so that shared schemas are compiled once.
 extension OpenAPIImport {
     /// A pattern or a reference that cannot be used is taken out, with a note, and all else stays. Throws if the budget is
     /// used up.
@@ -47,7 +47,7 @@ extension JSONValue {
         guard let name = names.first else { return }
         switch self {
         case .object(var object):
-            // without this the object would be shared while it is changed, and copied
+            // otherwise the object would have two references during the change, and be copied
             self = .null
             if names.count == 1 {
                 object[name] = nil

@@ -3,7 +3,7 @@
 
 import OutriderJSON
 
-/// Where a parameter of an endpoint goes, and how it is written there.
+/// The place of an endpoint's parameter in the request, and its encoding.
 package struct ParameterPlace: Sendable, Equatable {
     package enum Part: String, Sendable, CaseIterable {
         case path, query, header, cookie, body
@@ -20,21 +20,21 @@ package struct ParameterPlace: Sendable, Equatable {
         case deepObject
     }
 
-    /// What a body parameter is.
+    /// The encoding of a body parameter.
     package enum BodyKind: String, Sendable, CaseIterable {
         case json, form, text, base64, multipart
-        /// The value says it all: it is a Body of the contract.
+        /// The value itself is a Body of the contract.
         case body
     }
 
     package var part: Part
-    /// What it is called there; nil for the parameter's own name.
+    /// The name in the request; nil for the parameter's own name.
     package var name: String?
     package var style: Style?
-    /// One by one. Default: only with style `form`.
+    /// Whether elements are written separately. Default: only with style `form`.
     package var explodes: Bool?
     package var kind = BodyKind.json
-    /// The Content-Type of a body, if not what its kind implies.
+    /// The Content-Type of a body, if not the implied type of its kind.
     package var contentType: String?
 
     package init(_ part: Part, name: String? = nil) {
@@ -46,7 +46,7 @@ package struct ParameterPlace: Sendable, Equatable {
 
     // MARK: as text
 
-    /// The texts for a path, a header or a cookie; nil for what has no text.
+    /// The texts for a path, a header or a cookie; nil for values without a text form.
     func texts(_ value: JSONValue) -> ExpandedValue? {
         guard let texts = Self.flat(value, isExploded: isExploded) else { return nil }
         return ExpandedValue(texts: texts)
@@ -69,7 +69,7 @@ package struct ParameterPlace: Sendable, Equatable {
         }
     }
 
-    /// A scalar as people write it; a whole number has no fraction, because Lua and Lisp cannot tell 3 from 3.0.
+    /// A scalar as text; a whole number has no fraction, because Lua and Lisp cannot tell 3 from 3.0.
     static func text(_ value: JSONValue) -> String? {
         switch value {
         case .bool(let flag): flag ? "true" : "false"
@@ -83,7 +83,7 @@ package struct ParameterPlace: Sendable, Equatable {
 
     // MARK: in a query
 
-    /// Names and values for the query, in the form that a request's `query` has; nil for what cannot be written there.
+    /// Names and values in the form of a request's `query`; nil for values without a query form.
     func queryItems(_ name: String, _ value: JSONValue) -> [JSONObject.Member]? {
         switch value {
         case .null: return []

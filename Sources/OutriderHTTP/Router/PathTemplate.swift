@@ -5,15 +5,15 @@ package import OutriderJSON
 
 /// A path with names in braces: `/users/{id}/files/{+path}` (RFC 6570, level 1, and `+` of level 2).
 ///
-/// What stands for a name cannot leave its segment: all but unreserved characters are percent-encoded, and a segment that
-/// would come to `.` or `..` is refused. With `+` slashes stay, and nothing else is different.
+/// A value cannot leave its segment: all but unreserved characters are percent-encoded, and a segment that would become
+/// `.` or `..` is refused. With `+` slashes stay; all else is the same.
 package struct PathTemplate: Sendable, Equatable {
     private enum Piece: Sendable, Equatable {
         case text(String)
         case name(String, isReserved: Bool)
     }
 
-    /// As it was written.
+    /// As written.
     package let text: String
     private let pieces: [Piece]
 
@@ -91,7 +91,8 @@ package struct PathTemplate: Sendable, Equatable {
             pointer: JSONPointer(member: name).description)
     }
 
-    /// A slash may stay; what ends a path may not, nor a percent sign, so that what goes in is what comes out.
+    /// Keeps slashes, but encodes characters that would end the path, and the percent sign, so that values survive a
+    /// round trip.
     private static let reserved = PercentEncoding(keeping: "-._~/:@!$&'()*+,;=")
 
     private static func dotSegments(_ path: String) -> Int {
@@ -105,7 +106,7 @@ package struct PathTemplate: Sendable, Equatable {
     }
 }
 
-/// The texts of one value, and what stands between them.
+/// The texts of a value, and their separator.
 struct ExpandedValue {
     var texts: [String]
     var separator = ","

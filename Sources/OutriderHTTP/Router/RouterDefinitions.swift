@@ -3,10 +3,10 @@
 
 package import OutriderJSON
 
-/// The schemas of an API description that schemas of parameters refer to, each under a name of its own.
+/// The schemas of an API description to which schemas of parameters refer, each with a unique name.
 ///
-/// References are rewritten from places in the document to `#/definitions/NAME`, so that what `router.describe` gives
-/// needs no document.
+/// References are rewritten from places in the document to `#/definitions/NAME`, so that the result of
+/// `router.describe` needs no document.
 struct RouterDefinitions {
     /// The schemas under their new names, with references rewritten.
     private var found: [JSONObject.Member] = []
@@ -32,7 +32,7 @@ struct RouterDefinitions {
         return .object(outer)
     }
 
-    /// Takes in what the schemas so far refer to, and what that refers to. Each schema of the document is read once.
+    /// Adds all directly and indirectly referenced schemas. Each schema of the document is read once.
     mutating func complete(from document: inout DocumentIndex) {
         while let pointer = pending.popLast() {
             guard let name = names[pointer], let schema = document.value(at: pointer) else { continue }
@@ -92,7 +92,7 @@ struct RouterDefinitions {
     }
 }
 
-/// Members of JSON Schemas that hold something else than one schema.
+/// Members of JSON Schemas whose value is not a single schema.
 private enum SchemaMembers {
     /// In these nothing is a reference.
     static let data: Set = ["const", "default", "enum", "example", "examples"]
@@ -101,7 +101,7 @@ private enum SchemaMembers {
 }
 
 extension RouterSpec {
-    /// The definitions that these endpoints refer to, and those that these refer to.
+    /// The definitions to which these endpoints refer, directly or indirectly.
     package func definitions(of endpoints: [RouterEndpoint]) -> JSONObject {
         if definitions.isEmpty { return definitions }
         let known = Dictionary(definitions.members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })

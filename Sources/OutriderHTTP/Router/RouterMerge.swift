@@ -3,10 +3,10 @@
 
 import OutriderJSON
 
-/// How what is said for one request covers what is said for all: later over earlier, member by member of a RequestSpec.
+/// Merges the settings of a request over the router's defaults, member by member of a RequestSpec.
 ///
-/// `headers` by name without regard to case, `query`, `parameters` and `timeout` by name; all others as a whole. Null is
-/// the same as absent, and covers nothing.
+/// `headers` merge by name without regard to case, `query`, `parameters` and `timeout` by name; all other members are
+/// replaced as a whole. Null means absent, and replaces nothing.
 enum RouterMerge {
     static func cover(_ below: JSONObject, with above: JSONObject) -> JSONObject {
         var merged = below
@@ -34,7 +34,7 @@ enum RouterMerge {
         return merged
     }
 
-    /// What is no list of fields stays as it is, for the reader of requests to complain about.
+    /// A malformed list of fields stays unchanged, so that the parser of requests reports the error.
     static func headers(_ below: JSONValue, _ above: JSONValue) -> JSONValue {
         guard let one = fields(below), let other = fields(above) else { return above }
         let kept = one.filter { field in !other.contains { HTTPFields.same($0.name, field.name) } }
@@ -45,7 +45,7 @@ enum RouterMerge {
         .object(["name": .string(name), "value": .string(value)])
     }
 
-    /// Each name with its values; a name with an empty list takes what is below away, and leaves nothing.
+    /// Each name with its values; a name with an empty list deletes the default.
     private static func fields(_ value: JSONValue) -> [(name: String, values: [String])]? {
         switch value {
         case .object(let object):

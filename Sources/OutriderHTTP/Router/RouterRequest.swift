@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// Turns a call of an endpoint into a RequestSpec of the contract, or says why it cannot be made.
+/// Builds the RequestSpec of the contract for a call of an endpoint.
 package struct RouterRequest {
     private let router: RouterSpec
     private let endpoint: RouterEndpoint
@@ -12,7 +12,7 @@ package struct RouterRequest {
 
     /// Throws `missingPathParameter` or `parametersDoNotFit`, each with a pointer into `params`.
     ///
-    /// - Parameter limits: what checking the parameters against their schema may cost.
+    /// - Parameter limits: for the check of the parameters against their schema.
     package static func build(
         _ router: RouterSpec, _ endpoint: RouterEndpoint, params: JSONObject, overrides: JSONObject,
         limits: SchemaLimits = SchemaLimits()

@@ -3,11 +3,11 @@
 
 package import OutriderJSON
 
-/// An API: where it is, what all its requests share, and its endpoints by name.
+/// An API: its base URL, common settings, and endpoints by name.
 package struct RouterSpec: Sendable {
     package var name: String
     package var baseURL: RouterURL
-    /// What every request begins with: members of a RequestSpec of the contract.
+    /// The defaults of each request: members of a RequestSpec of the contract.
     package var defaults: JSONObject
     /// In the order in which they were given.
     package let endpoints: [RouterEndpoint]
@@ -15,7 +15,7 @@ package struct RouterSpec: Sendable {
     package let definitions: JSONObject
     private let indexes: [String: Int]
 
-    /// Of endpoints with one name the first counts.
+    /// Of endpoints with the same name the first counts.
     package init(
         name: String, baseURL: RouterURL, defaults: JSONObject, endpoints: [RouterEndpoint],
         definitions: JSONObject = [:]
@@ -32,18 +32,18 @@ package struct RouterSpec: Sendable {
     package func endpoint(_ name: String) -> RouterEndpoint? { indexes[name].map { endpoints[$0] } }
 }
 
-/// One kind of request to an API.
+/// A kind of request to an API.
 package struct RouterEndpoint: Sendable {
     package var name: String
-    /// What it is for, in a sentence.
+    /// The purpose, in a sentence.
     package var summary: String?
     package var path: PathTemplate
-    /// What its path is put behind; nil for the URL of its router.
+    /// The base of its path; nil for the URL of its router.
     package var baseURL: RouterURL?
-    /// What `params` must be like, as a person wrote it and as it is checked.
+    /// The schema of `params`, as written and as compiled.
     package var params: JSONValue?
     package var schema: JSONSchema?
-    /// Parameters that go elsewhere than where their names and the encoding lead them.
+    /// Parameters with a place other than the default for their name and encoding.
     package var places: [String: ParameterPlace] = [:]
     /// For parameters that are not given.
     package var paramDefaults: JSONObject = [:]

@@ -3,11 +3,11 @@
 
 package import OutriderJSON
 
-/// The URL that paths of endpoints are put behind.
+/// The base URL of endpoints' paths.
 ///
-/// Unlike a relative reference (RFC 3986 section 5) a path never replaces that of the base: `https://x/v1` and `/users`
-/// make `https://x/v1/users`, with one slash between them, however many there are. A query of the base stays, before what
-/// the request adds.
+/// Unlike a relative reference (RFC 3986 section 5), a path never replaces the path of the base: `https://x/v1` and
+/// `/users` make `https://x/v1/users`, always with a single slash between them. A query of the base stays, before the
+/// query of the request.
 package struct RouterURL: Sendable, Equatable {
     package let text: String
     private let start: String
@@ -33,7 +33,7 @@ package struct RouterURL: Sendable, Equatable {
         let mark = path.firstIndex(of: "?")
         let plain = path[..<(mark ?? path.endIndex)].drop { $0 == "/" }
         var url = start
-        // without a path the base stays as it was written, its last slash included
+        // without a path the base stays as written, including its last slash
         if plain.isEmpty, path.isEmpty {
             url = String(text.prefix { $0 != "?" })
         } else {

@@ -20,7 +20,7 @@ package struct AdmissionLimits: Sendable, Equatable {
     /// Attempts at once; nil for no such limit.
     package var concurrent: Int?
     package var rate: Rate?
-    /// Attempts that may wait for their turn; one more is refused. Default 10,000.
+    /// Most attempts that may wait for admission; a further attempt is refused. Default: 10,000.
     package var waiting = 10_000
 
     package init() {}

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides whose turn it is in a session that is not to do everything at once.
+/// Decides which attempts of a session with limits may begin.
 ///
 ///     ask ──▶ go ──────────────────────▶ leave
 ///      └────▶ wait ──▶ go (by leave, tick or change) or cancel
 ///              ▲
 ///  comeBack ───┘
 ///
-/// Those that had begun and made room come back before others begin. Waiting attempts of one priority go in the order in which they came; of several priorities the higher one goes more
-/// often, but none for ever (16 to 4 to 1). Times are seconds of any clock that does not go back.
+/// Attempts that had begun and then made room come back before new attempts begin. Within a priority, attempts begin in
+/// order of arrival; higher priorities begin more often, but lower priorities are never starved (weights 16, 4 and 1).
+/// Times are seconds of a monotonic clock.
 ///
-/// Responsible for: the limits, order and fairness. Not responsible for: time itself, waiting.
+/// Responsible for: the limits, order and fairness. Not responsible for: timers, waiting.
 package struct AdmissionMachine: ~Copyable {
     package typealias ID = Int
 
@@ -20,7 +21,7 @@ package struct AdmissionMachine: ~Copyable {
     private struct Line {
         var waiting: [ID] = []
         var front = 0
-        /// How much of its share it has had; the line with the least goes next.
+        /// The consumed share; the line with the least consumption goes next.
         var had = 0.0
 
         var count: Int { waiting.count - front }
@@ -42,7 +43,7 @@ package struct AdmissionMachine: ~Copyable {
     package private(set) var limits: AdmissionLimits
     package private(set) var running = 0
     private var lines: [RequestPriority: Line] = [:]
-    /// Those that come back, in order.
+    /// Attempts that wait to come back, in order.
     private var returning: [ID] = []
     private var tokens: Double
     private var filled: Double
@@ -62,7 +63,7 @@ package struct AdmissionMachine: ~Copyable {
         refill(now)
         if waiting == 0, take() { return .go }
         guard inLine < limits.waiting else { return .refuse }
-        // a line that was empty has no claim to the turns that it did not want
+        // a line that was empty has no claim to the turns that passed meanwhile
         if lines[priority]?.isEmpty != false {
             let least = lines.values.filter { !$0.isEmpty }.map(\.had).min() ?? 0
             lines[priority, default: Line()].had = max(lines[priority]?.had ?? 0, least)
@@ -71,8 +72,8 @@ package struct AdmissionMachine: ~Copyable {
         return .wait
     }
 
-    /// It had begun and made room, and wants to go on: at once if there is room now, else it waits. Never refused, and no
-    /// beginning that the rate counts.
+    /// Readmits an attempt that had made room: true if there is room now, otherwise the attempt waits. Never refused,
+    /// and not counted by the rate.
     package mutating func comeBack(_ id: ID) -> Bool {
         if hasRoom {
             running &+= 1
@@ -82,13 +83,13 @@ package struct AdmissionMachine: ~Copyable {
         return false
     }
 
-    /// It is done. Returns those who may go now.
+    /// Ends an attempt. Returns the attempts that may begin now.
     package mutating func leave(now: Double) -> [ID] {
         running = max(0, running - 1)
         return tick(now: now)
     }
 
-    /// It waits no longer. False if it did not.
+    /// Removes a waiting attempt. False if the attempt was not waiting.
     package mutating func cancel(_ id: ID) -> Bool {
         if let index = returning.firstIndex(of: id) {
             returning.remove(at: index)
@@ -102,7 +103,7 @@ package struct AdmissionMachine: ~Copyable {
         return false
     }
 
-    /// Time has passed. Returns those who may go now.
+    /// Notes that time has passed. Returns the attempts that may begin now.
     package mutating func tick(now: Double) -> [ID] {
         refill(now)
         var going: [ID] = []
@@ -117,7 +118,7 @@ package struct AdmissionMachine: ~Copyable {
         return going
     }
 
-    /// Other limits from now on. Returns those who may go now.
+    /// Replaces the limits. Returns the attempts that may begin now.
     package mutating func change(_ limits: AdmissionLimits, now: Double) -> [ID] {
         refill(now)
         if limits.rate != self.limits.rate { tokens = Double(limits.rate?.requests ?? 0) }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Bytes that come at one end, in pieces of any length, and are taken at the other.
+/// A byte queue: filled in pieces of any length, consumed from the front.
 package struct ByteWindow: Sendable {
     package private(set) var bytes: [UInt8] = []
-    /// Where what is left begins.
+    /// The index of the first unconsumed byte.
     package private(set) var start = 0
 
     package var count: Int { bytes.count - start }
@@ -16,7 +16,7 @@ package struct ByteWindow: Sendable {
         if isEmpty {
             bytes = more
         } else {
-            // what was taken goes, so that the window is no longer than what is in it
+            // drop consumed bytes, so that the buffer stays as short as its content
             if start > 0 { bytes.removeFirst(start) }
             bytes.append(contentsOf: more)
         }
@@ -30,7 +30,7 @@ package struct ByteWindow: Sendable {
 
     package subscript(index: Int) -> UInt8 { bytes[start + index] }
 
-    /// The next bytes, which are taken; a long piece is not copied, but what is left behind it.
+    /// Removes and returns the next `count` bytes. For a long piece, the shorter rest is copied instead.
     package mutating func cut(_ count: Int) -> [UInt8] {
         guard start == 0, count > bytes.count - count else {
             let piece = Array(slice(count))

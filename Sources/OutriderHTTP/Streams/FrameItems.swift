@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Frames: bytes, each with its length before it.
+/// Length-prefixed frames.
 package struct FrameItems: ItemScanner {
-    /// How the length is written; it counts what follows it.
+    /// The encoding of the length; the length excludes the prefix.
     package enum Prefix: String, Sendable, CaseIterable {
         /// Four bytes, the highest first.
         case uint32
@@ -11,7 +11,8 @@ package struct FrameItems: ItemScanner {
         case uint32le
         /// Two bytes, the higher first.
         case uint16
-        /// Seven bits in each byte, the lowest first, and the eighth says that another one follows: as of protocol buffers.
+        /// Base 128, as in protocol buffers: seven bits in each byte, lowest first; the eighth bit means that another
+        /// byte follows.
         case varint
     }
 
@@ -20,7 +21,7 @@ package struct FrameItems: ItemScanner {
     private let longest: Int
     private var isOver = false
 
-    /// - Parameter longest: bytes in a frame at most; a longer one ends the stream with `limitExceeded`.
+    /// - Parameter longest: most bytes in a frame; a longer frame ends the stream with `limitExceeded`.
     package init(_ prefix: Prefix = .uint32, longest: Int = LineItems.defaultLongest) {
         self.prefix = prefix
         self.longest = longest
@@ -57,7 +58,7 @@ package struct FrameItems: ItemScanner {
             sent: .sent)
     }
 
-    /// What the next frame begins with; nil if that is not all there. A length beyond any limit is the greatest number.
+    /// The prefix of the next frame; nil if incomplete. A length beyond any limit becomes the greatest number.
     private func length() -> (head: Int, length: Int)? {
         switch prefix {
         case .uint32: return fixed(4, lowestFirst: false)

@@ -3,12 +3,11 @@
 
 import OutriderJSON
 
-/// JSON values in UTF-8, one after the other: lines of JSON, values with nothing or white space between them, or text
+/// A sequence of JSON values in UTF-8: lines of JSON, values with nothing or white space between them, or text
 /// sequences (RFC 7464).
 ///
-/// Where a value begins and ends is found by its brackets and quotes; then it is checked strictly. One that is wrong is an
-/// error in its place. What follows it is looked for right behind its last bracket, and behind the next line end where it
-/// has none.
+/// Brackets and quotes delimit a value; then the value is checked strictly. A malformed value becomes an error item.
+/// The search continues behind its last bracket, or behind the next line end if the value has no bracket.
 package struct JSONItems: ItemScanner {
     private enum Inside { case nothing, container, string, word }
 
@@ -25,14 +24,14 @@ package struct JSONItems: ItemScanner {
     private var isEscaped = false
     /// The rest of a line is skipped.
     private var isLost = false
-    /// Whether where the last value ends is not certain if it is wrong.
+    /// Whether the end of the last value is uncertain if that value is malformed.
     private var hasNoBracket = false
     /// A byte order mark may stand here.
     private var isFirst = true
     /// How long the next value is.
     private var found: Int?
 
-    /// - Parameter longest: bytes of a value at most; a longer one ends the stream with `limitExceeded`.
+    /// - Parameter longest: most bytes in a value; a longer value ends the stream with `limitExceeded`.
     package init(longest: Int = LineItems.defaultLongest) { self.longest = longest }
 
     package var held: Int { window.count }
@@ -72,7 +71,7 @@ package struct JSONItems: ItemScanner {
         if case .failed = content { isLost = hasNoBracket }
     }
 
-    /// A value that was checked, or what is wrong with it.
+    /// The checked value, or its failure.
     static func content(_ bytes: [UInt8]) -> StreamItem.Content {
         do throws(JSONFailure) {
             return .value(try JSONText(checking: bytes, limits: Serialization.limits))
@@ -104,12 +103,12 @@ package struct JSONItems: ItemScanner {
             index += 1
         }
         scanned = index - rest.startIndex
-        // what the body ends within is told as what is wrong with it
+        // the body ended within a value: the rest becomes an error item
         if found == nil, isOver, inside != .nothing { found = window.count }
         return found != nil
     }
 
-    /// One byte of a value, and where in it.
+    /// Examines a byte of a value.
     private mutating func look(at byte: UInt8, _ place: Int) {
         switch inside {
         case .nothing:
@@ -118,7 +117,7 @@ package struct JSONItems: ItemScanner {
                 inside = .container
                 depth = 1
             case UInt8(ascii: "\""): inside = .string
-            // no value begins so: one byte that is wrong
+            // no value begins so: a malformed item of a single byte
             case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: ":"): found = 1
             default: inside = .word
             }
@@ -152,7 +151,7 @@ package struct JSONItems: ItemScanner {
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool {
-        // the last one begins each text of a sequence (RFC 7464 section 2.2)
+        // the record separator begins each text of a sequence (RFC 7464 section 2.2)
         byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 || byte == 0x1E
     }
 
@@ -179,7 +178,7 @@ package struct JSONItems: ItemScanner {
         window.take(count)
     }
 
-    /// What stands between values.
+    /// Skips the bytes between values.
     private mutating func skipSpace(_ bytes: ArraySlice<UInt8>) {
         var index = bytes.startIndex
         while index < bytes.endIndex {

@@ -3,11 +3,11 @@
 
 import OutriderJSON
 
-/// Lines, without their ends: LF, CR, or CR LF. The last one needs no end.
+/// Lines, without their ends: LF, CR, or CR LF. The last line needs no end.
 ///
-/// A line that ends with CR is there at once; an LF that comes later belongs to that end.
+/// A line that ends with CR is returned at once; a later LF belongs to that end.
 package struct LineItems: ItemScanner {
-    /// What a line consists of.
+    /// The content of a line.
     package enum Form: Sendable {
         /// Text in that charset, or in that of the answer.
         case text(charset: String?)
@@ -15,7 +15,7 @@ package struct LineItems: ItemScanner {
         case json
     }
 
-    /// Bytes of one item at most, unless something else is said. Default 1 MiB.
+    /// Most bytes of an item, if no other limit is set. Default: 1 MiB.
     package static let defaultLongest = 1 << 20
 
     private var window = ByteWindow()
@@ -32,7 +32,7 @@ package struct LineItems: ItemScanner {
     /// The last line ended with CR.
     private var awaitsLineFeed = false
 
-    /// - Parameter longest: bytes of a line at most; a longer one ends the stream with `limitExceeded`.
+    /// - Parameter longest: most bytes in a line; a longer line ends the stream with `limitExceeded`.
     package init(_ form: Form = .text(charset: nil), longest: Int = defaultLongest) {
         switch form {
         case .text(let charset):

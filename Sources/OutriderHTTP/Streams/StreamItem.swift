@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// One thing that a client gets from a stream: some bytes, a line, a JSON value, an event.
+/// An item of a stream: some bytes, a line, a JSON value, an event.
 package struct StreamItem: Sendable {
     package enum Content: Sendable {
         case data([UInt8])
@@ -14,17 +14,17 @@ package struct StreamItem: Sendable {
         case members(JSONText)
         /// How the connection behind the stream stands: the members of `event.socket`. Travels alone.
         case state(JSONText)
-        /// What stands here is not what was asked for; the stream goes on behind it. Rare, and longer than all others.
+        /// A malformed item; the stream continues behind this item. Rare, and the largest of the cases.
         indirect case failed(HTTPFailure)
-        /// A long one: making one of the others of its bytes takes time, and can be done anywhere. Never of `work`.
+        /// A long item, not yet converted: `work` takes time, and may run on any thread. `work` never returns `unmade`.
         case unmade(work: @Sendable () -> Content)
     }
 
-    /// Longer items are made of their bytes by whoever has the time.
+    /// Longer items are returned as `unmade`, for conversion in the background.
     package static let mostAtOnce = 64 << 10
 
     package var content: Content
-    /// What it took of the body, with all that stands between it and the item before. Offsets and credit count this.
+    /// The length in the body, with the separator before the item. Offsets and credit count these bytes.
     package var bytes: Int
 
     package init(_ content: Content, bytes: Int) {
@@ -32,7 +32,7 @@ package struct StreamItem: Sendable {
         self.bytes = bytes
     }
 
-    /// How long it is once it is written.
+    /// The approximate length in a message.
     package var writtenBytes: Int {
         switch content {
         case .data(let bytes): (bytes.count &+ 2) / 3 &* 4 &+ 16
@@ -43,7 +43,7 @@ package struct StreamItem: Sendable {
     }
 }
 
-/// How much one message may hold.
+/// The capacity of a message for items.
 package struct ItemBudget: Sendable, Equatable {
     /// Of the body.
     package var bytes: Int
@@ -56,42 +56,41 @@ package struct ItemBudget: Sendable, Equatable {
     }
 }
 
-/// Finds the items in the bytes of a body, as they come.
+/// Finds the items in the bytes of a body as they arrive.
 ///
-/// Holds the bytes it was fed, and looks at them when it is asked for an item: what nobody asks for costs no more than its
-/// bytes. However the body was cut into pieces, the items are the same.
+/// Buffers the bytes, and parses only on request. The items do not depend on how the body was cut into pieces.
 package protocol ItemScanner: Sendable {
     /// Bytes that were fed, and are in no item that was taken.
     var held: Int { get }
 
-    /// Whether an item is any part of the body, as long as is asked for; otherwise it is whole, however long.
+    /// Whether items may end at any byte, up to the requested length; otherwise each item is whole, however long.
     var isContinuous: Bool { get }
 
     /// Whether the size of the stream is that of its items, and not of all bytes that were fed.
     var countsItems: Bool { get }
 
-    /// What is held, for a second connection that carries the same bytes; nil if the bytes are no form of the items.
+    /// The buffered bytes, for a second connection with the same bytes; nil if items are not plain bytes.
     var raw: [UInt8]? { get }
 
-    /// A body begins; nothing of an earlier one stays.
+    /// Begins a body; all earlier state is dropped.
     ///
-    /// - Parameter contentType: what the answer calls it, if it says so.
-    /// Throws why such a body cannot be looked at; it ends the stream.
+    /// - Parameter contentType: of the response, if present.
+    /// - Throws: why the scanner cannot read such a body; the error ends the stream.
     mutating func begin(contentType: String?) throws(HTTPFailure)
 
     mutating func feed(_ bytes: [UInt8])
 
-    /// The body is over: what is held is all there is.
+    /// Ends the body: no more bytes follow.
     mutating func end()
 
     /// Whether `next` would give an item, or throw.
     mutating func hasNext() -> Bool
 
-    /// The next item; nil if more bytes must come first, or none will. The budget, at least one byte, cuts only what is
-    /// continuous. Throws what ends the stream.
+    /// The next item; nil if more bytes are needed, or none will follow. The budget, at least a byte, limits only
+    /// continuous items. An error ends the stream.
     mutating func next(within budget: ItemBudget) throws(HTTPFailure) -> StreamItem?
 
-    /// What the item has become that `next` gave unmade; before `hasNext` or `next` is asked again.
+    /// Takes the converted content of the `unmade` item; must precede the next call of `hasNext` or `next`.
     mutating func made(_ content: StreamItem.Content)
 }
 

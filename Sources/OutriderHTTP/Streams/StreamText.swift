@@ -3,11 +3,11 @@
 
 import OutriderJSON
 
-/// The charset of a body that comes piece by piece, and what its bytes say in it.
+/// The charset of a body that arrives in pieces, and its decoder.
 ///
-/// As in `TextDecoding`: the charset that is wanted wins, then a byte order mark, then the declared one, then UTF-8. What
-/// is not UTF-8 in UTF-8 becomes U+FFFD, as with all who show text as it comes (Unicode 15 section 3.9, maximal
-/// subparts); bytes that another charset does not have are an error.
+/// As in `TextDecoding`, the requested charset wins, then a byte order mark, then the declared charset, then UTF-8.
+/// Invalid UTF-8 becomes U+FFFD, as usual for incremental decoders (Unicode 15 section 3.9, maximal subparts); bytes
+/// invalid in other charsets are an error.
 struct StreamText: Sendable {
     private let wanted: String?
     private var declared: String?
@@ -60,10 +60,11 @@ struct StreamText: Sendable {
         }
     }
 
-    /// Whether a cut must be looked for at the end of a line, because a byte does not say whether it begins a character.
+    /// Whether text may be cut only at line ends, because single bytes do not show where a character begins.
     var cutsAtLines: Bool { charset?.systemName != nil }
 
-    /// The most of these bytes that ends with a character; if more may come, what could still become one stays.
+    /// The length of the longest prefix of whole characters; if more bytes may come, an incomplete character is left
+    /// out.
     func whole(_ bytes: ArraySlice<UInt8>, isOver: Bool) -> Int {
         switch charset {
         case .utf16le, .utf16be:
@@ -76,7 +77,7 @@ struct StreamText: Sendable {
         }
     }
 
-    /// What the bytes say, as an item: text, bytes where the text holds U+0000, or what is wrong with them.
+    /// The item for the bytes: text, plain bytes if the text holds U+0000, or a failure if malformed.
     func content(_ bytes: ArraySlice<UInt8>) -> StreamItem.Content {
         guard let text = text(bytes) else {
             let name = charset?.name ?? "utf-8"
@@ -114,7 +115,7 @@ enum UTF8Cut {
         return 0
     }
 
-    /// The length of what a byte begins, and what may come second.
+    /// The length of the character that begins with a byte, and the range of its second byte.
     static func lead(_ byte: UInt8) -> (length: Int, second: ClosedRange<UInt8>)? {
         switch byte {
         case 0xC2...0xDF: (2, 0x80...0xBF)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Text as it comes, never cut within a character.
+/// Text in pieces, never cut within a character.
 ///
-/// In the charsets of East Asia that need more than one byte, pieces end with a line, or with the body.
+/// In the multibyte charsets of East Asia, pieces end with a line, or with the body.
 package struct TextItems: ItemScanner {
     private var window = ByteWindow()
     private var text: StreamText
@@ -58,7 +58,7 @@ package struct TextItems: ItemScanner {
         return item
     }
 
-    /// The first of the bytes that are whole: so many, or one character at least.
+    /// The first piece of `whole` decodable bytes: up to the limit, but at least one character.
     private func piece(of whole: Int, upTo limit: Int) -> StreamItem {
         var count = whole
         if limit < whole {
@@ -75,7 +75,7 @@ package struct TextItems: ItemScanner {
         return StreamItem(text.content(window.slice(count)), bytes: count)
     }
 
-    /// Bytes of which it is certain what they say.
+    /// The number of bytes that form whole characters.
     private func ready() -> Int {
         if text.cutsAtLines, !isOver { return LineItems.lastLine(window, window.count) ?? 0 }
         return text.whole(window.slice(window.count), isOver: isOver)
