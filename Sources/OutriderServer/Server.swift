@@ -7,12 +7,13 @@ package import NIOCore
 package import OutriderRPC
 import Synchronization
 
-/// The service: listens, opens a connection and a scope for each client, and ends in good order.
+/// The service: listens, opens a connection and a scope for each client, and shuts down cleanly.
 ///
-///     running ──stop──▶ draining ──all answered, or grace over──▶ over
+///     running ──stop──▶ draining ──all replies sent, or grace over──▶ over
 ///     running ──signal, exit, end of stdio, idle──▶ over
 ///
-/// Everything runs on the event loops that are given; one is enough. A connection, its calls and what they do share a loop.
+/// Everything runs on the event loops of the group; a single loop is enough. A connection, its calls and their work
+/// share a loop.
 package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHost, Sendable {
     private struct State {
         var connections: [String: Connection] = [:]
@@ -20,7 +21,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         var listeners: [UnixSocketListener] = []
         var isStdio = false
         var stopping = false
-        /// Another service has the socket's path: the end comes with the last client.
+        /// Another service has the socket's path: this service ends with its last client.
         var isReplaced = false
         var status: Int32?
         var waiter: CheckedContinuation<Int32, Never>?
@@ -61,13 +62,13 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
 
     // MARK: run
 
-    /// Serves until the end; the result is what the process should end with. `ready` runs when clients can connect.
+    /// Serves until the end, and returns the exit status of the process. `ready` runs when clients can connect.
     package func run(
         _ listening: [Listening], ready: @Sendable () -> Void = {}
     ) async throws -> Int32 {
         StandardDescriptors.secure()
         SignalWatcher.ignoreWriteSignals()
-        // Before the first client can connect, so that no signal finds the service without an answer.
+        // Before the first client can connect, so that every signal is handled.
         if settings.handlesSignals { SignalWatcher.start { self.over(status: 128 + $0) } }
         do {
             for place in listening { try await start(place) }
@@ -100,7 +101,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
             try await serve(input: 0, output: StandardDescriptors.claimOutput())
         case .starter(let socket):
             try await listen(socket, nil)
-            // what its first connection has, the others find
+            // with the uid of the service, so that the starter's other connections find the streams of this one
             try await serve(input: 0, output: StandardDescriptors.claimOutput(), uid: Int(geteuid()))
         case .descriptors(let input, let output):
             try await serve(input: input, output: output)
@@ -113,8 +114,8 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         SocketWatch.start(file) { Task { await self.lost(file) } }
     }
 
-    /// The path of a socket leads elsewhere: the socket is put back, or, if another service has taken its place, this one
-    /// ends with its last client.
+    /// The socket's path leads elsewhere: recreates the socket or, if another service has taken the path, ends this
+    /// service with its last client.
     private func lost(_ file: SocketFile) async {
         let listener = state.withLock { state -> UnixSocketListener? in
             guard state.status == nil, !state.stopping else { return nil }
@@ -197,7 +198,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
 
     // MARK: ends
 
-    /// The first to say so decides.
+    /// Ends the service; the first status counts.
     private func over(status: Int32) {
         let waiter = state.withLock { state in
             guard state.status == nil else { return CheckedContinuation<Int32, Never>?.none }
@@ -228,7 +229,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
             state.stopping = true
             return (state.listeners, Array(state.connections.values))
         }
-        // Ends by itself: closing a listener takes one turn of its loop.
+        // This task ends soon: closing a listener takes one turn of its loop.
         Task { for listener in listeners { await listener.close() } }
         for connection in connections { connection.drain() }
         if connections.isEmpty { return over(status: 0) }

@@ -5,7 +5,7 @@ package import OutriderRPC
 
 /// How the service is run.
 package struct ServerSettings: Sendable {
-    /// What the service calls itself.
+    /// The name of the service in `server.info`.
     package var name = "outrider"
     package var version: String
     package var limits = ServerLimits()
@@ -13,28 +13,29 @@ package struct ServerSettings: Sendable {
     package var framing: Framing?
     /// Keep half-closed clients waiting with spaces (protocol section 3.6).
     package var pad = true
-    /// Users who may connect, besides our own and root.
+    /// Users who may connect, besides the user of the service and root.
     package var allowedUsers: Set<UInt32> = []
-    /// End after so long without clients and without work. Nil: never.
+    /// Idle time, without clients and without work, after which the service ends. Nil: never.
     package var idleExit: Duration?
-    /// Whether there is work that no client waits for. Asked before an idle exit.
+    /// Whether there is work that no client waits for. Called before an idle exit.
     package var isBusy: @Sendable () -> Bool = { false }
-    /// Whether SIGTERM, SIGINT and SIGHUP end the service. Tests say no.
+    /// Whether SIGTERM, SIGINT and SIGHUP end the service. False in tests.
     package var handlesSignals = true
 
     package init(version: String) { self.version = version }
 }
 
-/// Where the clients are.
+/// Where the service accepts clients.
 package enum Listening: Sendable {
-    /// One client, on stdin and stdout.
+    /// A single client, on stdin and stdout.
     case stdio
-    /// The program that started the service, on stdin and stdout, and further connections of it at a socket that it listens on.
+    /// The program that started the service, on stdin and stdout, and its further connections on a socket that it
+    /// passed.
     case starter(socket: Int32)
-    /// One client, on these two descriptors.
+    /// A single client, on these two descriptors.
     case descriptors(input: Int32, output: Int32)
-    /// A socket of our own.
+    /// A socket that the service creates.
     case socket(SocketPath)
-    /// Sockets that somebody else listens on.
+    /// Listening sockets passed by systemd.
     case activated([Int32])
 }

@@ -3,10 +3,10 @@
 
 /// Decides which clients may be connected: so many at once, and when no place is free, a silent client gives way.
 ///
-/// A client is silent until its first message is complete. The oldest silent client gives way to a new one once it has been
-/// connected for `patience`; before that, the new client is refused. So connections that say nothing cannot lock every
-/// other program out, and a client that has begun to work never loses its place. Times are seconds of any clock that does
-/// not go back.
+/// A client is silent until its first message is complete. The oldest silent client gives way to a new one once it has
+/// been connected for `patience`; before that, the new client is refused. So connections that say nothing cannot lock
+/// every other program out, and a client that has begun to work never loses its place. Times are seconds of any clock
+/// that does not go back.
 package struct ClientPlaces: Sendable {
     package enum Entry: Equatable, Sendable {
         case admitted

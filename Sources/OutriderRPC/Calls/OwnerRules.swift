@@ -3,8 +3,8 @@
 
 package import OutriderJSON
 
-/// Methods and params reserved for the user of the service, if other users may connect (`--allow-uid`): the service would
-/// act with the rights of its own user.
+/// Methods and params reserved for the user of the service, if other users may connect (`--allow-uid`): the service
+/// would act with the rights of its own user.
 package struct OwnerRules: Sendable {
     /// Names on the way from the params of a method to marked members.
     private struct Node: Sendable {

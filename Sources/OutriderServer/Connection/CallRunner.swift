@@ -7,9 +7,9 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// Runs the calls of a connection: starts each in the order of arrival, and turns its outcome into exactly one reply.
+/// Runs the calls of a connection: starts them in the order of arrival, and turns each outcome into exactly one reply.
 extension Connection {
-    /// What a frame held. On the loop.
+    /// Handles the content of a frame. On the loop.
     func receive(_ incoming: Incoming) {
         if isSilent.exchange(false, ordering: .relaxed) { service.spoke(self) }
         switch incoming {
@@ -61,7 +61,7 @@ extension Connection {
         perform(state.withLock { $0.fill(place, nil) })
     }
 
-    /// Notifications that concern the connection itself, and those that nobody knows. False for the others.
+    /// Handles notifications that concern the connection itself, and drops unknown notifications. False for all others.
     private func notified(_ method: String) -> Bool {
         switch method {
         case "exit":
@@ -109,8 +109,8 @@ extension Connection {
         } catch {
             return finished(ticket, id, .failure(Self.explained(error, method, service)), later, method)
         }
-        // Runs here and now until the method waits for the first time; an answer that needs no waiting is queued before
-        // the next frame is looked at. The task belongs to the connection, which cancels it.
+        // Runs at once until the method first suspends; a result without suspension is queued before the next frame is
+        // parsed. The connection owns the task and cancels it.
         let task = Task.immediate(executorPreference: executor) {
             let outcome: Result<JSONText, any Error>
             do {
@@ -123,7 +123,7 @@ extension Connection {
         keep(.task(task), ticket)
     }
 
-    /// Unless it is over already.
+    /// Remembers the call, unless the call is over already.
     private func keep(_ call: RunningCall, _ ticket: CallTicket) {
         let cancelled = state.withLock { state in
             guard state.calls.isRunning(ticket) else { return false }
@@ -159,7 +159,7 @@ extension Connection {
                 }
             }
             effects.isLast = state.phase == .open && state.raw == nil && state.calls.isIdle
-            // no other call can have ended: while it is seized none begins
+            // no other call can have ended: on a seized connection no call begins
             return (effects, state.raw)
         }
         perform(effects)
@@ -186,7 +186,7 @@ extension Connection {
         return RPCError(.methodNotFound, "Method not found: \(method)\(question)", data: data)
     }
 
-    /// What a method threw, as the client hears it.
+    /// The error for the client, from the error that a method threw.
     private static func explained(_ error: any Error, _ method: String, _ service: any ServiceHooks) -> RPCError {
         if let error = error as? RPCError { return error }
         if error is CancellationError { return RPCError(.stopping, "the service is stopping") }

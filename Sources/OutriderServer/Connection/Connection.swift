@@ -6,10 +6,10 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// One client: its calls, its questions, its output. Frames come in from a FrameFeed, bytes go out to a Wire.
+/// A client's connection: its calls, callbacks and output. Frames come in from a FrameFeed, bytes go out to a Wire.
 ///
-/// Everything that belongs to the wire happens on the event loop; everything else may come from any task, decides under
-/// the lock and acts after it.
+/// The wire is used on the event loop only; everything else may come from any task, decides under the lock and acts
+/// after its release.
 final class Connection: Peer, Sendable {
     struct Setting: Sendable {
         var name: String
@@ -18,7 +18,7 @@ final class Connection: Peer, Sendable {
         var pad: Bool
         var pid: Int?
         var uid: Int?
-        /// Than that of the service, and not root.
+        /// Whether `uid` is neither the user of the service nor root.
         var isOtherUser = false
     }
 
@@ -27,16 +27,16 @@ final class Connection: Peer, Sendable {
     let wire: any Wire
     let service: any ServiceHooks
     let executor: LoopExecutor
-    /// The client is half-closed, and will still hear of something.
+    /// The client is half-closed, and events are still due to it.
     private let owes = Atomic(false)
     let state: Mutex<ConnectionState>
     private let feedBox = Mutex<NIOLoopBound<FrameFeed>?>(nil)
     private let padding = Mutex<RepeatedTask?>(nil)
     /// Set once, before the first frame.
     private let dispatchBox = Mutex<(any Dispatch)?>(nil)
-    /// For stdio: what the process should end with.
+    /// For stdio: the exit status of the process.
     let exitStatus = Atomic<Int32>(0)
-    /// Until the first message is complete.
+    /// True until the first message is complete.
     let isSilent = Atomic(true)
 
     init(_ setting: Setting, loop: any EventLoop, executor: LoopExecutor, wire: any Wire, service: any ServiceHooks) {
@@ -53,7 +53,7 @@ final class Connection: Peer, Sendable {
 
     var dispatch: (any Dispatch)? { dispatchBox.withLock { $0 } }
 
-    /// Where what the client sends is cut into messages. On the loop.
+    /// Cuts the client's bytes into messages. On the loop.
     var feed: FrameFeed? { feedBox.withLock { $0 }?.value }
 
     func read(by feed: FrameFeed) { feedBox.withLock { $0 = NIOLoopBound(feed, eventLoop: loop) } }
@@ -70,13 +70,13 @@ final class Connection: Peer, Sendable {
 
     // MARK: output
 
-    /// Does what was decided.
+    /// Carries out the effects of a decision.
     func perform(_ effects: Effects) {
         for waiter in effects.admitted { waiter.resume() }
         if effects.isLong, loop.inEventLoop {
             flush()
         } else if effects.flush {
-            // a client that waits for one answer at a time has it before we clean up behind the call
+            // send the reply before the call is cleaned up: a client with a single call in progress waits for the reply
             if effects.isLast, loop.inEventLoop { flush() } else { loop.execute { self.flush() } }
         }
         if effects.watches { onLoop { self.watch() } }
@@ -86,15 +86,16 @@ final class Connection: Peer, Sendable {
         effects.moved?.moved()
     }
 
-    /// What a push decided may be undone by a flush before it is done: so it is looked at when it is done.
+    /// Reads the state again: a flush may have undone the decision in the meantime.
     private func updateReading() {
         let (reads, isFull) = state.withLock { ($0.reads, $0.outboxFull) }
         if let reads { wire.setReading(reads) }
-        // not from within what made the room
+        // deferred, because this may run inside the code that made room
         if !isFull { loop.execute { self.feed?.goOn() } }
     }
 
-    /// Looks from time to time whether the client takes anything; one that does not for too long is given up. On the loop.
+    /// Checks from time to time whether the client reads, and gives up a client that reads nothing for too long. On the
+    /// loop.
     private func watch() {
         let patience = setting.limits.outbox.patience
         switch state.withLock({ $0.check(unwritten: wire.unwritten) }) {
@@ -104,7 +105,7 @@ final class Connection: Peer, Sendable {
             cancelAll()
             feed?.stop()
             flush()
-            // it may yet take its last word
+            // leaves the client time to read the last message
             _ = loop.scheduleTask(in: .seconds(10)) { self.wire.abort() }
         }
     }
@@ -113,10 +114,10 @@ final class Connection: Peer, Sendable {
         if loop.inEventLoop { work() } else { loop.execute(work) }
     }
 
-    /// From here to `flush` nothing needs to schedule a flush, because one will come.
+    /// Marks a flush as coming, so that nothing schedules another flush until then.
     func expectFlush() { _ = state.withLock { $0.wantsFlush() } }
 
-    /// Writes what waits, as far as the wire takes it. On the loop: once per tick, and when the wire has room again.
+    /// Writes the outbox as far as the wire has room. On the loop: once per tick, and whenever the wire has room again.
     func flush() {
         var wrote = false
         while wire.isWritable, let buffer = state.withLock({ $0.gather() }) {
@@ -133,7 +134,7 @@ final class Connection: Peer, Sendable {
     /// The framing is known now.
     func learned(_ framing: Framing) { state.withLock { $0.framing = framing } }
 
-    /// One last error, or anything else, then the connection closes. For peers that cannot be understood.
+    /// Sends a last error, then closes the connection. For peers that do not speak the protocol.
     func refuse(_ error: RPCError) {
         exitStatus.store(1, ordering: .relaxed)
         perform(
@@ -144,17 +145,17 @@ final class Connection: Peer, Sendable {
             })
     }
 
-    /// The client has said nothing, and its place is needed.
+    /// Disconnects a silent client, because its place is needed.
     func giveWay() {
         let text =
             "no message came within \(setting.limits.firstMessage.seconds) s, and another client needs the place (connect again)"
         let data: JSONObject = ["what": .string("connections")]
         onLoop { self.refuse(RPCError(.tooMany, text, data: data)) }
-        // a client that does not close its end, or does not read, keeps nothing
+        // closes the connection even if the client neither reads nor closes its end
         loop.scheduleTask(in: .seconds(1)) { self.wire.abort() }
     }
 
-    /// An HTTP client gets an answer that it can read.
+    /// Sends an HTTP client an HTTP response.
     func refuseHTTP() {
         let error = RPCError(
             .invalidRequest, "This socket speaks newline-delimited or Content-Length framed JSON-RPC, not HTTP")
@@ -173,7 +174,7 @@ final class Connection: Peer, Sendable {
         wire.finish()
     }
 
-    /// The client has said all it will say: running calls are answered, then the connection closes.
+    /// The client has ended its output: running calls get their replies, then the connection closes.
     func inputEnded() {
         let lost = state.withLock { state in
             if state.phase == .open { state.phase = .ending }
@@ -186,11 +187,11 @@ final class Connection: Peer, Sendable {
         startPadding()
     }
 
-    /// How often it is looked whether what a half-closed client has started is over.
+    /// Interval for checking whether the work of a half-closed client is over.
     private static let debtInterval = TimeAmount.milliseconds(25)
 
-    /// The client sends no more, and its calls are answered: closes once nothing that it started will be told any more. On
-    /// the loop.
+    /// The client sends no more, and all its calls have replies: closes once no event is due to the client. On the
+    /// loop.
     private func settleDebts() {
         guard !owes.load(ordering: .relaxed) else { return }
         guard dispatch?.owes == true else {
@@ -210,7 +211,7 @@ final class Connection: Peer, Sendable {
         }
     }
 
-    /// Refuses new calls, and closes when the running ones are answered.
+    /// Refuses new calls, and closes when the running calls have replies.
     func drain() {
         perform(
             state.withLock { state in
@@ -220,8 +221,8 @@ final class Connection: Peer, Sendable {
             })
     }
 
-    /// socat gives up half a second after its input ended unless something comes; white space before a JSON text means
-    /// nothing (protocol section 3.6).
+    /// Sends spaces: socat gives up half a second after its input ended unless bytes come, and white space before a
+    /// JSON text means nothing (protocol section 3.6).
     private func startPadding() {
         let framing = state.withLock { $0.framing }
         guard setting.pad, wire.isSocket, framing == .line else { return }
@@ -239,7 +240,8 @@ final class Connection: Peer, Sendable {
         padding.withLock { $0 = task }
     }
 
-    /// The client is gone, or is given up: everything it had is cancelled. On the loop; the second time does nothing.
+    /// The client is gone, or given up: cancels everything that belongs to the client. On the loop; a second call has
+    /// no effect.
     func gone() {
         struct Leftovers {
             var running: [RunningCall]
@@ -266,13 +268,13 @@ final class Connection: Peer, Sendable {
         feedBox.withLock { $0 = nil }
         lose(leftovers.questions)
         for waiter in leftovers.waiters { waiter.resume(throwing: RPCError(.clientGone, "the client is gone")) }
-        // what a client has made may refer to the client, as callbacks of a session do
+        // objects of the client may refer to the connection, as callbacks of a session do
         dispatchBox.withLock { $0.take() }?.close()
         service.tally.connections.count(-1)
         service.closed(self)
     }
 
-    /// Cancels every running call; each is still answered.
+    /// Cancels every running call; each still gets a reply.
     func cancelAll() {
         let running = state.withLock { Array($0.running.values) }
         for call in running { call.cancel() }

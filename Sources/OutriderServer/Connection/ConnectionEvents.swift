@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// What goes to the client beside replies: events and questions.
+/// Messages to the client beside replies: events and callbacks.
 extension Connection {
     private enum Room { case queued, full, gone }
 
@@ -33,7 +33,7 @@ extension Connection {
         var effects: Effects?
         let room: Room = state.withLock { state in
             if state.isBeyondMessages { return .gone }
-            // an event that is not wanted any more counts as queued
+            // an event for an exchange that is over counts as queued
             if let isOver, isOver() { return .queued }
             guard state.outbox.hasRoom else { return .full }
             effects = state.push(.event(event))
@@ -49,7 +49,7 @@ extension Connection {
     @discardableResult
     func offer(_ event: Event, key: String, unless isOver: (@Sendable () -> Bool)?) -> Bool {
         let (sent, flush) = state.withLock { state in
-            // nothing is lost that nobody wants any more
+            // an event that is not needed any more does not count as dropped
             if let isOver, isOver() { return (true, false) }
             guard !state.isBeyondMessages else { return (false, false) }
             let sent = state.outbox.offer(Outgoing.event(event).frame(state.framing), key: key)
@@ -60,7 +60,7 @@ extension Connection {
         return sent
     }
 
-    /// Returns when the queue has been written far enough, or at once if it has by now.
+    /// Returns when the queue has room, or at once if there is room by now.
     private func waitForRoom() async throws(RPCError) {
         let waiter = state.withLock { state in
             state.nextWaiter &+= 1
@@ -143,7 +143,7 @@ extension Connection {
         continuation?.resume(throwing: error)
     }
 
-    /// Tells the client, and does not wait for what it says to that.
+    /// Sends `$/cancelRequest` to the client, without waiting for the reply.
     private func cancelQuestion(_ id: Int64) {
         let (continuation, effects) = state.withLock { state in
             guard state.calls.gaveUp(id) else {
@@ -157,7 +157,7 @@ extension Connection {
         continuation?.resume(throwing: Self.cancelledError)
     }
 
-    /// A reply of the client. Answers to questions that are over, or were never asked, are ignored.
+    /// A reply of the client. Replies to callbacks that are over, or that never existed, are ignored.
     func answered(_ id: RequestID, _ answer: Message.Answer) {
         let result: Result<JSONValue, RPCError>
         switch answer {

@@ -5,29 +5,29 @@ import NIOCore
 import OutriderJSON
 import OutriderRPC
 
-/// What has to be done outside the lock after something was decided inside it.
+/// Actions that a decision under the lock leaves for the time after its release.
 struct Effects {
     /// A flush must be scheduled.
     var flush = false
-    /// Nothing else will follow in a while: it is written now.
+    /// No more output follows soon: write at once.
     var isLast = false
-    /// Much waits: what the client takes of it is written now, if this is the loop.
+    /// The outbox is large: write at once if on the event loop.
     var isLong = false
-    /// The client takes little: `watch` must be started.
+    /// The client reads slowly: `watch` must be started.
     var watches = false
-    /// Reading is to be stopped, or may go on: what holds by then is to be done.
+    /// Reading must be stopped or resumed, by the state at the time of the action.
     var changesReading = false
-    /// Deliver what is queued, then close.
+    /// Deliver the queue, then close.
     var finish = false
-    /// Close, unless the client is still to hear of something.
+    /// Close, unless events are still due to the client.
     var settles = false
-    /// Bytes may have room.
+    /// There may be room for raw bytes.
     var moved: RawConnection?
-    /// Tasks that wait for room may go on.
+    /// Tasks that waited for room and can continue.
     var admitted: [CheckedContinuation<Void, any Error>] = []
 }
 
-/// What carries a call, and can be told to end it.
+/// A handle for cancelling a running call.
 enum RunningCall {
     case task(Task<Void, Never>)
     case lane(any BegunCall)
@@ -40,15 +40,15 @@ enum RunningCall {
     }
 }
 
-/// Everything that changes while a connection lives, guarded by its lock. Decides; does nothing.
+/// The mutable state of a connection, guarded by its lock. Decides without side effects.
 struct ConnectionState: ~Copyable {
     enum Phase {
         case open
-        /// No more calls will come; those running are answered, then the connection ends.
+        /// No more calls will come; running calls get their replies, then the connection ends.
         case ending
-        /// Only what is queued is still delivered.
+        /// Only the queued messages are still delivered.
         case finishing
-        /// It carries bytes, and no messages any more.
+        /// The connection carries raw bytes, and no messages any more.
         case raw
         case closed
     }
@@ -56,7 +56,7 @@ struct ConnectionState: ~Copyable {
     enum PendingQuestion {
         case reserved
         case waiting(CheckedContinuation<JSONValue, any Error>)
-        /// Over before anybody could wait.
+        /// Over before the caller began to wait.
         case over(Result<JSONValue, RPCError>)
     }
 
@@ -70,19 +70,19 @@ struct ConnectionState: ~Copyable {
     var terms = PeerTerms()
     var framing = Framing.line
     var phase = Phase.open
-    /// Who has seized the connection for bytes of its own.
+    /// The pipe of the call that has seized the connection.
     var raw: RawConnection?
-    /// The client has ended its input, and what it started may go on without it.
+    /// The client has ended its input, and work that the client started may still send events.
     var mayOwe = false
-    /// The frame feed has stopped reading while it parses elsewhere.
+    /// The frame feed has paused reading while another thread parses.
     var feedBusy = false
-    /// Too much waits to be written: no more calls are read, or started.
+    /// The outbox is over its limit: no more calls are read, or started.
     private(set) var outboxFull = false
-    /// Somebody looks whether the client takes anything.
+    /// Whether `watch` is running.
     private var isWatched = false
-    /// A flush is on its way.
+    /// A flush is scheduled.
     private var flushing = false
-    /// What was last written, whose memory is used again once the wire has let go of it.
+    /// The buffer of the last write, whose memory is reused once the wire has released the bytes.
     private var written = ByteBuffer()
 
     init(limits: ServerLimits) {
@@ -110,7 +110,7 @@ struct ConnectionState: ~Copyable {
         return effects
     }
 
-    /// Looks whether the client takes anything of what waits for it.
+    /// Checks whether the client reads any of the outbox.
     mutating func check(unwritten: Int) -> OutboxMachine.Check {
         let check = phase == .closed ? .over : outbox.check(unwritten: unwritten)
         isWatched = check == .again
@@ -121,7 +121,7 @@ struct ConnectionState: ~Copyable {
         return check
     }
 
-    /// True if the caller has to see to it that a flush comes.
+    /// True if the caller must schedule a flush.
     mutating func wantsFlush() -> Bool {
         defer { flushing = true }
         return !flushing && phase != .closed
@@ -141,7 +141,7 @@ struct ConnectionState: ~Copyable {
         }
     }
 
-    /// A reply longer than the client said it can read becomes an error that says so.
+    /// Replaces a reply over the client's `maxMessageBytes` with an error.
     private func withinTerms(_ outgoing: Outgoing) -> Outgoing {
         guard let limit = terms.maxMessageBytes, case .result(let id, let text) = outgoing else { return outgoing }
         guard text.bytes.count + 64 > limit else { return outgoing }
@@ -154,14 +154,14 @@ struct ConnectionState: ~Copyable {
                 data: ["limit": .integer(Int64(limit))]))
     }
 
-    /// After something that queued nothing: an ending connection may be done now.
+    /// After a step that queued nothing: an ending connection may be done now.
     private mutating func settled() -> Effects {
         var effects = Effects()
         if phase == .ending { effects.flush = wantsFlush() }
         return effects
     }
 
-    /// The next bytes to write; nil when there are none.
+    /// The next bytes to write; nil if the outbox is empty.
     mutating func gather() -> ByteBuffer? {
         flushing = false
         guard let first = outbox.next() else { return nil }
@@ -175,7 +175,7 @@ struct ConnectionState: ~Copyable {
         return buffer
     }
 
-    /// After a flush: what became possible.
+    /// The actions that are possible after a flush.
     mutating func flushed() -> Effects {
         var effects = Effects()
         effects.moved = raw
@@ -203,18 +203,18 @@ struct ConnectionState: ~Copyable {
         return effects
     }
 
-    /// Whether nothing but bytes can reach the client now.
+    /// Whether the client can get no more messages.
     var isBeyondMessages: Bool { phase == .closed || phase == .finishing || phase == .raw }
 
-    /// Whether the feed, which is ready again, may read.
+    /// Whether the feed may resume reading after parsing.
     var mayRead: Bool { !outboxFull && phase == .open }
 
-    /// Whether to read from the client now; nil where others decide that.
+    /// Whether to read from the client now; nil if the feed, or the end of the connection, decides.
     var reads: Bool? { phase == .open && !feedBusy ? !outboxFull : nil }
 
     // MARK: questions
 
-    /// Ends a question: the continuation to resume, if somebody waits already.
+    /// Ends a callback. Returns the continuation to resume, if the caller waits already.
     mutating func settle(
         _ question: Int64, _ result: Result<JSONValue, RPCError>
     ) -> CheckedContinuation<JSONValue, any Error>? {

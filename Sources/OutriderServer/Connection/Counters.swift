@@ -4,7 +4,7 @@
 import OutriderRPC
 import Synchronization
 
-/// What the whole service has done since its start.
+/// Counters of the whole service since its start.
 final class Counters: Sendable {
     let connections = Atomic<Int>(0)
     let callsRunning = Atomic<Int>(0)

@@ -10,11 +10,11 @@ import Synchronization
 /// Cuts a client's bytes into frames, parses them and hands the messages to the connection, in order. Lives on the
 /// connection's event loop.
 ///
-/// Small frames are parsed where they lie. Large ones are copied once and parsed on another thread; until that is done
-/// nothing else of this client is looked at, or read.
+/// Small frames are parsed in place. Large frames are copied once and parsed on another thread; until then the feed
+/// neither reads nor parses further bytes of this client.
 ///
-/// A frame that may hold secrets is moved into locked memory first. Its bytes, and those of frames that are broken or not
-/// complete, are zeroed where they came in: see `ReadBuffer`.
+/// A frame that may hold secrets is moved into locked memory first. Its bytes, and those of broken or incomplete
+/// frames, are zeroed in the read buffer: see `ReadBuffer`.
 final class FrameFeed {
     private let connection: Connection
     private let limits: ServerLimits
@@ -26,12 +26,12 @@ final class FrameFeed {
     private var busy = false
     private var over = false
     private var framingKnown = false
-    /// The connection is seized: what comes is kept until that is settled.
+    /// The connection is seized: input is kept until the seizing call has its reply.
     private var isHeld = false
-    /// Too much waits for the client: what it asks for is looked at when it has taken some.
+    /// The outbox is over its limit: frames are parsed again after the client has read.
     private var isFull = false
     private var isPaused = false
-    /// Who gets what comes, instead of messages being found in it.
+    /// The receiver of raw bytes, once the connection carries no messages.
     private var raw: RawConnection?
 
     init(_ connection: Connection, framing: Framing?) {
@@ -61,13 +61,13 @@ final class FrameFeed {
         ended = true
         if let raw { return raw.inputEnded() }
         work()
-        // whoever waits for the reply is told that it is still coming
+        // so that padding starts even while the connection is seized: the client waits for the reply
         if isHeld { reportEnd() }
     }
 
     // MARK: seizing
 
-    /// What comes from now on is thrown away, as if the client had said that it will send no more.
+    /// Discards all further input, as if the client had ended its output.
     func stop() {
         over = true
         buffer.drop(erasing: true)
@@ -76,7 +76,7 @@ final class FrameFeed {
         connection.flush()
     }
 
-    /// What is here already, and all that comes, goes there.
+    /// Passes buffered and all further bytes to the raw connection.
     func handOver(to raw: RawConnection) {
         self.raw = raw
         isHeld = false
@@ -96,7 +96,7 @@ final class FrameFeed {
         (isHeld, isFull) = connection.obstacles
     }
 
-    /// The client has taken some of what waited.
+    /// Resumes after the client has read some of the outbox.
     func goOn() {
         guard isFull else { return }
         isFull = false
@@ -105,11 +105,11 @@ final class FrameFeed {
         connection.flush()
     }
 
-    /// What one step came to.
+    /// The outcome of a step.
     private enum Found {
         case nothing
         case messages(Incoming)
-        /// No call, but bytes may follow as if it were one that takes them.
+        /// An invalid message, but raw bytes may follow as after a method with `takesBytes`.
         case misspelt(Incoming)
         case large([UInt8])
         case largeSecret(Secret)
@@ -153,7 +153,7 @@ final class FrameFeed {
         }
     }
 
-    /// The next frame, how many bytes it takes, and whether they are to be zeroed.
+    /// The next frame, how many bytes to consume, and whether to zero them.
     private func step() -> (Found, consumed: Int, erases: Bool) {
         let framing = scanner.framing ?? .line
         return buffer.withBytes { bytes in
@@ -183,7 +183,7 @@ final class FrameFeed {
         }
     }
 
-    /// What cannot be understood may still say by a name that bytes follow.
+    /// Checks a broken message for the name of a method with `takesBytes`: then bytes may follow.
     private func found(_ incoming: Incoming, in frame: UnsafeBufferPointer<UInt8>) -> Found {
         guard case .one(.broken) = incoming, connection.mayTakeBytes(frame) else { return .messages(incoming) }
         return .misspelt(incoming)
@@ -209,7 +209,7 @@ final class FrameFeed {
         }
     }
 
-    /// Not shared with anything that may block, such as looking up names. Starts with the first large message.
+    /// Not shared with work that may block, such as looking up names. Starts with the first large message.
     private static let threads: NIOThreadPool = {
         let threads = NIOThreadPool(numberOfThreads: 2)
         threads.start()

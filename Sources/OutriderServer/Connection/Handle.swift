@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Names that cannot be guessed.
+/// Makes unguessable names.
 enum Handle {
     private static let letters = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 

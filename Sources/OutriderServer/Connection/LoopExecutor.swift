@@ -3,7 +3,7 @@
 
 package import NIOCore
 
-/// Runs the parts of tasks on an event loop, so that a call and its connection share a thread and nothing hops.
+/// Runs the parts of tasks on an event loop, so that a call and its connection share a thread without hops.
 package final class LoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 

@@ -5,12 +5,12 @@ import NIOCore
 import OutriderRPC
 import Synchronization
 
-/// A connection that has been seized: nothing passes until its call is answered, then bytes do, as they come.
+/// A seized connection: after the reply of the seizing call, raw bytes pass both ways.
 final class RawConnection: RawPipe {
-    /// With so many bytes waiting for their reader, no more is read from the client.
+    /// Limit of unread input in bytes; above it, reading from the client stops.
     private static let inputMost = 256 << 10
 
-    /// `ended`: nothing more is written, and reading goes on.
+    /// `ended`: the output is over, and reading goes on.
     private enum Phase { case seized, open, ended, finished, gone }
 
     private struct Contents {
@@ -155,9 +155,9 @@ final class RawConnection: RawPipe {
         if resumes { onLoop { self.wire.setReading(true) } }
     }
 
-    // MARK: what the connection says, on the loop
+    // MARK: events from the connection, on the loop
 
-    /// The reply is on its way: from here on it is all bytes.
+    /// The reply is on its way: from here on the connection carries raw bytes.
     func open() {
         wire.expectMuch()
         contents.withLock { contents in
@@ -178,8 +178,8 @@ final class RawConnection: RawPipe {
         reader?.resume()
     }
 
-    /// The client will send no more: either it said so, or it is gone, which the kernel tells at the same time but not in
-    /// the same breath. So the end counts when the selector has been asked again, and has said nothing worse.
+    /// The client sends no more: either a half-close or a lost connection, which the kernel may report a moment later.
+    /// So the end counts only after the selector has run again without reporting a lost connection.
     func inputEnded() {
         loop.scheduleTask(in: .milliseconds(5)) {
             self.loop.scheduleTask(in: .milliseconds(5)) {
@@ -194,7 +194,7 @@ final class RawConnection: RawPipe {
     /// The client is gone, or the connection carries messages again.
     func gone() {
         let (reader, moved) = contents.withLock { contents in
-            // where we had said all, the end of the client's input ends the channel
+            // after our own end of output, the end of the client's input closes the channel
             if contents.phase == .ended { contents.hasEnded = true }
             contents.phase = .gone
             defer { contents.moved = nil }

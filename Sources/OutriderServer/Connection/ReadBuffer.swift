@@ -4,13 +4,14 @@
 import NIOCore
 import OutriderJSON
 
-/// What a client has sent and was not looked at yet, in one place only: bytes that may be of a secret are zeroed in every
-/// memory that they leave.
+/// A client's bytes that are not parsed yet, without further copies: bytes that may belong to a secret are zeroed in
+/// all memory that they leave.
 ///
-/// Bytes that came in one piece stay where the socket put them. A frame in several pieces is collected in memory of its own.
+/// Bytes that came in one piece stay where the socket put them. A frame in several pieces is collected in memory of its
+/// own.
 struct ReadBuffer: ~Copyable {
     private var bytes = ByteBuffer()
-    /// Whether the memory was allocated here. NIO keeps what it read into, and uses it again.
+    /// Whether the memory was allocated here. NIO keeps and reuses its read buffers.
     private var isOwn = false
 
     /// Bytes.
@@ -22,7 +23,7 @@ struct ReadBuffer: ~Copyable {
         bytes.withUnsafeReadableBytes { body($0.bindMemory(to: UInt8.self)) }
     }
 
-    /// - Parameter erasing: whether the frame that is being collected may hold secrets. Without, it costs less.
+    /// - Parameter erasing: whether the frame that is being collected may hold secrets. False is cheaper.
     mutating func append(_ more: ByteBuffer, erasing: Bool) {
         guard count > 0 else {
             (bytes, isOwn) = (more, false)
@@ -43,7 +44,7 @@ struct ReadBuffer: ~Copyable {
         Self.erase(more, more.readableBytes)
     }
 
-    /// Moves behind the next bytes.
+    /// Skips consumed bytes.
     mutating func consume(_ count: Int, erasing: Bool) {
         let count = min(count, bytes.readableBytes)
         if erasing { Self.erase(bytes, count) }
@@ -62,7 +63,7 @@ struct ReadBuffer: ~Copyable {
         (bytes, isOwn) = (ByteBuffer(), false)
     }
 
-    /// Frees what was consumed, so that a long connection does not hold on to its past.
+    /// Frees consumed bytes, so that a long connection does not accumulate memory.
     mutating func tidy() {
         if bytes.readableBytes == 0 {
             drop(erasing: false)
@@ -74,8 +75,8 @@ struct ReadBuffer: ~Copyable {
         }
     }
 
-    /// Zeroes the first readable bytes in place. A write through the buffer would copy them first, since NIO holds on to the
-    /// memory until it reads into it again; nothing else reads them.
+    /// Zeroes the first readable bytes in place. A write through the buffer would copy the bytes first, since NIO holds
+    /// on to the memory until its next read; no other code reads them.
     private static func erase(_ bytes: ByteBuffer, _ count: Int) {
         bytes.withUnsafeReadableBytes { readable in
             let first = UnsafeRawBufferPointer(rebasing: readable.prefix(count))

@@ -6,15 +6,15 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// How a connection stops to carry messages, and carries a method's own bytes instead.
+/// How a connection changes from messages to a method's own bytes.
 ///
 ///     messages ──seize──▶ seized ──the call's result──▶ raw
 ///         │                  │
-///         └── the call's ────┴──▶ ending: what runs is answered, nothing more is looked at
-///               error
+///         └── the call's ────┴──▶ ending: running calls get replies, further input is discarded
+///             error
 ///
-/// While it is seized nothing that comes is looked at: what follows the call may be bytes already. The same bytes follow a
-/// call that fails, and somebody else may have written them: as messages they would be anything that he likes.
+/// While a connection is seized its input is not parsed: the bytes after the call may be raw already. The same bytes
+/// follow a call that fails, and may come from an attacker: parsed as messages, they could be arbitrary calls.
 extension Connection {
     func seize() throws(RPCError) -> any RawPipe {
         guard setting.transport == .socket else {
@@ -36,26 +36,26 @@ extension Connection {
         return raw
     }
 
-    /// Why no further message may be looked for in what comes: it is seized, or too much waits to be written.
+    /// Reasons not to parse further messages: the connection is seized, or the outbox is over its limit.
     var obstacles: (isSeized: Bool, isFull: Bool) { state.withLock { ($0.raw != nil, $0.outboxFull) } }
 
-    /// Whether bytes may come behind a call of that name. Stdio carries none, and is all that its client has.
+    /// Whether raw bytes may follow a call of that method. False on stdio, which is the client's only connection.
     func takesBytes(_ method: String) -> Bool {
         setting.transport == .socket && dispatch?.takers.contains(method) == true
     }
 
-    /// The same where no call could be made of the frame.
+    /// The same for a frame that is not a valid call.
     func mayTakeBytes(_ frame: UnsafeBufferPointer<UInt8>) -> Bool {
         guard setting.transport == .socket, let takers = dispatch?.takers else { return false }
         return takers.contains { !frame.ranges(of: Array("\"\($0)\"".utf8)).isEmpty }
     }
 
-    /// A call that takes bytes has failed: what comes behind it is thrown away, what runs is answered, then it closes.
+    /// A call that takes bytes has failed: discards further input, and closes after the running calls have replies.
     func endMessages() {
         onLoop { self.feed?.stop() }
     }
 
-    /// The call that seized the connection is answered, with its result or with an error. Then runs the work.
+    /// The seizing call has its result or error. Runs `work` afterwards.
     func settle(_ raw: RawConnection, isRaw: Bool, then work: @escaping @Sendable () -> Void) {
         onLoop {
             defer { work() }

@@ -4,22 +4,23 @@
 import OutriderJSON
 package import OutriderRPC
 
-/// How much one client, and all of them together, may ask of the service (protocol section 14).
+/// Limits for a client, and for all clients together (protocol section 14).
 package struct ServerLimits: Sendable {
     package var frame = FrameLimits()
     package var message = MessageLimits()
     package var calls = CallLimits()
     package var outbox = OutboxLimits()
-    /// Clients at once. The service sets it by `--max-clients` or the limit of descriptors. Default 256.
+    /// Clients at once. The service sets this by `--max-clients` or the limit of descriptors. Default 256.
     package var connections = 256
-    /// When all places are taken, a client that has said no message for so long gives way to a new one. Default 10 s.
+    /// When all places are taken, a client without a complete message after this time gives way to a new client.
+    /// Default 10 s.
     package var firstMessage = Duration.seconds(10)
-    /// Messages over this are parsed off the event loop. Default 64 KiB.
+    /// Messages over this size, in bytes, are parsed off the event loop. Default 64 KiB.
     package var parseOnLoop = 64 << 10
 
     package init() {}
 
-    /// By the names of `server.info`.
+    /// The limits by their names in `server.info`.
     package var named: [(name: StaticString, value: Int)] {
         [
             ("messageBytes", frame.message),

@@ -6,7 +6,7 @@ import NIOCore
 package import OutriderJSON
 package import OutriderRPC
 
-/// What a connection needs of the service around it.
+/// The service, as a connection sees it.
 protocol ServiceHooks: AnyObject, Sendable {
     var tally: Counters { get }
 
@@ -16,13 +16,13 @@ protocol ServiceHooks: AnyObject, Sendable {
     /// Called once for each connection, with its first message.
     func spoke(_ connection: Connection)
 
-    /// Called once for each connection, when it is over.
+    /// Called once for each connection, at its end.
     func closed(_ connection: Connection)
 
     var logger: Logger { get }
 }
 
-/// What a listener needs of the service.
+/// The service, as a listener sees it.
 protocol ConnectionHost: ServiceHooks {
     func admits(_ user: UInt32) -> Bool
 
@@ -32,26 +32,26 @@ protocol ConnectionHost: ServiceHooks {
     ) -> Connection?
 }
 
-/// The methods of the service, for one connection: its scope is inside.
+/// The methods of the service, bound to the scope of a connection.
 package protocol Dispatch: Sendable {
     func knows(_ method: String) -> Bool
     var names: [String] { get }
-    /// Those behind whose calls bytes may follow.
+    /// Methods whose calls may be followed by raw bytes.
     var takers: Set<String> { get }
     /// The members of messages that are read into locked memory.
     var secrets: SecretMembers { get }
     func invoke(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later
     ) async throws -> JSONText
-    /// Begins a call of a method that may do without a task; nil for all other methods.
+    /// Begins a call of a method that may run without a task; nil for all other methods.
     func begin(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later,
         _ hand: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
     ) throws -> Begun?
-    /// Why the result of a callback is refused; nil if it is not.
+    /// The error for a refused result of a callback; nil if the result is permitted.
     func refusal(ofResult value: JSONValue) -> RPCError?
     func inputEnded()
-    /// Whether the client will still hear of something without asking.
+    /// Whether events are still due to the client.
     var owes: Bool { get }
     func close()
 }
@@ -62,7 +62,7 @@ package enum Begun {
     case task(@Sendable () async throws -> JSONText)
 }
 
-/// The one place where the type of the scope is known.
+/// The type of the scope is known here only.
 final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
     private let table: MethodTable<Scope>
     private let scope: Scope

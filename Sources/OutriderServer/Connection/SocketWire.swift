@@ -23,11 +23,11 @@ final class SocketWire: Wire {
 
     func setReading(_ on: Bool) { _ = channel.setOption(.autoRead, value: on) }
 
-    /// As much as the system allows, which is less.
+    /// Requests 1 MiB; the system may allow less.
     func expectMuch() { _ = channel.setOption(.socketOption(.so_sndbuf), value: 1 << 20) }
 
-    /// Says that nothing more will come, and leaves the client half a second to stop talking: closing a socket with
-    /// unread input could take the last answer from it.
+    /// Ends the output, and leaves the client half a second to close: closing a socket with unread input could discard
+    /// the last reply.
     func finish() {
         guard !finishing.exchange(true, ordering: .relaxed) else { return }
         channel.writeAndFlush(ByteBuffer()).whenComplete { _ in
@@ -49,7 +49,7 @@ final class SocketWire: Wire {
     }
 }
 
-/// Brings what happens on a channel to the feed and the connection.
+/// Passes the events of a channel to the feed and the connection.
 final class SocketChannelHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -91,6 +91,6 @@ final class SocketChannelHandler: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) { connection.gone() }
 
-    /// A reset is followed by channelInactive; there is nobody to tell.
+    /// A reset is followed by channelInactive, which reports the end.
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }

@@ -3,28 +3,28 @@
 
 import NIOCore
 
-/// The bytes of one client, as its connection sees them. All members are used on the connection's event loop only.
+/// A client's byte stream, as its connection sees it. All members are used on the connection's event loop only.
 protocol Wire: AnyObject, Sendable {
-    /// A socket can be half closed, and its client may be one that gives up when nothing comes (protocol section 3.6).
+    /// A socket can be half-closed, and some clients then give up if no bytes come (protocol section 3.6).
     var isSocket: Bool { get }
 
-    /// Whether more may be written now. When that changes to true the connection is told.
+    /// Whether more may be written now. The connection is told when this becomes true.
     var isWritable: Bool { get }
 
-    /// How much of what was written has not been delivered.
+    /// Written bytes that are not delivered yet.
     var unwritten: Int { get }
 
     func write(_ buffer: ByteBuffer)
     func flush()
     func setReading(_ on: Bool)
 
-    /// More will flow than messages: the kernel may hold more of it.
+    /// Enlarges the kernel's send buffer, for a connection that will carry raw bytes.
     func expectMuch()
 
-    /// Says that nothing more will come, as soon as all that was written is delivered; reading goes on.
+    /// Ends the output as soon as all written bytes are delivered; reading goes on.
     func endOutput()
 
-    /// Closes as soon as all that was written is delivered.
+    /// Closes as soon as all written bytes are delivered.
     func finish()
 
     /// Closes at once.

@@ -3,13 +3,13 @@
 
 import Glibc
 
-/// Sockets that systemd listens on for us (sd_listen_fds(3)).
+/// Sockets that systemd listens on for the service (sd_listen_fds(3)).
 package enum Activation {
     private static let first: Int32 = 3
     private static let most: Int32 = 4
 
-    /// The descriptors passed to this process; none if it was not activated. Checks that each is a listening Unix socket,
-    /// and forgets the variables, so that no child takes them for its own.
+    /// The descriptors passed to this process; none without socket activation. Checks that each is a listening Unix
+    /// socket, and unsets the variables, so that no child process uses them.
     package static func descriptors() throws(StartFailure) -> [Int32] {
         defer { for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"] { unsetenv(name) } }
         guard let pid = variable("LISTEN_PID").flatMap({ Int32($0) }), pid == getpid() else { return [] }

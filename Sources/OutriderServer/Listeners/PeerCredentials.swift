@@ -3,8 +3,8 @@
 
 import Glibc
 
-/// The process at the other end of a Unix socket, as the kernel reports it (unix(7), SO_PEERCRED): of a client, the process that
-/// connected; of a service, the process that called `listen`.
+/// The process at the other end of a Unix socket, as the kernel reports it (unix(7), SO_PEERCRED): of a client, the
+/// process that connected; of a service, the process that called `listen`.
 package struct PeerCredentials: Sendable {
     package var pid: Int32 = 0
     package var uid: UInt32 = 0

@@ -3,10 +3,10 @@
 
 import Glibc
 
-/// The directory of the socket, as the service and its clients check it: no other user may be able to put a socket, a lock or
-/// a log there.
+/// The directory of the socket, as the service and its clients check it: no other user may be able to put a socket, a
+/// lock or a log there.
 extension SocketPath {
-    /// Makes the directory if it is missing, and refuses a directory in which other users could place a socket.
+    /// Makes the directory if missing, and refuses a directory in which other users could place a socket.
     package func prepareDirectory() throws(StartFailure) {
         guard path.utf8.count <= Self.longest else {
             throw StartFailure(
@@ -30,8 +30,8 @@ extension SocketPath {
         }
     }
 
-    /// Refuses a default directory that another user made or may write to. A path that was named is the caller's choice: only
-    /// the user of the service counts there. A missing directory passes: nothing can listen in it.
+    /// Refuses a default directory that another user made or may write to. A path given by the user is not checked:
+    /// there only the user of the service counts. A missing directory passes: nothing can listen there.
     package func checkAsClient() throws(StartFailure) {
         guard ownsDirectory, access(directory, F_OK) == 0 || errno != ENOENT else { return }
         try checkParent()
@@ -65,8 +65,8 @@ extension SocketPath {
         return info
     }
 
-    /// Refuses a default place below a directory of another user, as when root has kept `XDG_RUNTIME_DIR`: that user could
-    /// exchange everything below it at any time.
+    /// Refuses a default path below a directory of another user, as when root has kept `XDG_RUNTIME_DIR`: that user
+    /// could replace everything below at any time.
     private func checkParent() throws(StartFailure) {
         let parent = Self.directory(of: directory)
         var info = stat()

@@ -5,15 +5,15 @@ import Glibc
 import OutriderFiles
 import Synchronization
 
-/// A listening Unix socket in the file system, and the lock beside it that says whose it is.
+/// A listening Unix socket in the file system, and a lock file beside it that names the owner.
 ///
-/// Only the holder of the lock may remove a socket, and only one that refuses connections; so no live service ever loses
-/// its socket to a second one. The lock file stays for ever; the kernel frees the lock when its holder dies.
+/// Only the holder of the lock may remove a socket, and only a socket that refuses connections; so no live service ever
+/// loses its socket to a second service. The lock file stays for ever; the kernel frees the lock when its holder dies.
 final class SocketFile: Sendable {
     let path: String
     let place: SocketPath
     private let released = Atomic(false)
-    /// Listening; belongs to whoever takes it.
+    /// A listening socket; the listener takes ownership.
     let descriptor: Int32
     private let lock: Int32
     private let device: UInt
@@ -45,10 +45,10 @@ final class SocketFile: Sendable {
         return lstat(path, &info) == 0 && info.st_ino == inode && info.st_dev == device
     }
 
-    /// Whether the socket and its lock were given up.
+    /// Whether the socket and its lock have been released.
     var isReleased: Bool { released.load(ordering: .acquiring) }
 
-    /// Removes the socket, if the path still leads to it, and gives up the lock. A second call does nothing.
+    /// Removes the socket, if the path still leads to it, and releases the lock. A second call has no effect.
     func remove() {
         if released.exchange(true, ordering: .acquiringAndReleasing) { return }
         if isInPlace { unlink(path) }

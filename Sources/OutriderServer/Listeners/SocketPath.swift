@@ -6,10 +6,10 @@ import Glibc
 /// Where the service listens.
 package struct SocketPath: Sendable, Equatable {
     package var path: String
-    /// The directory is the service's own: made and kept private. Otherwise it is the user's choice.
+    /// Whether the service makes the directory, and keeps it private. Otherwise the directory is the user's choice.
     package var ownsDirectory: Bool
 
-    /// A path that somebody asked for.
+    /// A path given by the user.
     package init(_ path: String) {
         self.path = path
         ownsDirectory = false
@@ -20,8 +20,8 @@ package struct SocketPath: Sendable, Equatable {
         ownsDirectory = true
     }
 
-    /// The explicit path, else `$OUTRIDER_SOCKET`, else under `$XDG_RUNTIME_DIR`, else under `/run/user/UID` when that
-    /// is ours, else under `/tmp`. The third step matters: many launchers strip `XDG_RUNTIME_DIR`.
+    /// The explicit path, else `$OUTRIDER_SOCKET`, else under `$XDG_RUNTIME_DIR`, else under `/run/user/UID` if that
+    /// belongs to the user, else under `/tmp`. The fourth step matters: many launchers strip `XDG_RUNTIME_DIR`.
     package static func choose(
         explicit: String? = nil, environment: (String) -> String? = Self.environment, user: UInt32 = getuid()
     ) -> SocketPath {

@@ -6,8 +6,8 @@ import Glibc
 /// Waits until the path of a listening socket no longer leads to that socket: the file was removed or replaced, or its
 /// directory went away.
 ///
-/// A service without its file answers no client, and its lock keeps a second service from starting. The kernel reports the
-/// change (inotify(7)), so an idle service is not woken.
+/// A service without its file answers no client, and its lock keeps a second service from starting. The kernel reports
+/// the change (inotify(7)), so an idle service is not woken.
 enum SocketWatch {
     /// Calls `lost` once, on a thread of its own; never after `file.remove()`.
     static func start(_ file: SocketFile, lost: @escaping @Sendable () -> Void) {

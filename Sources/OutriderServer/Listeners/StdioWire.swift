@@ -5,9 +5,9 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// A client on stdin and stdout: one thread reads, one writes, one watches whether the reader of our output is still
-/// there. Plain blocking calls, because files, /dev/null and terminals cannot be polled by the event loop, and because
-/// O_NONBLOCK would also change the descriptors of our parent.
+/// A client on stdin and stdout: a thread reads, a second writes, a third watches whether the reader of stdout is still
+/// there. The calls block, because the event loop cannot poll files, /dev/null and terminals, and because O_NONBLOCK
+/// would also change the descriptors of the parent process.
 final class StdioWire: Wire {
     private enum Job {
         case bytes(ByteBuffer)
@@ -21,7 +21,7 @@ final class StdioWire: Wire {
     }
 
     private struct Gate {
-        /// Chunks that were read and not yet handled.
+        /// Chunks that were read but not handled yet.
         var outstanding = 0
         var open = true
         var closed = false
@@ -60,7 +60,7 @@ final class StdioWire: Wire {
     var isWritable: Bool {
         let full = queue.change { $0.bytes >= Self.outputMost && !$0.closed }
         if full { wasFull.store(true, ordering: .sequentiallyConsistent) }
-        // Asked again, because the writer may have emptied it before it could see the mark.
+        // Checked again, because the writer may have emptied the queue before `wasFull` was set.
         return !full || queue.change { $0.bytes < Self.outputMost }
     }
 
@@ -76,12 +76,12 @@ final class StdioWire: Wire {
 
     func flush() {}
 
-    /// Never: it cannot be seized.
+    /// Never called: stdio cannot be seized.
     func expectMuch() {}
 
     func setReading(_ on: Bool) { gate.change { $0.open = on } }
 
-    /// Standard output carries messages only, and ends with its process.
+    /// Standard output carries messages only, and ends with the process.
     func endOutput() {}
 
     func finish() { queue.change { $0.jobs.append(.finish) } }
@@ -126,7 +126,7 @@ final class StdioWire: Wire {
         loop.execute { feed.value.inputEnded() }
     }
 
-    /// Nil at the end of the input, whatever ends it.
+    /// Nil at the end of the input, and on errors.
     private func readChunk() -> ByteBuffer? {
         var buffer = ByteBufferAllocator().buffer(capacity: chunkSize)
         while true {
@@ -143,7 +143,7 @@ final class StdioWire: Wire {
         }
     }
 
-    /// Small for those who talk little, large for those who send much.
+    /// Grows from 4 KiB to 64 KiB for clients that send much.
     private let size = Atomic<Int>(4096)
     private var chunkSize: Int { size.load(ordering: .relaxed) }
     private func grow(_ count: Int) {
@@ -178,7 +178,7 @@ final class StdioWire: Wire {
         buffer.withUnsafeReadableBytes { bytes in
             var start = 0
             while start < bytes.count {
-                // a pipe takes all or waits: in pieces it can be seen that it takes anything
+                // a pipe blocks until all bytes are written: pieces show whether the client reads at all
                 let piece = min(bytes.count - start, Self.outputMost)
                 let count = Glibc.write(output, bytes.baseAddress.map { $0 + start }, piece)
                 if count > 0 {
@@ -195,7 +195,8 @@ final class StdioWire: Wire {
         }
     }
 
-    /// A pipe whose reader left shows an error, a socket or terminal a hang-up, without anything being written.
+    /// Detects that the reader is gone without a write: poll reports an error for a pipe, a hang-up for a socket or
+    /// terminal.
     private func watch() {
         while !queue.change({ $0.closed }) {
             var wanted = pollfd(fd: output, events: 0, revents: 0)

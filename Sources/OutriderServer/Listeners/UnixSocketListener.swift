@@ -13,7 +13,7 @@ final class UnixSocketListener: Sendable {
     private let channel: any Channel
     private let file: SocketFile?
 
-    /// Listens on the socket; for those passed in by systemd there is no file of ours.
+    /// Listens on the socket; `file` is nil for sockets passed in by systemd.
     static func start(
         _ descriptor: Int32, file: SocketFile?, group: any EventLoopGroup, framing: Framing?, host: any ConnectionHost
     ) async throws -> UnixSocketListener {
@@ -36,7 +36,7 @@ final class UnixSocketListener: Sendable {
         self.file = file
     }
 
-    /// Takes no more clients. The socket stays until `remove`, so that no second service starts beside this one.
+    /// Accepts no more clients. The socket stays until `remove`, so that no second service starts beside this service.
     func close() async {
         try? await channel.close().get()
     }
@@ -87,9 +87,9 @@ final class UnixSocketListener: Sendable {
     }
 }
 
-/// Takes the listener off the loop while no descriptor is free, and tries again ten times a second.
+/// Pauses the listener while no descriptor is free, and retries every 100 ms.
 ///
-/// Without it the socket stays readable, and the loop accepts in vain as fast as it can.
+/// Without the pause the socket stays readable, and the loop accepts in vain as fast as possible.
 private final class ListenerPause: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
@@ -105,7 +105,7 @@ private final class ListenerPause: ChannelInboundHandler {
     }
 }
 
-/// Says one thing as soon as the client can hear it, then closes.
+/// Sends a refusal as soon as the channel is active, then closes.
 private final class RefusalHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -119,7 +119,7 @@ private final class RefusalHandler: ChannelInboundHandler {
         context.writeAndFlush(Self.wrapOutboundOut(line)).whenComplete { _ in channel.close(promise: nil) }
     }
 
-    /// What the client has to say does not matter any more.
+    /// The client's input is ignored.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }

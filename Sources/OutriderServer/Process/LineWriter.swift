@@ -3,16 +3,16 @@
 
 import Glibc
 
-/// Writes lines to one descriptor on a thread of its own, as many at once as there are. At most 1 MiB waits; what comes
-/// then is dropped, and the next line that fits says how many were.
+/// Writes lines to a descriptor on a thread of its own, all waiting lines at once. At most 1 MiB waits; further lines
+/// are dropped, and the next line that fits is preceded by their number.
 ///
-/// The descriptor itself stays blocking: it is shared with other processes, which would suffer.
+/// The descriptor stays blocking: other processes share it, and could not cope with O_NONBLOCK.
 final class LineWriter: Sendable {
     private struct State {
         var waiting: [UInt8] = []
-        /// Since somebody was last told.
+        /// Dropped lines since the last report.
         var untold = 0
-        /// In all, those that could not be written included.
+        /// All dropped lines, including those that could not be written.
         var dropped = 0
         var isStarted = false
         var isWriting = false
@@ -24,7 +24,7 @@ final class LineWriter: Sendable {
     private let descriptor: Int32
     private let complain: @Sendable (String) -> Void
 
-    /// - Parameter complain: told on the thread of the writer, once for each time that writing begins to fail.
+    /// - Parameter complain: called on the writer's thread, once for each time that writing begins to fail.
     init(_ descriptor: Int32, complain: @escaping @Sendable (String) -> Void = { _ in }) {
         self.descriptor = descriptor
         self.complain = complain
@@ -32,7 +32,7 @@ final class LineWriter: Sendable {
 
     var dropped: Int { state.change { $0.dropped } }
 
-    /// - Parameter gap: the line that says how many were dropped.
+    /// - Parameter gap: the line that reports how many were dropped.
     func write(_ line: String, gap: (Int) -> String) {
         let bytes = Array(line.utf8)
         let starts = state.change { state in
@@ -50,7 +50,7 @@ final class LineWriter: Sendable {
         if starts { BlockingThread.start { self.run() } }
     }
 
-    /// Closes the descriptor after what waits for it.
+    /// Closes the descriptor after all waiting lines are written.
     func close() {
         let isIdle = state.change { state in
             state.isClosing = true
@@ -86,7 +86,7 @@ final class LineWriter: Sendable {
         state.change { $0.isWriting = false }
     }
 
-    /// Why not all could be written; nil if it was.
+    /// Why writing failed; nil if all bytes were written.
     private func writeAll(_ bytes: [UInt8]) -> String? {
         bytes.withUnsafeBytes { bytes in
             var start = 0

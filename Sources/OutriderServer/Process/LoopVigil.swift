@@ -7,10 +7,10 @@ package import NIOPosix
 import OutriderRPC
 import Synchronization
 
-/// Keeps an event loop awake for a moment after each turn, where VigilMachine says that it pays.
+/// Keeps an event loop awake for a moment after each turn, if VigilMachine expects that to pay.
 ///
-/// NIO asks its metrics delegate just before the loop goes to sleep; here that is when the vigil is kept. It looks at the
-/// loop's own epoll descriptor, so whatever would wake the loop ends the vigil.
+/// NIO calls its metrics delegate just before the loop goes to sleep; the vigil is kept in that call. The vigil polls
+/// the loop's own epoll descriptor, so every event that would wake the loop ends the vigil.
 package final class LoopVigil: NIOEventLoopMetricsDelegate {
     /// How a turn ended.
     enum Outcome: Equatable {
@@ -19,7 +19,7 @@ package final class LoopVigil: NIOEventLoopMetricsDelegate {
 
     private struct State {
         var machine = VigilMachine()
-        /// Nil where there is never a vigil.
+        /// Nil if there is never a vigil.
         var selector: Int32?
     }
 
@@ -27,20 +27,21 @@ package final class LoopVigil: NIOEventLoopMetricsDelegate {
 
     init(selector: Int32?) { state = Mutex(State(selector: selector)) }
 
-    /// A group of one loop, which keeps vigils. With one processor it does not: that would keep away who is waited for.
+    /// A group with a single loop, which keeps vigils unless the machine has only one processor: there a vigil would
+    /// delay the process that the loop waits for.
     package static func makeGroup() -> MultiThreadedEventLoopGroup {
         let vigil = LoopVigil(selector: nil)
         let before = selectors()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1, metricsDelegate: vigil)
         let made = selectors().subtracting(before)
-        // were it somebody else's after all, vigils would be in vain, and soon rare
+        // if the descriptor belonged to another loop, vigils would be in vain, and soon rare
         if System.coreCount > 1, made.count == 1 { vigil.state.withLock { $0.selector = made.first } }
         return group
     }
 
     package func processedTick(info: NIOEventLoopTickInfo) { turned(after: info.sleepTime.nanoseconds) }
 
-    /// On the loop's thread, which has nothing more to do.
+    /// Runs on the loop's thread, when the loop is idle.
     @discardableResult
     func turned(after gap: Int64) -> Outcome {
         state.withLock { state in
@@ -51,7 +52,7 @@ package final class LoopVigil: NIOEventLoopMetricsDelegate {
         }
     }
 
-    /// Whether something came.
+    /// Whether an event came.
     private static func keepVigil(_ selector: Int32) -> Bool {
         var look = pollfd(fd: selector, events: Int16(POLLIN), revents: 0)
         let end = NIODeadline.now() + .nanoseconds(VigilMachine.patience)
@@ -61,7 +62,7 @@ package final class LoopVigil: NIOEventLoopMetricsDelegate {
         return false
     }
 
-    /// The epoll descriptors of the process; at its start it has few others.
+    /// The epoll descriptors of the process, which has few other descriptors at its start.
     static func selectors(below end: Int32 = 64) -> Set<Int32> {
         var found: Set<Int32> = []
         var target = [UInt8](repeating: 0, count: 64)

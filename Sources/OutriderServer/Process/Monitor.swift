@@ -3,9 +3,8 @@
 
 import Glibc
 
-/// A value under a lock, and a way for threads to wait until it has changed. For the few threads of ours that block;
-/// nothing else waits on it.
-///
+/// A value under a lock, with a condition variable for threads that wait for a change. For the few threads of the
+/// service that block.
 // proof: the value is touched only while the mutex is held, and the two pointers never change.
 final class Monitor<Value>: @unchecked Sendable {
     private var value: Value
@@ -27,7 +26,7 @@ final class Monitor<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Changes the value, and wakes whoever waits.
+    /// Changes the value, and wakes all waiting threads.
     func change<Result>(_ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer {
@@ -37,7 +36,7 @@ final class Monitor<Value>: @unchecked Sendable {
         return body(&value)
     }
 
-    /// Waits until the body has a result. Whoever uses this sees to it that one comes, at the latest when all ends.
+    /// Waits until the body has a result. The caller must make sure that a result comes, at the latest at shutdown.
     func wait<Result>(_ body: (inout Value) -> Result?) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -47,7 +46,7 @@ final class Monitor<Value>: @unchecked Sendable {
         }
     }
 
-    /// The same, for so many milliseconds at most; nil after that.
+    /// Waits at most this long; nil after that.
     func wait<Result>(milliseconds: Int, _ body: (inout Value) -> Result?) -> Result? {
         var deadline = timespec()
         clock_gettime(CLOCK_REALTIME, &deadline)
@@ -66,7 +65,7 @@ final class Monitor<Value>: @unchecked Sendable {
     }
 }
 
-/// Starts a thread that nobody joins.
+/// Starts a detached thread.
 enum BlockingThread {
     private final class Body: Sendable {
         let run: @Sendable () -> Void

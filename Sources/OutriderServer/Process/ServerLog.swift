@@ -9,22 +9,22 @@ package import OutriderRPC
 import Synchronization
 
 /// The log of the service: to stderr, to a file, or to a client. Never blocks the caller: lines go through a bounded
-/// queue, and are dropped and counted when it is full (some clients never read our stderr).
+/// queue, and are dropped and counted when the queue is full (some clients never read the service's stderr).
 package final class ServerLog: LogOutlet {
     private struct State {
         var setting: LogSetting
         var file: LineWriter?
         weak var listener: (any Peer)?
-        /// The connection that turned the log on, of whose requests alone it then tells; nil for all.
+        /// The connection that turned the log on: only its own requests are logged; nil for all.
         var client: String?
         var number = 0
-        /// By files that are closed.
+        /// Lines dropped by files that are closed.
         var dropped = 0
     }
 
     private let state: Mutex<State>
     private let standardError = LineWriter(2)
-    /// Whether flags or the environment asked for a log of requests. Then a client may see those of others.
+    /// Whether flags or the environment turned on a log of requests. Then clients may see requests of other clients.
     private let isOfAll: Bool
 
     package init(level: LogSetting.Level = .warning) {
@@ -32,7 +32,8 @@ package final class ServerLog: LogOutlet {
         isOfAll = level.rank <= LogSetting.Level.info.rank
     }
 
-    /// As flags and the environment say. A file that cannot be written leaves the log on stderr, which says so.
+    /// The log as flags and the environment set it up. If the file cannot be written the log stays on stderr, with a
+    /// warning.
     package init(_ setting: LogSetting) {
         state = Mutex(State(setting: setting))
         isOfAll = setting.target == .file || setting.level.rank <= LogSetting.Level.info.rank
@@ -46,7 +47,7 @@ package final class ServerLog: LogOutlet {
         }
     }
 
-    /// Returns the setting before.
+    /// Returns the previous setting.
     package func set(_ setting: LogSetting, for peer: any Peer) throws(RPCError) -> LogSetting {
         let file = setting.target == .file ? try open(setting.path) : nil
         let client = isOfAll ? nil : peer.info.connection
@@ -124,7 +125,7 @@ package final class ServerLog: LogOutlet {
         }
     }
 
-    /// Waits a fifth of a second at most for what is queued.
+    /// Waits at most 200 ms for queued lines.
     package func flush() {
         state.withLock { $0.file }?.flush()
         standardError.flush()
@@ -181,7 +182,7 @@ package final class ServerLog: LogOutlet {
     }
 }
 
-/// A line that is a sentence, and no more.
+/// A line without members of its own.
 private struct Sentence: LogLine {
     var level: LogSetting.Level
     var text: String

@@ -4,18 +4,18 @@
 import Glibc
 import Synchronization
 
-/// SIGTERM, SIGINT and SIGHUP end the service within a second, whatever it is doing; a second signal ends it at once.
+/// SIGTERM, SIGINT and SIGHUP end the service within a second in any state; a second signal ends the service at once.
 enum SignalWatcher {
     private static let pipeEnd = Atomic<Int32>(-1)
     private static let first = Atomic<Int32>(0)
 
-    /// From here on writing to a closed pipe, or a full disk quota, is an error and no death.
+    /// Turns a write to a closed pipe, or over a file size limit, into an error instead of the end of the process.
     static func ignoreWriteSignals() {
         _ = signal(SIGPIPE, SIG_IGN)
         _ = signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// Calls back with the first signal on a thread of its own, and ends the process 0.9 s later if it still runs.
+    /// Calls back with the first signal on a thread of its own, and ends the process 0.9 s later if still running.
     static func start(_ signalled: @escaping @Sendable (Int32) -> Void) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return }

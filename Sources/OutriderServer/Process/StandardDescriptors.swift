@@ -5,8 +5,8 @@ import Glibc
 
 /// The descriptors 0, 1 and 2.
 package enum StandardDescriptors {
-    /// Opens /dev/null where one of them is closed, so that no socket or queue of ours ever gets its number. First thing
-    /// in the process.
+    /// Opens /dev/null for each of them that is closed, so that no socket or queue of the service ever gets its number.
+    /// Must run first in the process.
     package static func secure() {
         for descriptor: Int32 in 0...2 where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
             let null = Glibc.open("/dev/null", O_RDWR)
@@ -17,7 +17,8 @@ package enum StandardDescriptors {
         }
     }
 
-    /// Takes stdout for frames: a private descriptor for them, and a stray print lands on stderr (protocol section 3.5).
+    /// Takes stdout for frames: frames get a private descriptor, and a stray print lands on stderr (protocol section
+    /// 3.5).
     static func claimOutput() throws(StartFailure) -> Int32 {
         let output = fcntl(1, F_DUPFD_CLOEXEC, 3)
         guard output >= 0 else { throw StartFailure("standard output cannot be used: \(errnoText())") }
@@ -31,16 +32,16 @@ package enum StandardDescriptors {
     }
 }
 
-/// What the last system call that failed has to say.
+/// The system's text for an errno value.
 func errnoText(_ number: Int32 = errno) -> String {
     guard let text = strerror(number) else { return "error \(number)" }
     return String(cString: text)
 }
 
-/// Why the service cannot start, in one sentence for a person.
+/// Why the service cannot start, as a sentence for a person.
 package struct StartFailure: Error, CustomStringConvertible, Equatable {
     package var description: String
-    /// What the process should end with: 75 (try again later) if another service has the socket, else 1.
+    /// The exit status: 75 (try again later) if another service has the socket, else 1.
     package var exitStatus: Int32
 
     init(_ description: String, exitStatus: Int32 = 1) {
