@@ -14,7 +14,7 @@
 /// credential that the client's callback supplies. Of the offered schemes, the strongest that the credential permits is
 /// used. A refused credential is not tried again: a wrong password ends with the refusal, after a single try.
 ///
-/// Responsible for: at most `mostAnswers` signatures from one `begin` to the next; no credential for another origin than its own.
+/// Responsible for: at most `mostAnswers` signatures between calls of `begin`; credentials only for their own origin.
 /// Not responsible for: whether the body can be sent again; sharing between requests (ProtectionSpaces).
 package struct AuthenticationMachine: Sendable {
     package enum Step: Sendable {

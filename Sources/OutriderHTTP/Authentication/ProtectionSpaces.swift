@@ -6,8 +6,8 @@
 ///
 /// A credential is used only for the origin, realm and path that it was given for.
 ///
-/// Responsible for: no nonce count used twice, bounds on memory. Not responsible for: the reaction to a challenge,
-/// which AuthenticationMachine decides.
+/// Responsible for: no nonce count used twice, bounds on memory.
+/// Not responsible for: the reaction to a challenge, which AuthenticationMachine decides.
 package struct ProtectionSpaces: Sendable {
     /// A credential and its scope.
     package struct Entry: Sendable, Equatable {

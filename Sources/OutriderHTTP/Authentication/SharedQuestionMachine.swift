@@ -12,8 +12,8 @@
 /// other requests, and after a refused password a single new callback serves all of them. If that callback supplies the
 /// same password again, no request on its way tries it again. Times are seconds of a monotonic clock.
 ///
-/// Responsible for: one callback per space at a time; bounds on the remembered credentials. Not responsible for: the
-/// callbacks themselves, waiting, deadlines.
+/// Responsible for: one callback per space at a time; bounds on the remembered credentials.
+/// Not responsible for: the callbacks themselves, waiting, deadlines.
 package struct SharedQuestionMachine: ~Copyable {
     package typealias ID = Int
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A cookie as a jar keeps it (RFC 6265bis section 5.7).
+/// A cookie in a jar (RFC 6265bis section 5.7).
 ///
-/// Times are microseconds since 1970: fine enough that the cookies of one response differ.
+/// Times are microseconds since 1970: fine enough that the cookies of a response differ.
 package struct Cookie: Sendable, Equatable {
     package enum SameSite: String, Sendable, CaseIterable {
         case none, lax, strict
     }
 
-    /// What makes a cookie the same cookie: a new one replaces the old one with this identity.
+    /// The identity of a cookie: a new cookie replaces the old cookie with the same identity.
     package struct Identity: Sendable, Hashable {
         package var domain: String
         package var path: String
@@ -21,21 +21,21 @@ package struct Cookie: Sendable, Equatable {
     /// Never empty.
     package var name: String
     package var value: String
-    /// The host, or the domain that the server named: lower case, in punycode, without a dot around it.
+    /// The host, or the server's Domain: lower case, in punycode, without a dot at either end.
     package var domain: String
-    /// The cookie goes to exactly this host, and to no host below it.
+    /// The cookie is sent to exactly this host, and to no host below.
     package var isHostOnly = true
     /// Begins with a slash.
     package var path = "/"
     package var isSecure = false
     package var isHTTPOnly = false
-    /// Nil if the server named none, or one that does not exist.
+    /// Nil if absent or unknown.
     package var sameSite: SameSite?
     /// The top-level site that a Partitioned cookie belongs to; empty if its request named none, nil for other cookies.
     package var partition: String?
     /// Nil for a cookie of the session.
     package var expires: Int64?
-    /// Its place in the Cookie field; a new value keeps the time of the old one.
+    /// Orders the Cookie field; a new value keeps the time of the old cookie.
     package var created: Int64 = 0
     package var used: Int64 = 0
 
@@ -51,7 +51,7 @@ package struct Cookie: Sendable, Equatable {
 
     package func isExpired(at now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
 
-    /// How the Cookie field shows it.
+    /// As in the Cookie field.
     package var pair: String { "\(name)=\(value)" }
 
     /// Most bytes of name and value together (RFC 6265bis section 5.6).
@@ -72,7 +72,7 @@ package struct Cookie: Sendable, Equatable {
     }
 }
 
-/// What became of a cookie; values are never part of it.
+/// A change of a cookie; values are never part of it.
 package struct CookieChange: Sendable, Equatable {
     package enum Kind: String, Sendable, CaseIterable {
         case added, replaced, deleted, expired, evicted, refused
@@ -84,7 +84,7 @@ package struct CookieChange: Sendable, Equatable {
     package var domain: String
     package var path: String
     package var reason: CookieRefusal?
-    /// Which cookie of the jar changed; nil for a refused one.
+    /// The identity of the changed cookie; nil for a refused cookie.
     package var identity: Cookie.Identity?
 
     package init(_ kind: Kind, _ cookie: Cookie) {

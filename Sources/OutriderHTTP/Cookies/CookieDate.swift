@@ -3,7 +3,7 @@
 
 /// The date of an Expires attribute (RFC 6265bis section 5.1.1): tokens in any order, and much else around them.
 package enum CookieDate {
-    /// Seconds since 1970; nil if the text has no date, or one that does not exist.
+    /// Seconds since 1970; nil if the text has no valid date.
     package static func parse(_ text: some Collection<UInt8>) -> Int64? {
         var found = Parts()
         for token in text.split(whereSeparator: isDelimiter) { found.take(token) }
@@ -54,7 +54,7 @@ package enum CookieDate {
         return found.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
     }
 
-    /// `h:m:s`, each of one or two digits.
+    /// `h:m:s`, each with one or two digits.
     private static func clock(_ token: some Collection<UInt8>) -> (Int, Int, Int)? {
         let parts = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].allSatisfy(isDigit), parts[1].allSatisfy(isDigit),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Cookies by site (RFC 6265bis section 5.7 and 5.8). A value: time comes in as an argument, changes go out as results.
+/// Cookies by site (RFC 6265bis section 5.7 and 5.8). A value: time is an argument, changes are results.
 ///
-/// Responsible for: what is replaced, deleted and evicted; which cookies go to a URL, and in which order.
-/// Not responsible for: what a Set-Cookie field may set (`CookieRules`); files; who is told.
+/// Responsible for: replacement, deletion and eviction; the cookies for a URL, and their order.
+/// Not responsible for: the rules of Set-Cookie (`CookieRules`); files; notifications.
 package struct CookieJar: Sendable {
-    /// Cookies of one registrable domain, or of one host without one.
+    /// Most cookies of a registrable domain, or of a host without a registrable domain.
     package static let mostOfSite = 180
     package static let mostInAll = 3000
     /// The longest Cookie field, in bytes.
@@ -15,12 +15,12 @@ package struct CookieJar: Sendable {
     /// Each site in the order of sending: the longest path first, then the oldest cookie.
     private var sites: [String: [Cookie]] = [:]
     package private(set) var count = 0
-    /// The last time that was given out: cookies of one response differ in theirs.
+    /// The last creation time: the cookies of a response get distinct times.
     private var lastTime: Int64 = 0
 
     package init() {}
 
-    /// The cookies of one request, and those that found no room in its field.
+    /// The cookies for a request, and those beyond the limit of its field.
     package struct Chosen: Sendable, Equatable {
         package var cookies: [Cookie] = []
         package var leftOut: [Cookie] = []
@@ -35,7 +35,7 @@ package struct CookieJar: Sendable {
 
     // MARK: taking
 
-    /// Takes the Set-Cookie fields of one response, in their order.
+    /// Takes the Set-Cookie fields of a response, in order.
     ///
     /// - Parameter now: microseconds since 1970.
     package mutating func take(
@@ -57,7 +57,7 @@ package struct CookieJar: Sendable {
         return changes
     }
 
-    /// Puts a cookie into its place; one that has expired removes the cookie that it replaces.
+    /// Stores a cookie; an expired cookie removes the cookie that it would replace.
     ///
     /// - Parameter site: the registrable domain of the cookie's domain, or that domain.
     package mutating func put(_ cookie: Cookie, site: String, now: Int64) -> [CookieChange] {
@@ -69,8 +69,8 @@ package struct CookieJar: Sendable {
         return [CookieChange(old == nil ? .added : .replaced, cookie)] + evict(site: site, now: now)
     }
 
-    /// The same for a cookie as a store has it: nothing is replaced by rule, nothing evicted. Stores of several processes may
-    /// hold a little more than `mostInAll`; beyond twice that, cookies are left out.
+    /// Adds a cookie from a store: without replacement rules or eviction. The stores of several processes may hold a
+    /// little more than `mostInAll`; beyond twice that, cookies are left out.
     package mutating func restore(_ cookie: Cookie, site: String) {
         _ = remove(cookie.identity, site: site)
         guard count < 2 * Self.mostInAll else { return }
@@ -108,7 +108,7 @@ package struct CookieJar: Sendable {
         return cookie
     }
 
-    /// Step 16 of section 5.7: domain in either direction, path in one.
+    /// Step 16 of section 5.7: the domain may match in either direction, the path only in one.
     private func overlaysSecure(_ cookie: Cookie, site: String) -> Bool {
         (sites[site] ?? []).contains { other in
             other.isSecure && other.name == cookie.name && CookieRequest.leads(cookie.path, through: other.path)
@@ -119,7 +119,7 @@ package struct CookieJar: Sendable {
 
     // MARK: limits
 
-    /// Exactly the excess goes: expired cookies first, then those that are not Secure, then the longest unused.
+    /// Removes exactly the excess: expired cookies first, then those that are not Secure, then the longest unused.
     private mutating func evict(site: String, now: Int64) -> [CookieChange] {
         var changes: [CookieChange] = []
         if let cookies = sites[site], cookies.count > Self.mostOfSite {
@@ -164,7 +164,7 @@ package struct CookieJar: Sendable {
         return found
     }
 
-    /// Removes what has expired.
+    /// Removes expired cookies.
     package mutating func purge(now: Int64) -> [CookieChange] { removeAll(.expired) { $0.isExpired(at: now) } }
 
     /// Removes every cookie that the condition names.
@@ -191,7 +191,7 @@ package struct CookieJar: Sendable {
     /// The cookies for a request, in the order of the Cookie field; their last use is now.
     package mutating func choose(for request: CookieRequest, now: Int64) -> Chosen {
         let (chosen, places) = chosen(for: request, now: now)
-        // in place: the array has one owner here
+        // in place: the array has a single owner here
         for index in places { sites[request.site]?[index].used = now }
         return chosen
     }
@@ -218,7 +218,7 @@ package struct CookieJar: Sendable {
 
     package static let hour = 3600 * Cookie.second
 
-    /// Nil if the cookie goes to the request; otherwise the reason why it does not.
+    /// Why the cookie is not sent with the request; nil if sent.
     package func verdict(on cookie: Cookie, for request: CookieRequest, now: Int64) -> CookieRefusal? {
         if cookie.isHostOnly ? cookie.domain != request.host : !request.lies(in: cookie.domain) { return .otherHost }
         if !request.leads(through: cookie.path) { return .otherPath }
@@ -234,7 +234,7 @@ package struct CookieJar: Sendable {
     /// All cookies: by site, then in the order of sending.
     package var all: [Cookie] { sites.keys.sorted().flatMap { sites[$0] ?? [] } }
 
-    /// The cookies of one site, in the order of sending.
+    /// The cookies of a site, in the order of sending.
     package func cookies(of site: String) -> [Cookie] { sites[site] ?? [] }
 
     package func cookie(_ identity: Cookie.Identity, site: String) -> Cookie? {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The request of one hop, as far as cookies depend on it.
+/// The part of a hop's request that selects cookies.
 package struct CookieRequest: Sendable, Equatable {
     /// Lower case, in punycode, without a dot at the end.
     package var host: String
-    /// Without the query, as it was sent.
+    /// Without the query, as sent.
     package var path: String
     /// Over TLS, or to this machine.
     package var isSecure: Bool
@@ -69,7 +69,7 @@ package struct CookieRequest: Sendable, Equatable {
 
     static func leads(_ path: String, through prefix: String) -> Bool {
         let (path, prefix) = (path.utf8, prefix.utf8)
-        // strings of servers and URLs are stored in one piece
+        // strings of servers and URLs are stored contiguously
         return path.withContiguousStorageIfAvailable { path in
             prefix.withContiguousStorageIfAvailable { leads(path, through: $0) } ?? false
         } ?? false

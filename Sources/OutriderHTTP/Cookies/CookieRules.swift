@@ -39,7 +39,7 @@ package enum CookieRules {
         return cookie
     }
 
-    /// Whether a Domain that the request may name belongs to the host alone. Throws if the request may not name it.
+    /// Whether a permitted Domain makes a host-only cookie. Throws if the request may not set this Domain.
     private static func isHostOnly(
         _ domain: String, _ request: CookieRequest, _ suffixes: PublicSuffixes
     ) throws(CookieError) -> Bool {
@@ -54,7 +54,7 @@ package enum CookieRules {
         return false
     }
 
-    /// What must hold of any cookie, whether a response, a file or a call brings it. Throws the rule that is broken.
+    /// Checks the rules for cookies from any source: response, file or call. Throws the violated rule.
     package static func check(_ cookie: Cookie, _ suffixes: PublicSuffixes) throws(CookieError) {
         guard !cookie.name.isEmpty else { throw CookieError(.noName) }
         let name = SetCookieScanner.shown(cookie.name)
@@ -87,7 +87,7 @@ package enum CookieRules {
         }
     }
 
-    /// What the prefix of a name demands besides Secure; nil for a name without a prefix.
+    /// The requirements of a name's prefix besides Secure; nil for a name without a prefix.
     private static func prefix(of name: String) -> (isHost: Bool, isHTTP: Bool)? {
         func begins(with prefix: String) -> Bool { HTTPFields.same(String(name.prefix(prefix.count)), prefix) }
         guard name.hasPrefix("__") else { return nil }

@@ -28,9 +28,10 @@ package enum NetscapeCookies {
     /// More lines that were skipped are not listed.
     private static let mostSkipped = 1000
 
-    /// Reads a file; a broken line costs only itself. Bytes that are not UTF-8 are replaced.
+    /// Reads a file; malformed lines are skipped. Invalid UTF-8 is replaced.
     ///
-    /// - Parameter now: microseconds since 1970; the cookies are used now, and each is a little younger than the one before.
+    /// - Parameter now: microseconds since 1970; the cookies count as used now, and each is a little younger than the
+    ///   cookie before.
     package static func read(_ bytes: [UInt8], _ suffixes: PublicSuffixes, now: Int64) -> Found {
         var found = Found()
         for (index, raw) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
@@ -103,8 +104,8 @@ package enum NetscapeCookies {
         return max(seconds, 0)
     }
 
-    /// A host as jars name it: lower case, in punycode, no dot at the end, an IPv6 address without brackets; nil if the text
-    /// is none.
+    /// A host in the form of jars: lower case, in punycode, no dot at the end, an IPv6 address without brackets; nil if
+    /// invalid.
     package static func canonicalHost(_ text: String) -> String? {
         let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
         let inner = isBracketed ? String(text.dropFirst().dropLast()) : text
@@ -121,7 +122,7 @@ package enum NetscapeCookies {
 
     // MARK: writing
 
-    /// A file of the cookies. Those with a tab or a line end in a value cannot stand in it; their names are returned.
+    /// Writes a file. Cookies with a tab or line end in a value cannot be written; their names are returned.
     package static func write(_ cookies: [Cookie]) -> (text: [UInt8], skipped: [String]) {
         var text = Array("# Netscape HTTP Cookie File\n# https://curl.se/docs/http-cookies.html\n\n".utf8)
         var skipped: [String] = []

@@ -57,9 +57,9 @@ extension PublicSuffixes {
     /// Read at its first use.
     package static let builtIn = PublicSuffixes(compact: BuiltInSuffixes.block, date: BuiltInSuffixes.date)
 
-    /// The compact form that `scripts/suffixes` writes: each entry begins with a capital letter, which says how many labels
-    /// it has in common with the entry before (A for none), then come its further labels from the right, joined by spaces,
-    /// and `*` for a wildcard alone, `+` for a suffix and a wildcard, `!` for an exception.
+    /// Reads the compact form from `scripts/suffixes`. Each entry begins with a capital letter for the number of labels
+    /// shared with the entry before (A for none). Then follow the further labels from the right, joined by spaces, and
+    /// `*` for a wildcard alone, `+` for a suffix and a wildcard, `!` for an exception.
     init(compact: StaticString, date: String) {
         let text = UnsafeBufferPointer(start: compact.utf8Start, count: compact.utf8CodeUnitCount)
         self.init(date: date, capacity: 2 * text.count)

@@ -3,10 +3,10 @@
 
 /// The Public Suffix List (publicsuffix.org): the names below which the public can register names.
 ///
-/// Its rules stand in one block of bytes, sorted by their labels from the right: `jp kawasaki city`. An unlisted top level
-/// is a suffix, too; the private section counts.
+/// The rules are stored in a block of bytes, sorted by their labels from the right: `jp kawasaki city`. An unlisted top
+/// level is a suffix, too; the private section counts.
 package struct PublicSuffixes: Sendable {
-    /// What a name is to the list.
+    /// The meaning of an entry in the list.
     struct Mark: OptionSet, Sendable {
         let rawValue: UInt8
 
@@ -18,7 +18,7 @@ package struct PublicSuffixes: Sendable {
     }
 
     private var bytes: [UInt8] = []
-    /// Where each entry begins, and where the last one ends.
+    /// The start of each entry, and the end of the last.
     private var starts: [UInt32] = [0]
     private var marks: [Mark] = []
     /// The day of the list, `YYYY-MM-DD`; nil if its file names none.
@@ -43,7 +43,7 @@ package struct PublicSuffixes: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Begins an entry with so many labels of the last one.
+    /// Begins an entry with the first `count` labels of the last entry.
     mutating func begin(labels count: Int) {
         guard let last = starts.dropLast().last, count > 0 else { return }
         let (start, end) = (Int(last), bytes.count)
@@ -63,7 +63,7 @@ package struct PublicSuffixes: Sendable {
         marks.append(mark)
     }
 
-    /// The public suffix and one label more; nil if the host is itself a public suffix, or has no name.
+    /// The public suffix and a further label; nil if the host is itself a public suffix, or has no name.
     ///
     /// - Parameter host: lower case, in punycode, without a dot at the end; no address.
     package func registrableDomain(of host: String) -> String? {
@@ -73,7 +73,7 @@ package struct PublicSuffixes: Sendable {
         return String(host[labels[labels.count - length - 1].startIndex...])
     }
 
-    /// The registrable domain, or the host itself: what cookies are kept and counted by.
+    /// The registrable domain, or the host itself: cookies are stored and counted by this name.
     package func site(of host: String) -> String {
         IPAddressText.bytes(of: host) == nil ? registrableDomain(of: host) ?? host : host
     }

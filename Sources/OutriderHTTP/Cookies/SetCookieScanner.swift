@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a Set-Cookie field says (RFC 6265bis section 5.6), before any rule of storing is applied to it.
+/// A parsed Set-Cookie field (RFC 6265bis section 5.6), before any storage rule applies.
 package struct SetCookie: Sendable, Equatable {
     package var name = ""
     package var value = ""
-    /// Without a dot in front, in lower case; nil if there is none or an empty one.
+    /// Without a leading dot, in lower case; nil if absent or empty.
     package var domain: String?
-    /// Nil if there is none, or one that does not begin with a slash.
+    /// Nil if absent, or without a leading slash.
     package var path: String?
     /// Seconds since 1970, from Expires.
     package var expires: Int64?
@@ -117,7 +117,7 @@ extension SetCookie {
         }
     }
 
-    /// ASCII only: what lies beyond is refused later, and must not become something else before.
+    /// ASCII only: other characters are refused later, and must stay unchanged until then.
     private static func lowercased(_ text: String) -> String {
         String(decoding: text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
@@ -126,7 +126,7 @@ extension SetCookie {
 /// Why a cookie was not taken.
 package struct CookieError: Error, Equatable {
     package var reason: CookieRefusal
-    /// The name as far as it is known, at most 64 characters.
+    /// The name as far as known, at most 64 characters.
     package var name: String
 
     package init(_ reason: CookieRefusal, name: String = "") {

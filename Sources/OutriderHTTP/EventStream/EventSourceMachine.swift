@@ -13,8 +13,8 @@
 /// ends, is lost, cannot be made, or gets a transient error status; never after another response, or an error in the
 /// stream itself.
 ///
-/// Responsible for: which responses are accepted, when to reconnect, and when to give up. Not responsible for: the
-/// events, the clock, and how connections are made.
+/// Responsible for: which responses are accepted, when to reconnect, and when to give up.
+/// Not responsible for: the events, the clock, and how connections are made.
 package struct EventSourceMachine: Sendable {
     package enum State: Sendable, Equatable { case connecting, open, waiting, ended, closed }
 

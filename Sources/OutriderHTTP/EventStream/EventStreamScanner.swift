@@ -9,8 +9,8 @@ import Glibc
 /// block without a blank line after it is dropped. An id that contains NUL is ignored, and so is a reconnection time
 /// with other characters than digits. Bytes are parsed only when an event is requested.
 ///
-/// Responsible for: lines, fields, events, and the state kept for the next connection. Not responsible for:
-/// connections, and the use of events.
+/// Responsible for: lines, fields, events, and the state kept for the next connection.
+/// Not responsible for: connections, and the use of events.
 package struct EventStreamScanner: Sendable {
     /// The default limit of a line, and of the data of an event, in bytes: 8 MiB, since events carry images.
     package static let defaultLimit = 8 << 20

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// One sending of a request: exactly what goes on the wire, after all encoding and adaptation.
+/// A single sending of a request: the exact content of the wire, after all encoding and adaptation.
 ///
-/// It passes through many hands, so a copy is one reference; whoever changes one that is shared gets parts of its own.
+/// Copies share their storage; a change to a shared attempt copies the storage first.
 package struct Attempt: Sendable {
     private var parts: Parts
 
@@ -35,7 +35,7 @@ package struct Attempt: Sendable {
         var strictFrom: HTTPURL?
     }
 
-    // proof: changed through `values` of one attempt only, and only while no other has it.
+    // proof: changed only through `values` of an attempt with the sole reference.
     private final class Parts: @unchecked Sendable {
         var values: Values
 
@@ -76,27 +76,27 @@ package struct Attempt: Sendable {
         get { parts.values.security }
         set { values.security = newValue }
     }
-    /// The version of HTTP that it is sent with. Default auto.
+    /// The HTTP version for the attempt. Default: auto.
     package var httpVersion: HTTPVersionChoice {
         get { parts.values.httpVersion }
         set { values.httpVersion = newValue }
     }
-    /// Told to the server over HTTP/2 (RFC 9218), and who writes first on a shared connection.
+    /// Sent to the server over HTTP/2 (RFC 9218), and the order of writes on a shared connection.
     package var priority: RequestPriority {
         get { parts.values.priority }
         set { values.priority = newValue }
     }
-    /// Connections to one origin that all clients together may have; further attempts wait. Default 64.
+    /// The limit of connections to an origin for all clients together; further attempts wait. Default: 64.
     package var connectionsPerHost: Int {
         get { parts.values.connectionsPerHost }
         set { values.connectionsPerHost = newValue }
     }
-    /// What its session says of that; nil if its session says nothing.
+    /// The session's own limit of connections; nil without a limit.
     package var sessionConnections: SessionConnections? {
         get { parts.values.sessionConnections }
         set { values.sessionConnections = newValue }
     }
-    /// Connections to one origin that the attempt may be one of.
+    /// The limit of connections to an origin that applies to this attempt.
     package var mostConnections: Int { sessionConnections?.limit ?? connectionsPerHost }
     /// Into whose use its connection counts.
     package var holder: PoolHolder { PoolHolder(client: client, session: sessionConnections) }
@@ -126,17 +126,17 @@ package struct Attempt: Sendable {
         get { parts.values.proxies }
         set { values.proxies = newValue }
     }
-    /// Which addresses it may connect to.
+    /// The addresses to which the attempt may connect.
     package var addresses: AddressPolicy {
         get { parts.values.addresses }
         set { values.addresses = newValue }
     }
-    /// What this sending says to its proxy; nil for nothing.
+    /// The proxy credentials of this attempt; nil for none.
     package var proxyAuthorization: ProxyAuthorization? {
         get { parts.values.proxyAuthorization }
         set { values.proxyAuthorization = newValue }
     }
-    /// For showing it: with what it is signed, or will be when it is asked.
+    /// The credential for display: of the signature, or for an expected challenge.
     package var login: Login? {
         get { parts.values.login }
         set { values.login = newValue }
@@ -146,7 +146,7 @@ package struct Attempt: Sendable {
         get { parts.values.duplex }
         set { values.duplex = newValue }
     }
-    /// The URL as it was given, if the host has asked to be reached over TLS only; nil if it was not changed.
+    /// The original URL, if strict transport security changed the URL to https; nil if unchanged.
     package var strictFrom: HTTPURL? {
         get { parts.values.strictFrom }
         set { values.strictFrom = newValue }

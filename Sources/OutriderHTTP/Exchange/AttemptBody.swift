@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What an attempt carries.
+/// The body of an attempt.
 package enum AttemptBody: Sendable, Equatable {
     case none
     case bytes([UInt8])
     /// A regular file, read piece by piece; its size when the attempt began.
     case file(path: String, size: Int64)
-    /// Several pieces one after the other, some of which come from files or from the client, or that are compressed on
-    /// their way.
+    /// Several pieces in sequence, of which some come from files or from the client, or are compressed on the way.
     case composed(ComposedBody)
 
     /// Its bytes on the wire; nil if they are not known beforehand, and are sent in chunks.
@@ -26,7 +25,7 @@ package enum AttemptBody: Sendable, Equatable {
         if case .composed(let body) = self { body.plainSize } else { size }
     }
 
-    /// Whether it can be sent once more: a client's stream cannot once its first byte was taken.
+    /// Whether the body can be sent again: a client's stream cannot, once its first byte was taken.
     package var isReplayable: Bool {
         switch self {
         case .none, .bytes, .file: true
@@ -34,7 +33,7 @@ package enum AttemptBody: Sendable, Equatable {
         }
     }
 
-    /// Nothing will be taken from it any more: clients that feed it are told so.
+    /// Ends the use of the body, and tells the clients that feed it.
     package func drop() {
         guard case .composed(let body) = self else { return }
         for feed in body.feeds { feed.drop() }
@@ -47,12 +46,12 @@ package final class ComposedBody: Sendable, Equatable {
         case bytes([UInt8])
         /// A regular file; its size when the body was composed; where its path stands in the caller's params.
         case file(path: String, size: Int64, pointer: String?)
-        /// What a client gives, its length if that was said beforehand, and where that stands.
+        /// A feed from a client, its length if declared, and the pointer to that length.
         case feed(any BodyFeed, length: Int64?, pointer: String?)
     }
 
     package let pieces: [Piece]
-    /// How it is compressed on its way.
+    /// The compression on the way.
     package let coding: BodyCoding?
     /// Bytes on the wire; nil if they are not known beforehand.
     package let size: Int64?
@@ -90,7 +89,7 @@ package final class ComposedBody: Sendable, Equatable {
 }
 
 extension ComposedBody.Piece {
-    /// Nil if it is not known beforehand.
+    /// Nil if unknown in advance.
     package var size: Int64? {
         switch self {
         case .bytes(let bytes): Int64(bytes.count)
@@ -104,9 +103,9 @@ extension ComposedBody.Piece {
 package enum BodyCoding: String, Sendable, CaseIterable {
     /// Brotli (RFC 7932).
     case br
-    /// zlib's container (RFC 1950), as HTTP means it (RFC 9110 section 8.4.1.2).
+    /// zlib's container (RFC 1950), as in HTTP (RFC 9110 section 8.4.1.2).
     case deflate
     case gzip
-    /// One frame (RFC 8878) whose window is below 8 MiB (RFC 9659).
+    /// A single frame (RFC 8878) whose window is below 8 MiB (RFC 9659).
     case zstd
 }

@@ -2,16 +2,16 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 extension Attempt {
-    /// The proxy that it goes through; nil for the direct way.
+    /// The proxy for the attempt; nil for a direct connection.
     package var proxy: ProxyServer? { proxies?.server(for: url) }
 
-    /// Whether nothing between here and the server can read it: under TLS, or on a connection to this machine itself. Through
-    /// a proxy no plain request stays on this machine, whatever its host is called.
+    /// Whether the route to the server hides the request: under TLS, or on a connection to this machine itself. A plain
+    /// request through a proxy leaves this machine, whatever the name of its host.
     package var isConfidential: Bool {
         url.isSecure || (url.isConfidential(through: proxies) && security.target(for: url) == nil)
     }
 
-    /// The same, as connections see it.
+    /// The proxy as part of the connection's key.
     package var route: ProxyRoute? {
         guard let proxy else { return nil }
         guard proxy.speaksHTTP else { return ProxyRoute(proxy, isTunnel: true, user: proxy.credential) }
@@ -23,7 +23,7 @@ extension Attempt {
 }
 
 extension HTTPURL {
-    /// Whether nothing on the way to it can read a request: under TLS, or on a direct connection to this machine.
+    /// Whether the route hides a request: under TLS, or on a direct connection to this machine.
     package func isConfidential(through proxies: ProxyRules?) -> Bool {
         isSecure || (isLocal && proxies?.server(for: self) == nil)
     }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Bytes of a body that somebody gives while it is being sent. They can be had once.
+/// A body that the client supplies while it is sent. Can be read once.
 package protocol BodyFeed: AnyObject, Sendable {
-    /// Whether nobody has taken it yet.
+    /// Whether no attempt has claimed the feed yet.
     var isFresh: Bool { get }
 
-    /// Claims it for one sending; false if it was claimed before.
+    /// Claims the feed for an attempt; false if already claimed.
     func take() -> Bool
 
-    /// The next bytes. Asked again only after it has answered; answers once, on any thread, perhaps before this returns.
+    /// Requests the next bytes. The reply comes once, on any thread, perhaps before this returns; the next request must
+    /// wait for the reply.
     func next(_ hand: @escaping @Sendable (BodyFeedStep) -> Void)
 
-    /// Nobody will ask any more. Harmless when repeated.
+    /// Ends the use of the feed. Repeated calls have no effect.
     func drop()
 }
 
@@ -20,6 +21,6 @@ package enum BodyFeedStep: Sendable {
     /// Never none.
     case bytes([UInt8])
     case end
-    /// It ends early, for a reason of the client's.
+    /// The client ends the body early, with this failure.
     case failed(HTTPFailure)
 }

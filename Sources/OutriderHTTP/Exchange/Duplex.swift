@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What an attempt opens in place of an HTTP exchange: a stream of bytes both ways. Shared, never changed.
+/// A bidirectional byte stream in place of an HTTP exchange. Shared, immutable.
 package final class Duplex: Sendable {
     /// tcp for plain bytes, tls for a handshake before the first byte.
     package let endpoint: HTTPURL
@@ -32,10 +32,10 @@ package struct DuplexTLS: Sendable {
 package struct DuplexSecurity: Sendable, Equatable {
     /// "TLSv1.3".
     package var version: String?
-    /// What the server chose of the protocols offered; nil for none.
+    /// The server's choice among the offered protocols (ALPN); nil for none.
     package var negotiated: String?
 
-    /// What else the handshake settled.
+    /// Further results of the handshake.
     package var facts: TLSFacts
 
     package init(_ facts: TLSFacts) {
@@ -67,6 +67,6 @@ package protocol DuplexControl: AnyObject, Sendable {
         _ tls: DuplexTLS, written: Int, delivered: Int,
         _ completion: @escaping @Sendable (Result<DuplexSecurity, HTTPFailure>) -> Void)
 
-    /// What comes from now on is dropped, and reading has ended.
+    /// Ends reading; later bytes are dropped.
     func closeRead()
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides what happens next in one exchange: which step follows, how often the request is sent, and when it is over.
+/// Decides the next step of an exchange: which step follows, how often the request is sent, and when the exchange is
+/// over.
 ///
 ///     created ─▶ adapting ─▶ admission ─▶ sending ─▶ judging ─▶ receiving ─▶ reviewing ─▶ over
 ///                   ▲                       ▲ │ (redirect, 401)     │            │
 ///                   │                       └─┘                     ▼            ▼
 ///                   └──── waiting ◀──────── asking ◀── a failure, wherever it happened
 ///
-/// Steps that a request did not ask for are left out: a plain request is sent, received, and over. A step of a cache
+/// Steps that a request does not need are skipped: a plain request is sent, received, and over. A step of a cache
 /// belongs between `adapting` and `sending`, and between `judging` and `receiving`.
 ///
-/// Responsible for: exactly one ending; the count of attempts, and its ceiling.
+/// Responsible for: exactly one ending; the count of attempts, and its limit.
 /// Not responsible for: time limits and cancelling, which arrive here as failures; the attempt itself.
 package struct ExchangeMachine: ~Copyable {
     /// Which steps there are.
@@ -34,7 +35,7 @@ package struct ExchangeMachine: ~Copyable {
         package static let admit = Steps(rawValue: 32)
     }
 
-    /// What to do now; its result is told by the next event.
+    /// The action to take now; the next event reports its result.
     package enum Step: Sendable, Equatable {
         /// Make the attempt from the request, then say `adapted` or `failed`.
         case adapt
@@ -52,7 +53,7 @@ package struct ExchangeMachine: ~Copyable {
         case ask(HTTPFailure?)
         /// Wait so many seconds, then say `waited`.
         case wait(Double)
-        /// The exchange is over; nil if it ended well.
+        /// The exchange is over; nil means success.
         case finish(HTTPFailure?)
         /// The event was out of turn and changed nothing: an error of the caller, for this reason.
         case ignore(String)
@@ -98,11 +99,11 @@ package struct ExchangeMachine: ~Copyable {
         }
     }
 
-    /// What never changes.
+    /// The immutable settings.
     private struct Rules {
         var steps: Steps
         var mostAttempts: Int
-        /// The request could not be built: only an adapter can make one.
+        /// The request could not be built: only an adapter can make a valid attempt.
         var isUnbuilt: Bool
     }
 
@@ -116,7 +117,7 @@ package struct ExchangeMachine: ~Copyable {
     private let rules: Rules
     private var counts = Counts()
 
-    /// How often the request has been sent; a redirect belongs to the attempt that met it.
+    /// The number of attempts; a redirect belongs to the attempt that received it.
     package var attempts: Int { counts.attempts }
     /// How often the exchange was begun again.
     package var retries: Int { counts.retries }
@@ -124,8 +125,9 @@ package struct ExchangeMachine: ~Copyable {
     package var redirects: Int { counts.redirects }
 
     /// - Parameters:
-    ///   - failure: why the request could not be built; the exchange ends as soon as it starts, unless a retrier helps.
-    ///   - mostAttempts: the ceiling, whatever the retriers say.
+    ///   - failure: why the request could not be built; the exchange ends right after its start, unless a retrier
+    ///     helps.
+    ///   - mostAttempts: the limit, which no retrier can raise.
     package init(_ steps: Steps = [], unbuilt failure: HTTPFailure? = nil, mostAttempts: Int = 1) {
         state = .created(failure)
         rules = Rules(steps: steps, mostAttempts: mostAttempts, isUnbuilt: failure != nil)
@@ -162,7 +164,7 @@ package struct ExchangeMachine: ~Copyable {
         }
     }
 
-    /// The head of a final response has arrived, and no redirect follows it.
+    /// The head of a final response has arrived, and is no followed redirect.
     package mutating func responded() -> Step {
         switch state {
         case .sending:
@@ -189,7 +191,7 @@ package struct ExchangeMachine: ~Copyable {
         }
     }
 
-    /// A part of the response is missing: the same attempt asks for it.
+    /// A part of the response is missing: the same attempt requests this part.
     package mutating func unfinished() -> Step {
         switch state {
         case .sending:
@@ -203,7 +205,7 @@ package struct ExchangeMachine: ~Copyable {
         }
     }
 
-    /// The server wants a credential: the same attempt is sent with one.
+    /// The server sent a challenge: the same attempt is sent with a credential.
     package mutating func challenged() -> Step {
         switch state {
         case .sending:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How long something was held up, by one or several at once: time that does not count against its limits.
+/// The total time of pauses, possibly overlapping, which does not count against time limits.
 package struct HeldTime: Sendable {
     private var whole = Duration.zero
     private var since: ContinuousClock.Instant?
@@ -16,7 +16,7 @@ package struct HeldTime: Sendable {
         if holders == 1 { since = now }
     }
 
-    /// One less than the holds changes nothing.
+    /// A release without a hold has no effect.
     package mutating func release(at now: ContinuousClock.Instant) {
         guard holders > 0 else { return }
         holders &-= 1
@@ -25,6 +25,6 @@ package struct HeldTime: Sendable {
         self.since = nil
     }
 
-    /// All of it, until now.
+    /// The total until now.
     package func total(at now: ContinuousClock.Instant) -> Duration { whole + (since.map { now - $0 } ?? .zero) }
 }

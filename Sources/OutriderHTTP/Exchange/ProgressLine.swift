@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// One line of a terminal that says how far a body is:
+/// A line for the terminal that shows the progress of a body:
 ///
 ///      43% [=======>           ] 12.3 MB of 28.6 MB  7.8 MB/s  0:02
 ///
-/// What is not known, or has no room, is left out: first the bar, then the time, the rate and the sizes.
+/// Unknown parts are left out, and parts without room: first the bar, then the time, the rate and the sizes.
 package struct ProgressLine: Sendable, Equatable {
     package var completed: Int64
     package var total: Int64?

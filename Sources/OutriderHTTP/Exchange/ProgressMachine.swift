@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Counts the body in one direction, and decides when that is worth an event: the first bytes at once, then at most once
-/// per interval, and the last in any case. Nothing is told twice, and nothing goes back within one sending.
+/// Counts the body in a direction, and decides when to report: the first bytes at once, then at most once per interval,
+/// and the last bytes always. No report is repeated, and within an attempt no count decreases.
 ///
 /// Times are since any fixed moment.
 package struct ProgressMachine: Sendable {
     private let direction: ProgressReport.Direction
     private let interval: Duration
-    /// What the caller expects, where nobody declares it.
+    /// The caller's expected length, used if no length is declared.
     private let hint: Int64?
 
     private var attempt = 1
@@ -22,15 +22,15 @@ package struct ProgressMachine: Sendable {
     private var pausedAt: Duration?
 
     /// - Parameters:
-    ///   - interval: between two reports of one direction.
-    ///   - hint: bytes that the caller expects; used until they are passed, unless the message declares a length.
+    ///   - interval: between two reports of a direction.
+    ///   - hint: the caller's expected length in bytes; used until exceeded, unless the message declares a length.
     package init(_ direction: ProgressReport.Direction, interval: Duration, hint: Int64? = nil) {
         self.direction = direction
         self.interval = interval
         self.hint = hint.flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// A sending begins, from nothing; unless it is the one that was under way, over another connection.
+    /// Begins an attempt at 0 bytes; without effect if the same attempt continues over another connection.
     package mutating func begin(attempt: Int, redirects: Int, total: Int64?, now: Duration) {
         if attempt == self.attempt, redirects == self.redirects, told != nil { return }
         self.attempt = attempt
@@ -44,7 +44,7 @@ package struct ProgressMachine: Sendable {
         if pausedAt != nil { pausedAt = now }
     }
 
-    /// The head of the answer has said how long the body is, on the wire if it is compressed, else in itself.
+    /// Takes the length from the response's head: of the wire bytes if compressed, else of the body.
     package mutating func expect(_ total: Int64?, isCoded: Bool, now: Duration) {
         declared = isCoded ? nil : total
         wire = isCoded ? ProgressReport.Wire(completed: 0, total: total) : nil
@@ -52,26 +52,26 @@ package struct ProgressMachine: Sendable {
         travel = Pace(now)
     }
 
-    /// So many bytes were there before it began, and did not take its time.
+    /// Skips bytes that were present before the start; the rate does not include these bytes.
     package mutating func continues(at bytes: Int64, now: Duration) {
         completed = max(completed, bytes)
         body = Pace(now, from: bytes)
     }
 
-    /// So many bytes in all. Gives a report if it is time for one.
+    /// Notes the total so far. Returns a report if due.
     package mutating func moved(to bytes: Int64, wire onWire: Int64? = nil, now: Duration) -> ProgressReport? {
         guard bytes >= completed else { return nil }
         // the end of a compressed body has none of its bytes
         note(onWire)
         guard bytes > completed || told == nil else { return nil }
         completed = bytes
-        // what is compressed ends with bytes that are none of the body's
+        // a compressed body ends with bytes that add nothing to the body
         if let total = declared, bytes >= total, wire == nil { return tell(now, isLast: true) }
         if let told, now - told.time < interval { return nil }
         return tell(now, isLast: false)
     }
 
-    /// The body has come to its end, whether or not its length was known: the last report, unless it was given.
+    /// The body is complete, with or without a declared length. Returns the last report, unless already made.
     package mutating func ended(now: Duration) -> ProgressReport? {
         guard told?.isLast != true, completed > 0 || told != nil else { return nil }
         declared = completed
@@ -79,7 +79,7 @@ package struct ProgressMachine: Sendable {
         return tell(now, isLast: true)
     }
 
-    /// Nothing more will come, though it is not the end: the last numbers, unless they were told.
+    /// The body broke off. Returns the last counts, unless already reported.
     package mutating func broke(now: Duration) -> ProgressReport? {
         guard told?.isLast != true, completed > told?.completed ?? 0 else { return nil }
         return tell(now, isLast: false)
@@ -115,7 +115,7 @@ package struct ProgressMachine: Sendable {
     private var total: Int64? { declared ?? hint.flatMap { $0 >= completed ? $0 : nil } }
 
     private var fraction: Double? {
-        // what the server declares is better than what the caller thinks
+        // the server's declared length wins over the caller's hint
         if declared == nil, let wire, let total = wire.total { return Self.part(wire.completed, total) }
         return total.map { Self.part(completed, $0) }
     }
@@ -130,12 +130,12 @@ package struct ProgressMachine: Sendable {
     }
 }
 
-/// Bytes per second, of late: a mean in which each stretch of time counts the less the longer ago it was.
+/// The recent rate in bytes per second: a mean in which older times count less.
 ///
-/// A stretch of `t` seconds counts `t / (t + 2)`, all before it the rest; so after two seconds of another speed the mean
-/// is half way there. In the beginning it is the plain mean since the start.
+/// A stretch of `t` seconds counts `t / (t + 2)`, and all time before counts the rest: two seconds after a change of
+/// speed, the mean is half way there. In the beginning, the plain mean since the start is used.
 struct Pace: Sendable {
-    /// Half of what is told is younger than this, in seconds.
+    /// The half-life of the mean, in seconds.
     private static let memory = 2.0
 
     private(set) var rate: Double?

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How far the body in one direction is: what one event of progress says.
+/// The progress of the body in a direction: the content of a progress event.
 ///
-/// Of one sending (an attempt, or a redirect followed within it) all numbers but the rate and the time only rise.
+/// Within an attempt, or a redirect followed within it, all counts but the rate and the time only increase.
 package struct ProgressReport: Sendable, Equatable {
     package enum Direction: String, Sendable { case upload, download }
 
-    /// The bytes that travel, where they are fewer or more than those of the body: it is compressed on its way.
+    /// The bytes on the wire, if they differ from those of the body because of compression.
     package struct Wire: Sendable, Equatable {
         package var completed: Int64
-        /// As the message declared it; nil if it did not.
+        /// As declared by the message; nil if not declared.
         package var total: Int64?
 
         package init(completed: Int64, total: Int64?) {
@@ -20,14 +20,14 @@ package struct ProgressReport: Sendable, Equatable {
     }
 
     package var direction: Direction
-    /// The sending that this is about: the attempt, counted from 1, and how many redirects it has followed.
+    /// The attempt, counted from 1, and the number of redirects that it has followed.
     package var attempt: Int
     package var redirects: Int
-    /// Bytes of the body, not compressed. What was sent has been taken by the kernel; what was received has been passed on.
+    /// Bytes of the body, not compressed. Sent bytes have been taken by the kernel; received bytes have been passed on.
     package var completed: Int64
-    /// Nil if it is not known.
+    /// Nil if unknown.
     package var total: Int64?
-    /// Whether `total` is no more than what the caller expects.
+    /// Whether `total` is only the caller's hint.
     package var isEstimated: Bool
     package var wire: Wire?
     /// Of 1; nil while no total is known, neither of the body nor on the wire.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// One redirect that was followed.
+/// A redirect that was followed.
 package struct RedirectHop: Sendable, Equatable {
     /// The status that redirected: 301, 302, 303, 307 or 308.
     package var status: Int

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Where a request is, as its owner sees it.
+/// The phase of a request, as its owner sees it.
 ///
 ///     created ─▶ resumed ─▶ adapted ─▶ sent ─▶ responded ─▶ finished
 ///                              ▲        ▲          │
 ///                              └────────┴ retrying ◀        suspended, cancelled: from everywhere but the ends
-///
 package enum RequestPhase: String, Sendable, CaseIterable {
-    /// Until it is started.
+    /// Not started yet.
     case created
-    /// Under way, for the first time or again after it was suspended.
+    /// Running, for the first time or again after a suspension.
     case resumed
     /// Changed by adapters, ready to be sent.
     case adapted
@@ -28,7 +27,7 @@ package enum RequestPhase: String, Sendable, CaseIterable {
     /// Nothing follows any more.
     package var isFinal: Bool { self == .cancelled || self == .finished }
 
-    /// Whether another phase may follow this one. None follows itself.
+    /// Whether another phase may follow this phase. No phase follows itself.
     package func mayBecome(_ next: RequestPhase) -> Bool {
         switch (self, next) {
         case (.cancelled, _), (.finished, _): false

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Who goes first where not all can go.
+/// The order of requests when not all can proceed.
 package enum RequestPriority: String, Sendable, CaseIterable {
     case low, normal, high
 
-    /// How often it comes to its turn, as long as others wait as well.
+    /// The share of turns while requests of other priorities wait as well.
     var weight: Int {
         switch self {
         case .low: 1

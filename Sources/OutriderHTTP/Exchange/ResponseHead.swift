@@ -3,7 +3,7 @@
 
 /// The first part of an answer: status line and fields (RFC 9112 section 4).
 package struct ResponseHead: Sendable, Equatable {
-    /// The status as it came: 100 to 999.
+    /// The status as received: 100 to 999.
     package var status: Int
     package var reason: String
     package var version: HTTPVersion
@@ -17,7 +17,7 @@ package struct ResponseHead: Sendable, Equatable {
     }
 }
 
-/// A version of HTTP, as the status line names it.
+/// An HTTP version, as in the status line.
 package struct HTTPVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
     package var major: Int
     package var minor: Int
@@ -31,7 +31,7 @@ package struct HTTPVersion: Sendable, Hashable, Comparable, CustomStringConverti
     package static let http11 = HTTPVersion(1, 1)
     package static let http2 = HTTPVersion(2, 0)
 
-    /// "1.1", and "2": later versions have no minor one.
+    /// "1.1" and "2": later versions have no minor number.
     package var description: String { major >= 2 && minor == 0 ? "\(major)" : "\(major).\(minor)" }
 
     package static func < (one: HTTPVersion, other: HTTPVersion) -> Bool {

@@ -3,20 +3,20 @@
 
 internal import OutriderJSON
 
-/// What is to become of an attempt that did not go well.
+/// The decision about a failed attempt.
 package enum RetryVerdict: Sendable, Equatable {
-    /// Send it again after so many seconds; 0 for at once.
+    /// Send the request again after so many seconds; 0 for at once.
     case retry(after: Double)
-    /// Leave it as it is: the next one may be asked.
+    /// No retry by this retrier: the next may decide.
     case doNotRetry
-    /// Leave it, for this reason: nobody else is asked, and the exchange ends with it.
+    /// No retry, for this reason: no other retrier is consulted, and the exchange ends with this failure.
     case fail(HTTPFailure)
 }
 
 extension HTTPFailure {
-    /// A retrier that answered with an error instead of a verdict, and what it was asked about.
+    /// The failure of a retrier, with the failure that the retrier was consulted about.
     package static func retryFailed(_ reason: HTTPFailure, original: HTTPFailure?) -> HTTPFailure {
-        // it has counted the attempts, and says so itself
+        // these failures already describe the exhausted retries
         let own: [Kind] = [.requestRetryFailed, .eventStreamReconnectLimit, .webSocketReconnectLimit]
         if own.contains(reason.kind) { return reason }
         var details = [FailureDetail.retryError(.string(reason.message))]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// When each phase of one attempt ended, as durations. A phase that did not happen (a reused connection) is nil.
+/// When each phase of an attempt ended, as durations. Nil for a phase that did not take place, as on a reused
+/// connection.
 package struct Timeline: Sendable, Equatable {
     /// Waiting for a place in the pool.
     package var queue: Duration?
@@ -9,7 +10,7 @@ package struct Timeline: Sendable, Equatable {
     package var connect: Duration?
     /// Asking a proxy for a way to the origin.
     package var proxy: Duration?
-    /// TLS handshakes: with a proxy, where it wants that, and with the origin.
+    /// The TLS handshakes: with an https proxy, and with the origin.
     package var tls: Duration?
     /// From having a connection to the last byte of the request.
     package var request: Duration?
@@ -22,13 +23,13 @@ package struct Timeline: Sendable, Equatable {
     package var reused = false
     /// The address at the other end, "127.0.0.1:443" or "[::1]:443" or a socket path.
     package var remote: String?
-    /// What the handshake with the server settled; nil without TLS.
+    /// The results of the handshake with the server; nil without TLS.
     package var tlsFacts: TLSFacts?
     /// "TLSv1.3", for TLS connections.
     package var tlsVersion: String? { tlsFacts?.version }
     /// The protocol that the server chose by ALPN, "h2" or "http/1.1".
     package var alpn: String? { tlsFacts?.alpn }
-    /// The number of the connection, and of the stream on it over HTTP/2.
+    /// The number of the connection, and over HTTP/2 of the stream.
     package var connection: UInt64?
     package var stream: UInt32?
     package var bytesSent: Int64 = 0

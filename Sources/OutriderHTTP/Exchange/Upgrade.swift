@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What an attempt asks to switch to: after a response with status 101 its connection carries bytes both ways (RFC 9110
-/// section 7.8). Without it a 101 is an error.
+/// The protocol switch that an attempt requests: after a response with status 101, its connection carries bytes both
+/// ways (RFC 9110 section 7.8). For other attempts, a 101 is an error.
 package struct Upgrade: Sendable {
     /// The value of the Upgrade field.
     package let name: StaticString
@@ -19,7 +19,7 @@ package protocol UpgradeOwner: AnyObject, Sendable {
 
 /// The sending side of an upgraded connection. May be called from anywhere.
 package protocol UpgradeLink: AnyObject, Sendable {
-    /// Runs the work on the event loop of the connection: at once if the caller is on it.
+    /// Runs the work on the event loop of the connection: at once if the caller is on that loop.
     func onLoop(_ work: @escaping @Sendable () -> Void)
 
     /// Runs the work on the event loop of the connection, behind everything that is due now.

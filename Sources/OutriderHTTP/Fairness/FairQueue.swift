@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides which client's work gets a place where places are few: threads for work that blocks, open connections.
+/// Decides which client's work gets a scarce place: a thread for blocking work, or an open connection.
 ///
 ///     enter ──▶ run ──▶ leave ──▶ the next to run
 ///       ├─────▶ wait ─▶ cancel
 ///       └─────▶ refuse
 ///
-/// A client may take a place while it holds fewer than are free. So a single client gets half of all places, a second
-/// client half of the rest, and so on; another client finds a place at once. Work that hangs keeps only its own client
-/// waiting. The waiting work of a client runs in the order of arrival, and clients take turns.
+/// A client may take a place while it holds fewer places than are free: a single client gets half of all places, a
+/// second client half of the rest, and so on; a new client finds a place at once. Work that hangs delays only its own
+/// client. The waiting work of a client runs in the order of arrival, and clients take turns.
 ///
-/// The caller keeps the work that an id stands for.
+/// The caller keeps the work behind each id.
 package struct FairQueue: Sendable {
     package typealias ID = UInt64
 
@@ -22,7 +22,7 @@ package struct FairQueue: Sendable {
         case refuse
     }
 
-    /// What one client has.
+    /// The work of a client.
     private struct Share {
         var held = 0
         /// In the order of arrival; cancelled ids stay until their turn.
@@ -55,8 +55,8 @@ package struct FairQueue: Sendable {
     package private(set) var held = 0
 
     /// - Parameters:
-    ///   - places: how much runs at once.
-    ///   - mostWaiting: how much of one client waits; more is refused.
+    ///   - places: the limit of running work.
+    ///   - mostWaiting: the limit of waiting work per client; further work is refused.
     package init(places: Int, mostWaiting: Int) {
         self.places = max(1, places)
         self.mostWaiting = mostWaiting
@@ -65,12 +65,12 @@ package struct FairQueue: Sendable {
     /// How many places the client holds.
     package func held(by client: ClientKey) -> Int { shares[client]?.held ?? 0 }
 
-    /// New work. The id is unique; it is used again only to say which work runs next, and to cancel.
+    /// Adds work. The id is unique; later calls return the id to run or cancel this work.
     ///
-    /// - Parameter isOwed: it is never refused, because something is given back by it.
+    /// - Parameter isOwed: never refused, because the work releases a resource.
     package mutating func enter(_ id: ID, for client: ClientKey, isOwed: Bool = false) -> Entry {
         var share = shares[client] ?? Share()
-        // what waits keeps its order
+        // waiting work keeps its order
         if share.wanted.isEmpty, mayTake(share) {
             share.held += 1
             held += 1
@@ -85,7 +85,7 @@ package struct FairQueue: Sendable {
         return .wait
     }
 
-    /// Work that ran is done: what is to run now, and for which client.
+    /// Ends work that ran. Returns the work to run now, with its clients.
     package mutating func leave(_ client: ClientKey) -> [(id: ID, client: ClientKey)] {
         guard var share = shares[client], share.held > 0 else { return [] }
         share.held -= 1
@@ -94,7 +94,7 @@ package struct FairQueue: Sendable {
         return fill()
     }
 
-    /// Waiting work is not wanted any more. False if it does not wait.
+    /// Cancels waiting work. False if the work was not waiting.
     package mutating func cancel(_ id: ID, of client: ClientKey) -> Bool {
         guard var share = shares[client], share.wanted.remove(id) != nil else { return false }
         if share.wanted.isEmpty {

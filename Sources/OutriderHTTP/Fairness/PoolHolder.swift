@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What uses a connection: the requests of a client, or those of a session with a limit of its own.
+/// The user of a connection: the requests of a client, or those of a session with its own limit.
 package struct PoolHolder: Sendable, Hashable {
     package var client: ClientKey
     /// Nil for the requests of the client that no session with a limit of its own makes.
@@ -17,7 +17,7 @@ package struct PoolHolder: Sendable, Hashable {
 package struct SessionConnections: Sendable, Hashable {
     /// Different for each session.
     package var session: UInt64
-    /// Connections to one origin that the requests of the session use at once.
+    /// The session's limit of connections to an origin.
     package var limit: Int
 
     package init(session: UInt64, limit: Int) {

@@ -3,7 +3,7 @@
 
 /// Which media types an answer may have.
 package enum AcceptableTypes: Sendable, Equatable {
-    /// Those of the request's Accept; any, where it has none.
+    /// The types in the request's Accept; any type without that field.
     case accept
     /// Media types or patterns such as `text/*`. Parameters do not count.
     case list([String])
@@ -16,7 +16,7 @@ package enum AcceptableTypes: Sendable, Equatable {
         }
     }
 
-    /// Why the Content-Type is not acceptable; nil when it is. An empty body has no type that could be wrong.
+    /// Why the Content-Type is not acceptable; nil if acceptable. An empty body is acceptable with any type.
     func fault(_ facts: ResponseFacts, isEmpty: Bool) -> HTTPFailure? {
         if isEmpty { return nil }
         let written = patterns(facts)
@@ -37,7 +37,7 @@ package enum AcceptableTypes: Sendable, Equatable {
             sent: .sent, details: [.acceptable(list), .contentType(type.essence)])
     }
 
-    /// A media type or pattern; parameters, and space around it, do not matter.
+    /// A media type or pattern; parameters and surrounding space are ignored.
     package static func type(_ text: String) -> MediaType? {
         MediaType(parsing: String(FieldRules.trimmed(text[...])))
     }

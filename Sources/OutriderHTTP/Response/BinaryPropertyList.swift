@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Reads a binary property list, version 00: objects of one marker byte and their content, a table of where each begins,
-/// and a trailer of 32 bytes that says how wide offsets and references are.
+/// Reads a binary property list, version 00: objects of a marker byte and content, a table of their offsets, and a
+/// trailer of 32 bytes with the widths of offsets and references.
 ///
-/// One object may stand in many places: what comes out is bounded, not only what goes in.
+/// An object may be referenced many times, so the output is bounded, not only the input.
 struct BinaryPropertyList {
     typealias Fault = PropertyListReading.Fault
 
@@ -80,7 +80,7 @@ struct BinaryPropertyList {
         }
     }
 
-    /// Of 1, 2 or 4 bytes without sign, of 8 with one; of 16 where the number is larger than those can hold.
+    /// An integer: unsigned with 1, 2 or 4 bytes, signed with 8; 16 bytes for larger numbers.
     private func integer(_ place: Int, _ power: Int) throws(Fault) -> String {
         guard power <= 4, place + 1 + (1 << power) <= table else { throw cut(place) }
         if power < 4 {
@@ -143,7 +143,7 @@ struct BinaryPropertyList {
 
     // MARK: pieces
 
-    /// Where the content of an object begins, and how many units it has.
+    /// The start of an object's content, and its number of units.
     private func extent(_ place: Int, _ low: Int) throws(Fault) -> (start: Int, count: Int) {
         guard low == 0x0F else { return (place + 1, low) }
         guard place + 1 < table, bytes[place + 1] >> 4 == 1 else { throw cut(place) }
@@ -184,7 +184,7 @@ struct BinaryPropertyList {
         return number
     }
 
-    /// Nil where it is more than any file could hold, too.
+    /// Nil also for numbers above the size of any file.
     private static func number(_ bytes: [UInt8], _ start: Int, _ width: Int) -> Int? {
         wide(bytes, start, width).flatMap { Int(exactly: $0) }.flatMap { $0 < 1 << 48 ? $0 : nil }
     }

@@ -3,9 +3,9 @@
 
 package import OutriderJSON
 
-/// One branch of a choice between shapes: two models for one API, such as a user on success and a problem otherwise.
+/// A branch of a choice between shapes: several models for an API, such as a user on success and a problem otherwise.
 package struct BodyCase: Sendable {
-    /// Comes back with the body, so that its reader knows which branch it is.
+    /// Returned with the body, so that the caller knows which branch matched.
     package var name: String?
     package var when: Condition
     package var serialize: SerializeSpec
@@ -19,7 +19,7 @@ package struct BodyCase: Sendable {
         self.value = value
     }
 
-    /// What must hold for the branch: every part that is there.
+    /// The conditions of the branch; all that are set must hold.
     package struct Condition: Sendable {
         package var status: StatusRanges?
         package var contentType: [MediaType]?
@@ -62,7 +62,7 @@ package struct BodyCase: Sendable {
 }
 
 extension SerializeSpec {
-    /// What is wanted of this answer, once the cases are gone through: a spec without cases, and the branch it came from.
+    /// Selects a case for the response: returns a spec without cases, and its branch.
     package func chosen(
         _ facts: ResponseFacts, failure: HTTPFailure?, isEmpty: Bool
     ) -> (spec: SerializeSpec, branch: BodyCase?) {

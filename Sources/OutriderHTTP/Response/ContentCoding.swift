@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What can have been done to a body on its way and is undone here (RFC 9110 section 8.4.1).
+/// A content coding that the service decodes (RFC 9110 section 8.4.1).
 package enum ContentCoding: Sendable, Equatable {
     case gzip
     /// The zlib format or, from servers that took the name literally, bare deflate.
@@ -14,9 +14,9 @@ package enum ContentCoding: Sendable, Equatable {
     /// The value of Accept-Encoding where the caller wrote none.
     package static let offered = "gzip, deflate, br, zstd"
 
-    /// The codings that the values of Content-Encoding name, in the order in which they were applied; none for `identity`.
+    /// The codings in the values of Content-Encoding, in the order of their application; none for `identity`.
     ///
-    /// Nil where one is not known here, or where there are more than two: then the body is given as it came.
+    /// Nil if a coding is unknown, or if there are more than two: the body is then returned as received.
     package static func layers(_ values: [String]) -> [ContentCoding]? {
         var layers: [ContentCoding] = []
         for name in values.lazy.flatMap(FieldRules.listed) {

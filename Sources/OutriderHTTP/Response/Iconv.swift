@@ -6,7 +6,7 @@ import Glibc
 /// Multi-byte charsets, decoded by the C library: strictly, piece by piece, into UTF-8. Only its decoders for the few
 /// charsets of the web are ever asked for, by names of our own.
 enum Iconv {
-    /// Nil when the bytes are not in that charset, or the system has no decoder for it.
+    /// Nil if the bytes are invalid in that charset, or the system has no decoder for it.
     static func decode(_ bytes: ArraySlice<UInt8>, from name: String) -> String? {
         let converter = iconv_open("UTF-8", name)
         // (iconv_t) -1 says that there is none
@@ -56,7 +56,7 @@ enum Iconv {
 }
 
 extension Charset {
-    /// What the C library calls it; nil for those that are decoded here.
+    /// The name in the C library; nil for charsets that are decoded here.
     var systemName: String? {
         switch self {
         case .gbk: "GBK"

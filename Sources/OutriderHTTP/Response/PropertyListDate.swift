@@ -3,7 +3,7 @@
 
 /// Dates of property lists, as RFC 3339 text in UTC.
 enum PropertyListDate {
-    /// Seconds since the first moment of 2001, which is what binary lists hold. Nil outside the years 1 to 9999.
+    /// Formats seconds since the beginning of 2001, as in binary lists. Nil outside the years 1 to 9999.
     static func text(_ seconds: Double) -> String? {
         guard seconds.isFinite, abs(seconds) < 1e12, let whole = Int(exactly: seconds.rounded(.down)) else {
             return nil
@@ -19,7 +19,7 @@ enum PropertyListDate {
         return "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))T\(clock)\(fraction)Z"
     }
 
-    /// Whether a text is `YYYY-MM-DDTHH:MM:SSZ`, as XML lists have it.
+    /// Whether a text has the form `YYYY-MM-DDTHH:MM:SSZ`, as in XML lists.
     static func isSound(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         let form = Array("0000-00-00T00:00:00Z".utf8)

@@ -15,7 +15,7 @@ package import OutriderJSON
 package enum PropertyListReading {
     /// Why bytes are no property list.
     package struct Fault: Error, Equatable {
-        /// What is wrong, and where, for the middle of a sentence.
+        /// The fault and its place, for the middle of a sentence.
         package var reason: String
     }
 
@@ -53,7 +53,7 @@ package enum PropertyListReading {
 
     /// Arrays and dictionaries inside each other.
     static let depth = 128
-    /// Values in the whole list: a binary one may name one value many times.
+    /// The most values in the whole list: a binary list may reference a value many times.
     static let values = 1_000_000
     /// Bytes of strings and data in the whole list, for the same reason.
     static let content = 64 << 20
@@ -71,7 +71,7 @@ extension String {
     }
 }
 
-/// One value of a property list.
+/// A value of a property list.
 indirect enum PropertyListValue: Sendable, JSONEncodable {
     case string(String)
     /// Digits, with a minus sign or not.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What rules about an answer look at: the request that was sent last, and the head that came back.
+/// The input of rules about a response: the last attempt, and the received head.
 package struct ResponseFacts: Sendable {
     package var method: String
     package var url: String
-    /// What the request accepts, as its fields say; nil where it had no Accept.
+    /// The values of the attempt's Accept fields; nil without them.
     package var accept: [String]?
     /// Nil when no answer came.
     package var status: Int?
@@ -33,7 +33,7 @@ package struct ResponseFacts: Sendable {
         hasNoBody || fields.first("Content-Length").map { FieldRules.trimmed($0[...]) == "0" } ?? false
     }
 
-    /// Which request it was, for sentences: the URL without query, fragment and user, which may hold secrets.
+    /// The request in messages: the URL without query, fragment and user, which may hold secrets.
     package var shown: String { "\(method) \(Self.bare(url))" }
 
     private static func bare(_ url: String) -> String {

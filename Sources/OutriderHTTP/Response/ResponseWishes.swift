@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What few requests say about their answer. One reference, so that the others carry nothing about.
+/// The rare options for responses. Behind a reference, so that other requests stay small.
 package final class ResponseWishes: Sendable {
     package let validation: Validation?
-    /// Who wants the answer beside its caller, in the order in which they are served.
+    /// Further recipients of the response beside the caller, in the order of service.
     package let handlers: [ResponseRecipient]
     /// The most bytes that its body may have, decoded; more is a failure. Nil for no limit.
     package let maxBody: Int?
@@ -15,15 +15,15 @@ package final class ResponseWishes: Sendable {
         self.maxBody = maxBody
     }
 
-    /// The same, and one more handler.
+    /// A copy with a further handler.
     package func adding(_ handler: ResponseRecipient) -> ResponseWishes {
         ResponseWishes(validation: validation, handlers: handlers + [handler], maxBody: maxBody)
     }
 }
 
-/// One who wants the answer in a shape of its own.
+/// A recipient of the response in a shape of its own.
 package struct ResponseRecipient: Sendable {
-    /// The client's own word for it.
+    /// The client's name for the handler.
     package var id: String
     package var serialize: SerializeSpec
     package var validation: Validation?

@@ -6,7 +6,7 @@ import OutriderJSON
 /// Whether a body fits a JSON Schema.
 enum SchemaCheck {
     struct Fault {
-        /// One sentence for a person.
+        /// A sentence for people.
         var message: String
         /// Where in the body, as an RFC 6901 pointer.
         var pointer: String

@@ -4,24 +4,24 @@
 import Glibc
 package import OutriderJSON
 
-/// The body of an answer in the shape that it is given in.
+/// The body of a response in its final shape.
 package struct SerializedBody: Sendable {
     package enum Shape: Sendable {
         case none
         case json(JSONText)
         case text(String, charset: String)
-        /// The bytes as they are; whoever writes them encodes them.
+        /// The original bytes; the message writer encodes them.
         case base64
-        /// Other bytes than those that came, because they were preprocessed.
+        /// Bytes that differ from the received ones after preprocessing.
         case data([UInt8])
     }
 
     package var shape: Shape
-    /// Why the shape is not the one that was asked for.
+    /// Why the shape differs from the requested shape.
     package var note: String?
     /// Why the response failed, where the caller insisted on a shape.
     package var failure: HTTPFailure?
-    /// The name of the case that was chosen, where there were cases and it has one.
+    /// The name of the selected case, if any.
     package var branch: String?
 
     package init(_ shape: Shape, note: String? = nil, failure: HTTPFailure? = nil) {
@@ -31,18 +31,18 @@ package struct SerializedBody: Sendable {
     }
 }
 
-/// Decides in which shape a body is given: what was asked for, or the nearest that loses nothing.
+/// Decides the shape of a body: the requested shape, or the nearest shape without loss.
 ///
-/// | asked    | given                                                                                           |
-/// |----------|-------------------------------------------------------------------------------------------------|
-/// | `auto`   | by Content-Type: JSON, else text, else base64; each falls back to the next, with a note          |
-/// | `json`   | JSON; else text or base64, a note, and failure 1704 (1700 when empty)                            |
-/// | `text`   | text; else base64, a note, and failure 1703                                                      |
-/// | `base64` | base64                                                                                           |
-/// | `none`   | nothing                                                                                          |
+/// | requested | shape                                                                                           |
+/// |-----------|-------------------------------------------------------------------------------------------------|
+/// | `auto`    | by Content-Type: JSON, else text, else base64; each falls back to the next, with a note         |
+/// | `json`    | JSON; else text or base64, a note, and failure 1704 (1700 when empty)                           |
+/// | `text`    | text; else base64, a note, and failure 1703                                                     |
+/// | `base64`  | base64                                                                                          |
+/// | `none`    | nothing                                                                                         |
 /// | `propertyList` | its value as JSON; else as `auto`, a note, and failure 1705 (1700 when empty)              |
 ///
-/// An empty body is `none`. Text with U+0000 counts as not decodable, because clients lose or change it.
+/// An empty body is `none`. Text with U+0000 counts as not decodable, because clients lose or change U+0000.
 package enum Serialization {
     /// - Parameters:
     ///   - contentType: the answer's field, as received.
@@ -104,7 +104,7 @@ package enum Serialization {
         }
     }
 
-    /// What the caller or the answer calls the charset; nil when nobody does.
+    /// The charset from the caller or from the response; nil if neither names a charset.
     private static func charset(_ spec: SerializeSpec, _ type: MediaType?) -> String? {
         if let wanted = spec.encoding { return wanted }
         guard let fallback = spec.extras?.fallback else { return type?.charset }
@@ -143,14 +143,14 @@ package enum Serialization {
         }
     }
 
-    /// JSON is UTF-8 (RFC 8259 section 8.1); what comes otherwise, or with a byte order mark, is turned into it.
+    /// JSON is UTF-8 (RFC 8259 section 8.1); other charsets are converted, and a byte order mark is removed.
     static func utf8(_ bytes: [UInt8], wanted: String?, declared: String?) -> [UInt8] {
         let plain = bytes.first.map { $0 < 0x80 } ?? true
         if plain, wanted == nil, declared == nil { return bytes }
         return TextDecoding.decode(bytes, wanted: wanted, declared: declared).map { Array($0.text.utf8) } ?? bytes
     }
 
-    /// The text is only passed through: what must be bounded is depth, for the client's parser.
+    /// The text is only passed through: the depth limit protects the client's parser.
     static let limits: JSONLimits = {
         var limits = JSONLimits()
         limits.tokens = 1 << 24

@@ -12,7 +12,7 @@ package struct SerializeSpec: Sendable {
     package var shape: Shape
     /// The charset of text, whatever the Content-Type says.
     package var encoding: String?
-    /// Behind one reference: most requests have none.
+    /// Behind a reference: most requests have no extras.
     private var box: Box?
 
     package init(_ shape: Shape = .auto, encoding: String? = nil) {
@@ -20,7 +20,7 @@ package struct SerializeSpec: Sendable {
         self.encoding = encoding
     }
 
-    /// What else was said; nil if nothing was.
+    /// The rare options; nil if none is set.
     package var extras: SerializeExtras? {
         get { box?.extras }
         set { box = newValue.map(Box.init) }
@@ -42,14 +42,14 @@ package struct SerializeSpec: Sendable {
     }
 }
 
-/// What few requests say about the shape of their answer.
+/// Rare options for the shape of a response.
 package struct SerializeExtras: Sendable {
-    /// The charset of text when neither the caller nor the answer names one that is known. Nil for UTF-8.
+    /// The charset of text if neither the caller nor the response names a known charset. Nil for UTF-8.
     package var fallback: String?
     /// When an empty body is fine. Nil for the usual rule, by which an empty text is a text.
     package var empty: EmptyRule?
     package var preprocess: Preprocess?
-    /// What the value must fit, when it is JSON or a property list.
+    /// The schema for the value of JSON and property lists.
     package var schema: JSONSchema?
     /// The client's own serializer, which is asked whatever happened.
     package var callback: CallbackSpec?
@@ -66,7 +66,7 @@ package struct SerializeExtras: Sendable {
 }
 
 extension SerializeSpec {
-    /// Whether the client's own code has a part in it.
+    /// Whether the client's callback takes part.
     package var asksClient: Bool { extras?.asksClient ?? false }
 }
 
@@ -80,13 +80,13 @@ package struct EmptyRule: Sendable {
         self.methods = methods ?? ["HEAD"]
     }
 
-    /// 304 never has a body (RFC 9110 section 15.4.5), so no rule can expect one.
+    /// 304 never has a body (RFC 9110 section 15.4.5), so no rule can require a body.
     func allows(_ facts: ResponseFacts) -> Bool {
         methods.contains(facts.method) || facts.status.map { $0 == 304 || status.contains($0) } ?? false
     }
 }
 
-/// What is done to the bytes of a body before they are read. Nothing is done to an empty one.
+/// A transformation of the body's bytes before parsing. An empty body is not transformed.
 package enum Preprocess: Sendable {
     /// So many bytes are dropped from the start.
     case dropFirst(Int)
@@ -95,7 +95,7 @@ package enum Preprocess: Sendable {
     /// The client's own code gives other bytes.
     case callback(CallbackSpec)
 
-    /// What some servers write before JSON so that no other site can read it.
+    /// The prefix with which some servers prevent other sites from reading their JSON.
     package static let googleXSSI = Preprocess.dropPrefix(Array(")]}',\n".utf8))
 
     package var callback: CallbackSpec? {

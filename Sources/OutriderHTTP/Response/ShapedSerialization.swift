@@ -3,10 +3,10 @@
 
 import OutriderJSON
 
-/// Serialization by all that can be said about it. Plain specs take the short way.
+/// Serialization with all options. Plain specs take the short path.
 extension Serialization {
     /// - Parameters:
-    ///   - failure: why the exchange failed, if it did: only the choice between cases depends on it.
+    ///   - failure: why the exchange failed, if so: only the choice between cases depends on the failure.
     package static func serialize(
         _ bytes: [UInt8], as spec: SerializeSpec, _ facts: ResponseFacts, failure: HTTPFailure? = nil
     ) -> SerializedBody {
@@ -60,7 +60,7 @@ extension Serialization {
         return body
     }
 
-    /// Without an own rule only what must have a value needs a body.
+    /// Handles an empty body. Without a rule, only shapes with a value require a body.
     private static func empty(_ spec: SerializeSpec, _ facts: ResponseFacts) -> SerializedBody {
         let rule = spec.extras?.empty
         let schema = spec.extras?.schema

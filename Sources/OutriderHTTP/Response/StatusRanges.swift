@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A set of status codes, as ranges: `200..299`. The empty set holds none, so nothing passes it.
+/// A set of status codes, as ranges: `200..299`. The empty set contains no status.
 package struct StatusRanges: Sendable, Equatable {
     package var ranges: [ClosedRange<Int>]
 
@@ -14,9 +14,9 @@ package struct StatusRanges: Sendable, Equatable {
         ranges.contains { $0.contains(status) }
     }
 
-    /// One entry as a person writes it: `404`, `200..299` with both ends, or `200..<300` without the last.
+    /// Parses an entry: `404`, `200..299` with both ends, or `200..<300` without the last.
     ///
-    /// Nil for anything else, and for numbers that are no status: 100 to 999, and 1000 after `..<`.
+    /// Nil for other text, and for numbers that are no status: 100 to 999, and 1000 after `..<`.
     package static func range(_ text: String) -> ClosedRange<Int>? {
         let bytes = text.utf8
         guard bytes.count <= 10, let dots = bytes.firstIndex(of: UInt8(ascii: ".")) else {

@@ -12,12 +12,12 @@ package struct DecodedText: Sendable, Equatable {
     }
 }
 
-/// Finds the charset of a body and decodes it, strictly: text that comes out is exactly what was sent.
+/// Finds the charset of a body and decodes strictly: the text is exactly the sent text.
 package enum TextDecoding {
-    /// The charset wanted by the caller wins, then a byte order mark, then the declared one, then the fallback, then UTF-8.
-    /// A byte order mark is not part of the text. With a fallback, a declared charset that is not known counts as none.
+    /// The caller's charset wins, then a byte order mark, then the declared charset, then the fallback, then UTF-8. A
+    /// byte order mark is not part of the text. With a fallback, an unknown declared charset is ignored.
     ///
-    /// Nil when the bytes are not in that charset, or the charset is not known: nothing is replaced or guessed.
+    /// Nil if the bytes are invalid in that charset, or the charset is unknown: no byte is replaced or guessed.
     package static func decode(
         _ bytes: [UInt8], wanted: String? = nil, declared: String? = nil, fallback: String? = nil
     ) -> DecodedText? {
@@ -117,7 +117,7 @@ package enum TextDecoding {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// One scalar as UTF-8 (RFC 3629 section 3).
+    /// Appends a scalar as UTF-8 (RFC 3629 section 3).
     private static func append(_ scalar: UInt32, to output: inout [UInt8]) {
         let tail = { (shift: UInt32) in UInt8(truncatingIfNeeded: scalar >> shift & 0x3F | 0x80) }
         switch scalar {

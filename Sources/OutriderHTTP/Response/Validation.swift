@@ -3,15 +3,15 @@
 
 package import OutriderJSON
 
-/// What an answer must be to count as a success: rules in order, of which the first that fails is the failure.
+/// The conditions for success: rules in order, of which the first that fails gives the failure.
 ///
-/// Without rules everything that arrives whole is a success, a status of 500 too.
+/// Without rules, every complete response is a success, even with status 500.
 package struct Validation: Sendable {
     package var rules: [ValidationRule]
 
     package init(_ rules: [ValidationRule]) { self.rules = rules }
 
-    /// What `true` means: a status of 200 to 299, and a Content-Type that the request accepts.
+    /// The meaning of `true`: a status of 200 to 299, and a Content-Type that the request accepts.
     package static let standard = Validation([ValidationRule(status: .successful, contentType: .accept)])
 
     /// Whether a rule is judged before the body is read.
@@ -22,7 +22,7 @@ package struct Validation: Sendable {
 
     package var asksClient: Bool { rules.contains { $0.callback != nil } }
 
-    /// What is wrong with an answer by the rules that need nobody's opinion, in order; nil if nothing is.
+    /// The first failure by rules that need no callback; nil if valid.
     package func fault(_ facts: ResponseFacts, _ body: [UInt8]) -> HTTPFailure? {
         for rule in rules {
             if let failure = rule.fault(facts, isEmpty: body.isEmpty) { return failure }
@@ -32,7 +32,7 @@ package struct Validation: Sendable {
     }
 }
 
-/// One rule: its parts are judged in the order in which they stand here.
+/// A rule: its parts are checked in the order of these members.
 package struct ValidationRule: Sendable {
     package var status: StatusRanges?
     package var contentType: AcceptableTypes?
@@ -40,7 +40,7 @@ package struct ValidationRule: Sendable {
     package var schema: JSONSchema?
     /// The client's own opinion, asked last.
     package var callback: CallbackSpec?
-    /// Judge it, but for the schema, as soon as the head is there; when it fails, the body is not read.
+    /// Check all but the schema as soon as the head arrives; after a failure, the body is not read.
     package var onHeaders: Bool
 
     package init(
@@ -54,16 +54,16 @@ package struct ValidationRule: Sendable {
         self.onHeaders = onHeaders
     }
 
-    /// What is wrong with the head; nil if nothing is.
+    /// The failure of the head; nil if valid.
     ///
-    /// - Parameter isEmpty: whether the body is, or will be by what the head says.
+    /// - Parameter isEmpty: whether the body is empty, or will be according to the head.
     package func fault(_ facts: ResponseFacts, isEmpty: Bool) -> HTTPFailure? {
         guard let code = facts.status else { return nil }
         if let status, !status.contains(code) { return Self.unacceptable(code, facts) }
         return contentType?.fault(facts, isEmpty: isEmpty)
     }
 
-    /// What is wrong with the body; nil if nothing is, or there is no schema.
+    /// The failure of the body; nil if valid, or without a schema.
     package func schemaFault(_ facts: ResponseFacts, _ body: [UInt8]) -> HTTPFailure? {
         guard let schema else { return nil }
         let fault = SchemaCheck.fault(body, schema, contentType: facts.contentType)
@@ -91,8 +91,8 @@ package struct ValidationRule: Sendable {
             details: [.status(status)])
     }
 
-    /// What a server says that may do better later (RFC 9110 sections 15.5.9 and 15.6, RFC 6585 section 4).
+    /// Statuses that may succeed later (RFC 9110 sections 15.5.9 and 15.6, RFC 6585 section 4).
     private static let transient: Set<Int> = [408, 429, 500, 502, 503, 504]
-    /// What may be sent twice (RFC 9110 section 9.2.2).
+    /// The idempotent methods (RFC 9110 section 9.2.2).
     private static let repeatable: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"]
 }

@@ -12,7 +12,8 @@
 /// order of arrival; higher priorities begin more often, but lower priorities are never starved (weights 16, 4 and 1).
 /// Times are seconds of a monotonic clock.
 ///
-/// Responsible for: the limits, order and fairness. Not responsible for: timers, waiting.
+/// Responsible for: the limits, order and fairness.
+/// Not responsible for: timers, waiting.
 package struct AdmissionMachine: ~Copyable {
     package typealias ID = Int
 
