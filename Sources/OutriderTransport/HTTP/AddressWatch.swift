@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Notices that this machine may have lost an address: on connections that come from it nothing would arrive.
+/// Notices that this machine may have lost an address: nothing would arrive on connections from that address.
 ///
-/// Asking costs one system call, and only once there was a connection beyond the loopback.
+/// A check costs a system call, and happens only once there was a connection beyond the loopback.
 struct AddressWatch {
     private var socket: RouteSocket?
     private var isOpened = false
 
-    /// A connection lies idle that could lose its address.
+    /// An idle connection could lose its address.
     mutating func watch(for facts: ConnectionFacts) {
         guard !isOpened, facts.local != nil else { return }
         isOpened = true
@@ -23,6 +23,6 @@ struct AddressWatch {
 }
 
 extension ConnectionFacts {
-    /// Whether its own address is none of these.
+    /// Whether the connection's own address is missing among these.
     func isLost(_ own: Set<[UInt8]>) -> Bool { local.map { !own.contains($0) } ?? false }
 }

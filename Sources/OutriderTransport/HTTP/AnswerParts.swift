@@ -4,7 +4,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// The far side of a connection's parser: tells it what was asked for, and hands back what it found.
+/// The handler behind a connection's parser: tells the parser the request's method, and returns the parsed parts to the
+/// connection.
 final class AnswerParts: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
@@ -14,7 +15,7 @@ final class AnswerParts: ChannelInboundHandler {
 
     private init(_ connection: HTTP1Connection) { self.connection = connection }
 
-    /// Puts a parser, and this behind it, at the end of the pipeline.
+    /// Adds a parser, followed by this handler, to the end of the pipeline.
     static func install(behind connection: HTTP1Connection, in pipeline: ChannelPipeline) throws -> AnswerParts {
         let decoder = HTTPResponseDecoder(
             leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward,
@@ -40,18 +41,19 @@ final class AnswerParts: ChannelInboundHandler {
 }
 
 extension ByteBuffer {
-    /// Whether its last line is empty, as after a head or after the last chunk.
+    /// Whether the last line is empty, as after a head or after the last chunk.
     var endsInEmptyLine: Bool {
         withUnsafeReadableBytes { bytes in
             var rest = bytes[...]
             guard rest.popLast() == 0x0A else { return false }
             if rest.last == 0x0D { rest.removeLast() }
-            // if nothing stands before it, the line it ends began in an earlier read
+            // if the buffer has nothing else, the line began in an earlier read
             return rest.isEmpty || rest.last == 0x0A
         }
     }
 
-    /// Whether a status line may begin here, as far as can be seen. Line ends that were left over may stand before it.
+    /// Whether the buffer may begin with a status line, as far as its bytes tell. Line ends left over from before may
+    /// come first.
     var beginsLikeAnswer: Bool {
         withUnsafeReadableBytes { bytes in
             guard let first = bytes.first, first != 0x0D, first != 0x0A else { return true }
@@ -59,10 +61,10 @@ extension ByteBuffer {
         }
     }
 
-    /// Whether a piece that was cut out of this buffer was cut out at its end.
+    /// Whether the slice `piece` was cut from the end of this buffer.
     ///
-    /// Slices share the memory of their buffer, which is how to know. Where the parser has had to put two reads together
-    /// they do not, and the bytes decide.
+    /// Slices share the memory of their buffer, so addresses decide. If the parser had to join two reads the memory
+    /// differs, and the bytes decide.
     func ends(with piece: ByteBuffer) -> Bool {
         withUnsafeReadableBytes { whole in
             piece.withUnsafeReadableBytes { part in

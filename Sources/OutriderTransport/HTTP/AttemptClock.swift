@@ -4,7 +4,7 @@
 import NIOCore
 import OutriderHTTP
 
-/// When what happened in one attempt, and by when the next thing must.
+/// The timeline of an attempt, and its deadlines.
 struct AttemptClock {
     private let timeouts: Timeouts
     private let began = NIODeadline.now()
@@ -14,13 +14,13 @@ struct AttemptClock {
     private var phaseEnd = NIODeadline.distantFuture
     private var phaseSeconds = 0.0
     private var phaseBegan: NIODeadline
-    /// When the wait for a head began, and by when all of it must be here; none while no head is awaited.
+    /// Start and deadline of the wait for a complete head; no deadline while no head is awaited.
     private var headBegan: NIODeadline
     private var headEnd = NIODeadline.distantFuture
     private(set) var timeline = Timeline()
-    /// Bytes since the phase, or its last deadline that was met, began.
+    /// Bytes since the start of the phase, or since its last deadline that was met.
     private var phaseBytes = 0
-    /// Of the time that was allowed, while nothing is expected, where bytes and not silence are what is judged.
+    /// The remaining time for the minimum rate during a pause.
     private var timeLeft: TimeAmount?
 
     init(_ timeouts: Timeouts) {
@@ -32,7 +32,7 @@ struct AttemptClock {
 
     var deadline: NIODeadline { frozenAt == nil ? min(totalEnd, phaseEnd, headEnd) : .distantFuture }
 
-    /// No time passes for the deadlines until `thaw`.
+    /// Stops the deadlines until `thaw`.
     mutating func freeze() { frozenAt = frozenAt ?? .now() }
 
     mutating func thaw() {
@@ -45,7 +45,7 @@ struct AttemptClock {
         self.frozenAt = nil
     }
 
-    /// The current phase ends, another begins: its length is written down, its deadline set.
+    /// Ends the current phase and begins the next: records the duration, sets the new deadline.
     mutating func enter(_ next: HTTPFailure.Phase) {
         guard next != phase else { return }
         let now = NIODeadline.now()
@@ -62,12 +62,13 @@ struct AttemptClock {
         case .firstByte:
             awaitHead(from: now)
             allow(nil, from: now)
-        // the deadline of the head stays beside it until the head is complete
+        // the deadline of the head remains until the head is complete
         case .response: allow(timeouts.idle, from: now)
         }
     }
 
-    /// The first bytes of a head came. `timeouts.firstByte` ends with its last byte, however steadily bytes come.
+    /// The first bytes of a head came. `timeouts.firstByte` limits the time until its last byte, however steadily bytes
+    /// come.
     mutating func headBegins() {
         if headEnd == .distantFuture { awaitHead(from: .now()) }
     }
@@ -91,7 +92,7 @@ struct AttemptClock {
         headEnd = now + .seconds(timeouts.firstByte)
     }
 
-    /// Something moved: the silence begins anew. With a rate to be kept to, only enough of it has that effect.
+    /// Bytes were transferred: the idle timeout starts again. With a minimum rate, only after enough bytes.
     mutating func moved() {
         let now = NIODeadline.now()
         guard let rate = timeouts.minimumRate, Double(phaseBytes) < Double(rate) * timeouts.idle else {
@@ -104,16 +105,16 @@ struct AttemptClock {
         timeLeft = nil
     }
 
-    /// A connection must end before one can be opened; that may take as long as opening it.
+    /// Another connection must end first; the limit is the timeout for connecting.
     mutating func awaitConnection() { allow(timeouts.connect, from: .now()) }
 
-    /// Nothing is expected of the network now.
+    /// Stops the idle timeout, while nothing is expected from the network.
     mutating func pause() {
         if phaseEnd != .distantFuture { timeLeft = max(.nanoseconds(0), phaseEnd - .now()) }
         phaseEnd = .distantFuture
     }
 
-    /// For another connection, after one that died: until now it has waited for one.
+    /// Starts again on another connection after the first died: all time so far counts as queueing.
     mutating func startAgain() {
         let bytes = timeline.bytesSent
         timeline = Timeline()
@@ -132,14 +133,14 @@ struct AttemptClock {
         allow(nil, from: now)
     }
 
-    /// What is known so far, the running total included.
+    /// The timeline so far, including the running total.
     var snapshot: Timeline {
         var timeline = timeline
         if timeline.total == nil { timeline.total = .between(began, .now()) }
         return timeline
     }
 
-    /// The connection carries the attempt.
+    /// Records the connection that carries the attempt.
     mutating func note(_ begun: BegunStream, _ facts: ConnectionFacts, on connection: UInt64) {
         timeline.reused = begun.isReused
         timeline.remote = facts.remote
@@ -148,7 +149,7 @@ struct AttemptClock {
         timeline.stream = begun.number
     }
 
-    /// The same for a connection that carries one stream.
+    /// The same for a connection that carries a single stream.
     mutating func note(remote: String?, tls: TLSFacts?) {
         timeline.remote = remote
         timeline.tlsFacts = tls
@@ -166,7 +167,7 @@ struct AttemptClock {
 
     mutating func decoded(_ bytes: Int) { timeline.bodyBytes &+= Int64(bytes) }  // safe: an Int is an Int64
 
-    /// What to say when `deadline` has passed.
+    /// The failure after `deadline` has passed.
     func failure(_ now: NIODeadline, host: String, limit: Int) -> HTTPFailure {
         if totalEnd <= now {
             let what = phase == .queue ? "waiting for one of \(limit) connections" : Self.words(phase)
@@ -206,7 +207,7 @@ struct AttemptClock {
         case .resolve: timeline.resolve = duration
         case .connect: timeline.connect = duration
         case .proxy: timeline.proxy = duration
-        // there is one with the proxy, too, where it wants that
+        // an HTTPS proxy has a handshake of its own
         case .tls: timeline.tls = (timeline.tls ?? .zero) + duration
         case .request: timeline.request = duration
         case .firstByte: timeline.firstByte = duration

@@ -37,7 +37,7 @@ extension AttemptRunner: Timed {
     }
 }
 
-/// What has a clock that stands still while code of a client is called.
+/// A runner whose clock stops during callbacks to a client.
 protocol AskingRunner: Timed {
     var observer: any AttemptObserver { get }
     var pool: ConnectionPool { get }
@@ -46,10 +46,10 @@ protocol AskingRunner: Timed {
 }
 
 extension AskingRunner {
-    /// Code of a client is called about the server or about a key; or that is over.
+    /// A callback about the server or a key begins or ends.
     func asks(_ isAsking: Bool) {
         observer.asks(isAsking)
-        // an end of a hold ends this, too
+        // the end of the hold thaws the clock
         if isHeld { return }
         if isAsking { clock.freeze() } else { clock.thaw() }
         pool.deadlines.movedUp(self)

@@ -4,9 +4,9 @@
 import OutriderHTTP
 
 extension PoolKey {
-    /// The key of an attempt, and why no connection may be made for it: 1500, 1501 or 1502.
+    /// The key of an attempt, and the failure if no connection may be opened for the attempt: 1500, 1501 or 1502.
     ///
-    /// - Parameter version: nil for what the attempt says.
+    /// - Parameter version: nil for the attempt's own version.
     static func of(_ attempt: Attempt, version: HTTPVersionChoice? = nil) -> (PoolKey, HTTPFailure?) {
         let route = attempt.route
         let plan = attempt.security

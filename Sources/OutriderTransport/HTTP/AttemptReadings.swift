@@ -5,14 +5,14 @@ import NIOCore
 import OutriderHTTP
 import Synchronization
 
-/// What of an attempt those may see who are not on its loop.
+/// The readings of an attempt that other threads may see.
 struct AttemptReadings {
     var timeline = Timeline()
     var trailers: HTTPFields = []
 }
 
 extension AttemptRunner {
-    /// Complete on the loop; elsewhere as of the head, the end, or the last failure.
+    /// Up to date on the loop; on other threads as of the head, the end, or the last failure.
     var timeline: Timeline {
         pool.loop.inEventLoop ? clock.snapshot : published.withLock { $0.timeline }
     }
@@ -21,7 +21,7 @@ extension AttemptRunner {
         pool.loop.inEventLoop ? body.trailers : published.withLock { $0.trailers }
     }
 
-    /// How much of a compressed answer has come, on the loop; elsewhere nothing.
+    /// Received and total bytes of a compressed response; nil off the loop.
     var wireBytes: (got: Int64, of: Int64?)? { pool.loop.inEventLoop && body.isCoded ? body.progress : nil }
 
     func publish() {

@@ -3,18 +3,18 @@
 
 import OutriderHTTP
 
-/// Decides whether an attempt is sent again, unseen by its exchange, when its connection or stream has ended.
+/// Decides whether an attempt is replayed, unseen by its exchange, when its connection or stream has ended.
 struct AttemptReplays {
     enum Verdict {
         case no
         case again
-        /// On another connection, if there can be one.
+        /// On another connection, if possible.
         case elsewhere
         case overHTTP11
     }
 
-    /// Something of the body was asked for that may not be had twice, or be another the second time. It stays so when all of
-    /// the body is sent.
+    /// Part of an unrepeatable body was read: a second read may fail or give other bytes. Remains true after the whole
+    /// body is sent.
     private(set) var bodyBegan = false
     private var hasReplayed = false
     private var unprocessed = 0
@@ -22,7 +22,7 @@ struct AttemptReplays {
 
     mutating func bodyBegins(_ writer: BodyWriter) { bodyBegan = bodyBegan || writer.isUnrepeatable }
 
-    /// For a connection that ended before anything was written to it.
+    /// The connection ended before anything was written. False after ten such losses.
     mutating func mayAskAgain() -> Bool {
         losses += 1
         return losses <= 10

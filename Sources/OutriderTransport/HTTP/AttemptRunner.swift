@@ -5,12 +5,12 @@ import NIOCore
 import OutriderHTTP
 import Synchronization
 
-/// Carries one attempt from its wait for a connection to the last byte of its answer.
+/// Carries an attempt from its wait for a connection to the last byte of the response.
 ///
 ///     queued ──▶ opening ──▶ sending ──▶ answering ──▶ done
 ///       └──── a connection is lent ──▲       (the body is pulled)
 ///
-/// Every end goes through `end`, which tells whoever waits, once.
+/// Every end goes through `end`, which completes the waiting caller once.
 // proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
 final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     enum Stage { case created, queued, opening, sending, answering, done }
@@ -27,7 +27,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     private var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
     private var ticket: PoolMachine.WaiterID?
     private var opening: ConnectionOpening?
-    /// The connection that has a slot for the attempt, until the stream on it is over.
+    /// The connection with a slot for the attempt, until the end of the stream.
     private var connection: (any AttemptConnection)?
     private var stream: (any AttemptStream)?
     private(set) var writer: BodyWriter?
@@ -36,7 +36,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     private var sent = HTTPFailure.Sent.notSent
     private(set) var body: BodyQueue
     var isHeld = false
-    /// There is a connection, and nothing is written to it before the end of a hold.
+    /// There is a connection, but nothing is written until the hold ends.
     var isBeginHeld = false
     let published = Mutex(AttemptReadings())
     var deadlineIndex = 0
@@ -52,7 +52,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
     }
 
-    /// Who is waited for: the proxy, until it has opened the way.
+    /// The host that the attempt waits for, as failures name it: the proxy until the tunnel is open, then the origin.
     var place: String {
         guard let proxy = key.proxy?.server else { return attempt.url.host }
         switch clock.phase {
@@ -61,7 +61,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         }
     }
 
-    // MARK: what the caller wants
+    // MARK: calls from the exchange
 
     func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
         pool.loop.assertInEventLoop()
@@ -86,7 +86,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         end(.cancelled(sent))
     }
 
-    /// The next piece of the body; nil if it must be waited for.
+    /// The next piece of the body; nil if the piece is not there yet.
     func tryNext() -> Result<ByteBuffer?, HTTPFailure>? {
         pool.loop.assertInEventLoop()
         switch body.next() {
@@ -105,7 +105,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         }
     }
 
-    /// The same, handed over if it must be waited for.
+    /// The next piece; if not there yet, the piece goes to `completion` later.
     func poll(_ completion: @escaping BodyQueue.Hand) -> Result<ByteBuffer?, HTTPFailure>? {
         if let ready = tryNext() { return ready }
         body.wait(completion)
@@ -114,7 +114,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         return nil
     }
 
-    /// Nobody wants the rest.
+    /// The rest of the body is not needed.
     func abandon() {
         pool.loop.assertInEventLoop()
         if stage != .done { end(.cancelled(sent)) }
@@ -125,7 +125,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         pool.deadlines.movedUp(self)
     }
 
-    /// Lets more of the body come for what the reader has taken.
+    /// Lets as much of the body come as the reader has consumed.
     func readMore() {
         guard !isHeld else { return }
         stream?.consumed(body.takeConsumed())
@@ -155,7 +155,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         hand?(.failure(failure))
     }
 
-    /// Gives its stream up, or the slot for one.
+    /// Gives up the stream, or the slot for a stream.
     private func letGo() {
         stopSending()
         let (stream, connection) = (stream, connection)
@@ -177,7 +177,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     }
 }
 
-// MARK: what the pool says
+// MARK: calls from the pool
 
 extension AttemptRunner: PoolWaiter {
     var connectionsPerHost: Int { attempt.connectionsPerHost }
@@ -185,7 +185,7 @@ extension AttemptRunner: PoolWaiter {
 
     func openConnection() {
         ticket = nil
-        // the place was given to us although we had ended: give it on
+        // the attempt has ended in the meantime: pass the place on
         guard stage == .queued else { return pool.openingEnded(of: key, by: holder, failed: false) }
         stage = .opening
         let opening = ConnectionOpening(attempt, key: key, pool: pool, wiring: wiring)
@@ -223,11 +223,11 @@ extension AttemptRunner: PoolWaiter {
         if isHeld { isBeginHeld = true } else { begin() }
     }
 
-    /// Begins the request on the connection that has a slot for it.
+    /// Begins the request on the connection.
     func begin() {
         guard let connection else { return }
         do throws(HTTPFailure) {
-            // it died just now: nothing was sent
+            // the connection died just now: nothing was sent
             guard let begun = try connection.begin(attempt, expects: expectation.isDeclared, for: self) else {
                 self.connection = nil
                 return replays.mayAskAgain() ? sendAgain() : ended(.beforeResponse(replayable: false), nil)
@@ -275,14 +275,14 @@ extension AttemptRunner: PoolWaiter {
         }
     }
 
-    /// Sends the body that was held back.
+    /// Sends the body after the wait for 100 Continue.
     private func goOn() {
         guard stage == .sending, stream != nil, expectation.end() else { return }
         sendBody()
     }
 
     private func ask(isReplay: Bool = false, avoiding: PoolMachine.ConnectionID? = nil) {
-        // without an id it was told already
+        // without an id the pool has already replied
         if let id = pool.ask(self, isReplay: isReplay, avoiding: avoiding) { ticket = id }
     }
 
@@ -303,7 +303,7 @@ extension AttemptRunner: PoolWaiter {
     }
 }
 
-// MARK: what the connection says
+// MARK: calls from the connection
 
 extension AttemptRunner: ConnectionUser {
     func wantsMore() -> Bool { !isHeld && (stage == .sending || body.hasRoom) }
@@ -313,7 +313,7 @@ extension AttemptRunner: ConnectionUser {
         clock.received(bytes)
         if stage == .sending { clock.headBegins() }
         switch clock.phase {
-        // the response to a request that is still being sent: its phase goes on
+        // the response to a request that is still being sent: the phase continues
         case .request where writer != nil || expectation.isWaiting: break
         case .request, .firstByte: clock.enter(.response)
         default: if stage == .sending || body.isAwaited { clock.moved() }
@@ -366,13 +366,13 @@ extension AttemptRunner: ConnectionUser {
         deliver()
     }
 
-    /// Hands what came to whoever waits for it.
+    /// Delivers the next piece to the waiting reader.
     private func deliver() {
         guard let hand = body.takeWaiting() else { return }
         guard let ready = tryNext() else {
             body.wait(hand)
             moved()
-            // the decoder may have taken it all and given nothing
+            // the decoder may have consumed all bytes without output
             return readMore()
         }
         clock.pause()

@@ -4,7 +4,7 @@
 package import NIOCore
 package import OutriderHTTP
 
-/// Reads the whole body of a request into memory, before any compression, as its sending would.
+/// Reads the whole body of a request into memory, before any compression, as an attempt would send the body.
 // proof: everything runs on the loop; other threads only carry the reference.
 package final class BodyCollector: @unchecked Sendable {
     package typealias Hand = (Result<[UInt8], HTTPFailure>) -> Void
@@ -15,7 +15,7 @@ package final class BodyCollector: @unchecked Sendable {
     private var hand: Hand?
 
     /// - Parameters:
-    ///   - most: the bytes that are read; a longer body is `limitExceeded`.
+    ///   - most: limit in bytes; a longer body fails with `limitExceeded`.
     ///   - hand: gets the bytes, once, on the loop.
     package init(
         _ body: ComposedBody, for client: ClientKey, on loop: any EventLoop, most: Int, _ hand: @escaping Hand

@@ -5,9 +5,9 @@ import NIOCore
 
 /// A part of a request's body on its way to the kernel.
 struct BodyPiece {
-    /// As it goes out.
+    /// The bytes on the wire, after compression.
     var bytes: ByteBuffer
-    /// How many bytes of the body it stands for, before compression.
+    /// The number of bytes before compression.
     var plain: Int
 
     init(_ bytes: ByteBuffer) {
@@ -16,7 +16,7 @@ struct BodyPiece {
     }
 }
 
-/// Buffers that were sent, to be read into once more: fresh memory costs a page fault for every 4 KiB.
+/// Sent buffers for reuse: fresh memory costs a page fault for every 4 KiB.
 final class BufferShelf {
     private static let most = 4
     private var buffers: [ByteBuffer] = []
@@ -26,7 +26,7 @@ final class BufferShelf {
     func put(_ buffer: ByteBuffer) {
         guard buffers.count < Self.most else { return }
         buffers.append(buffer)
-        // keeps the memory, unless somebody else still looks at it
+        // keeps the memory, unless another buffer shares the storage
         buffers[buffers.count - 1].clear()
     }
 }

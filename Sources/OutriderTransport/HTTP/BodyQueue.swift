@@ -4,14 +4,13 @@
 import NIOCore
 import OutriderHTTP
 
-/// The body of an answer between the wire and its reader: what has come and is not wanted yet, undone from its coding
-/// when it is wanted.
+/// The body of a response between the wire and its reader: queues received bytes, and decodes them on demand.
 struct BodyQueue {
     typealias Hand = (Result<ByteBuffer?, HTTPFailure>) -> Void
 
-    /// With so many bytes waiting, no more is read from the network.
+    /// Limit of queued bytes; above it, reading from the network stops.
     static let roomBytes = 64 << 10
-    /// Smaller pieces than this are put together.
+    /// Pieces below this size are joined.
     private static let smallBytes = 8 << 10
 
     enum Next {
@@ -32,7 +31,7 @@ struct BodyQueue {
     private var pieces: [ByteBuffer] = []
     private var first = 0
     private var queuedBytes = 0
-    /// Bytes that left the queue since `takeConsumed`.
+    /// Bytes that left the queue since the last `takeConsumed`.
     private var consumedBytes = 0
     private var tail = Tail.open
     private var decoder: ContentDecoder?
@@ -50,7 +49,7 @@ struct BodyQueue {
     var hasRoom: Bool { queuedBytes < Self.roomBytes }
     var isAwaited: Bool { waiting != nil }
 
-    /// On the wire; nil if not declared or hidden by a coding.
+    /// Length on the wire; nil if not declared or hidden by a coding.
     var expectedBytes: Int64? {
         guard decoder == nil else { return nil }
         switch framing {
@@ -60,18 +59,18 @@ struct BodyQueue {
         }
     }
 
-    /// How much has come, of how much.
+    /// Received bytes, and the total if declared.
     var progress: (got: Int64, of: Int64?) {
         if case .length(let length) = framing { return (bytesIn, length) }
         return (bytesIn, nil)
     }
 
-    /// Whether what comes is compressed.
+    /// Whether the body is compressed.
     private(set) var isCoded = false
 
     mutating func begin(_ head: ResponseHead, _ framing: BodyFraming, decodes: Bool) {
         self.framing = framing
-        // a piece of an encoded body cannot be decoded
+        // a part of an encoded body cannot be decoded
         guard decodes, framing != .none, head.status != 206 else { return }
         let codings = head.fields.all("Content-Encoding")
         if !codings.isEmpty { decoder = ContentDecoder(codings: codings, host: host) }
@@ -89,7 +88,7 @@ struct BodyQueue {
         }
     }
 
-    /// Forgets what has come and was not handed out.
+    /// Discards queued bytes.
     mutating func dropPieces() {
         pieces = []
         first = 0
@@ -101,7 +100,7 @@ struct BodyQueue {
         tail = .ended
     }
 
-    /// What came before is handed out first; whoever waits, and is returned, gets the failure now.
+    /// Ends the body with a failure, after the queued bytes. Returns a waiting reader, who gets the failure now.
     mutating func fail(_ failure: HTTPFailure) -> Hand? {
         if case .ended = tail { return nil }
         tail = .failed(failure)
@@ -140,7 +139,7 @@ struct BodyQueue {
         return waiting
     }
 
-    /// How many bytes of the wire the reader has taken since this was last called.
+    /// Bytes on the wire that the reader has taken since the last call.
     mutating func takeConsumed() -> Int {
         defer { consumedBytes = 0 }
         return consumedBytes

@@ -4,14 +4,15 @@
 import NIOCore
 import OutriderHTTP
 
-/// Where the pieces of a body come from. Used on one event loop.
+/// A source of body pieces. Used on a single event loop.
 protocol BodySource: AnyObject {
     typealias Hand = (Result<BodyPiece?, HTTPFailure>) -> Void
 
-    /// Gives the next piece to `hand`, once: at once, or later on the loop. Nil at the end. Asked again only afterwards.
+    /// Gives the next piece to `hand`, once: at once, or later on the loop. Nil at the end. Called again only
+    /// afterwards.
     func next(_ hand: @escaping Hand)
 
-    /// No more is wanted.
+    /// Ends the source; no more pieces are needed.
     func stop()
 }
 
@@ -63,7 +64,7 @@ final class ReadSource: BodySource {
     }
 }
 
-/// Bytes that a client gives while they are sent.
+/// Bytes that a client feeds while the body is sent.
 // proof: its methods run on the loop; other threads only carry the reference.
 final class FeedSource: BodySource, @unchecked Sendable {
     private let feed: any BodyFeed
@@ -84,7 +85,7 @@ final class FeedSource: BodySource, @unchecked Sendable {
 
     func next(_ hand: @escaping Hand) {
         if let piece = piece() { return hand(.success(piece)) }
-        // all that was promised is there: the client need not say that it is the end
+        // the declared length is reached: the client need not report the end
         if let length, taken == length { return hand(.success(nil)) }
         if !isTaken {
             guard feed.take() else {
@@ -134,7 +135,7 @@ final class FeedSource: BodySource, @unchecked Sendable {
     }
 }
 
-/// Sources one after the other.
+/// Several sources in sequence.
 final class SequenceSource: BodySource {
     private var sources: ArraySlice<any BodySource>
 
@@ -164,7 +165,7 @@ final class CodedSource: BodySource {
     private let client: ClientKey
     private let loop: any EventLoop
     private var isAtEnd = false
-    /// Bytes that were compressed, and of which nothing has come out yet.
+    /// Compressed bytes without output so far.
     private var swallowed = 0
 
     init(
@@ -196,7 +197,7 @@ final class CodedSource: BodySource {
 
     private func compressed(_ result: Result<BodyPiece?, HTTPFailure>, _ hand: @escaping Hand) {
         guard case .success(.some(var piece)) = result else { return hand(result) }
-        // zlib keeps what is too little for a block
+        // zlib buffers less than a block
         if piece.bytes.readableBytes == 0 { return next(hand) }
         piece.plain = swallowed
         swallowed = 0

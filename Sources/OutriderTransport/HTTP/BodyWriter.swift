@@ -5,20 +5,21 @@ import NIOCore
 import NIOPosix
 import OutriderHTTP
 
-/// Writes the body of a request that did not go out with its head: in pieces, a bounded number of bytes ahead of the
-/// kernel, so that neither memory nor the event loop ever holds the whole. While one piece is written the next is read.
+/// Writes the body of a request that did not go out with its head: in pieces, at most `aheadBytes` ahead of the kernel,
+/// so that neither memory nor the event loop ever holds the whole body. The next piece is read while the previous is
+/// written.
 ///
 /// The stream puts the pieces into the form of its protocol.
 // proof: every method runs on the connection's loop; other threads only carry the reference.
 final class BodyWriter: @unchecked Sendable {
-    /// A way to another thread and back costs as much as copying 100 KiB.
+    /// Large, because a round trip to another thread costs as much as copying 100 KiB.
     static let pieceBytes = 512 << 10
-    /// Two pieces: one is written while another is read.
+    /// Two pieces: the first is written while the second is read.
     static let aheadBytes = 1 << 20
 
     enum Step {
-        /// The kernel has taken so many more bytes; so many of the body in all, before compression; and of what it is
-        /// compressed to, nil if it is not.
+        /// The kernel has taken more bytes. `inAll`: total before compression; `onWire`: total after compression, nil
+        /// without.
         case sent(Int, inAll: Int64, onWire: Int64?)
         case finished
         case failed(HTTPFailure)
@@ -26,18 +27,18 @@ final class BodyWriter: @unchecked Sendable {
 
     private let stream: any AttemptStream
     private let loop: any EventLoop
-    /// Nil if it is not known beforehand.
+    /// Nil if unknown.
     private let size: Int64?
     private let isMemory: Bool
     private let isCoded: Bool
     private let shelf = BufferShelf()
     private var source: any BodySource
     private var tell: ((Step) -> Void)?
-    /// Read, in order, and not given to the connection yet.
+    /// Pieces read but not yet given to the connection, in order.
     private var waiting = CircularBuffer<BodyPiece>()
     private var taken: Int64 = 0
     private var acknowledged: Int64 = 0
-    /// What of the body that was before compression.
+    /// Sent bytes, counted before compression.
     private var plain: Int64 = 0
     private var isReading = false
     private var isFilling = false
@@ -47,7 +48,7 @@ final class BodyWriter: @unchecked Sendable {
     /// Writes that the kernel has not taken yet.
     private var unfinished = 0
 
-    /// Nil if nothing of the body is left to be written.
+    /// Nil if the head went out with the whole body.
     ///
     /// - Parameter all: whether even a short body did not go out with the head.
     init?(
@@ -79,7 +80,7 @@ final class BodyWriter: @unchecked Sendable {
         return body.coding.map { CodedSource(all, $0, client: client, loop: loop) } ?? all
     }
 
-    /// The pieces one after the other, before any compression.
+    /// The pieces in sequence, before any compression.
     static func source(
         _ pieces: [ComposedBody.Piece], _ client: ClientKey, _ shelf: BufferShelf, _ loop: any EventLoop
     ) -> any BodySource {
@@ -101,7 +102,7 @@ final class BodyWriter: @unchecked Sendable {
         return sources.count == 1 ? sources[0] : SequenceSource(sources)
     }
 
-    /// Whether the body may not be had twice, or be another the second time.
+    /// Whether the body may be unreadable, or different, a second time.
     var isUnrepeatable: Bool { !isMemory && size != 0 }
 
     func start(_ tell: @escaping (Step) -> Void) {
@@ -112,7 +113,7 @@ final class BodyWriter: @unchecked Sendable {
         finishIfDone()
     }
 
-    /// Nothing more is written until `release`; what is on its way arrives.
+    /// Pauses writing until `release`; pending writes complete.
     func hold() { isHeld = true }
 
     func release() {
@@ -120,7 +121,7 @@ final class BodyWriter: @unchecked Sendable {
         advance()
     }
 
-    /// Nothing more is written or told.
+    /// Ends writing and reporting.
     func stop() {
         tell = nil
         waiting = []
@@ -130,8 +131,8 @@ final class BodyWriter: @unchecked Sendable {
 
     // MARK: reading
 
-    /// Asks for pieces until enough is on its way. A piece may come before this returns: then the loop that runs already
-    /// goes on. After some of them others get their turn on the event loop.
+    /// Requests pieces up to `aheadBytes`. A piece may come before `source.next` returns: then the outer call
+    /// continues. Yields to other work on the event loop after eight pieces.
     private func fill() {
         guard !isFilling else { return }
         isFilling = true
@@ -158,13 +159,13 @@ final class BodyWriter: @unchecked Sendable {
                 isAtEnd = taken == size
             }
             waiting.append(piece)
-            // the next one is read while this one is written
+            // reads the next piece while this piece is written
             fill()
             advance()
         case .success(nil):
             isAtEnd = true
             guard size == nil else { return fail(Self.tooShort) }
-            // says that the body is complete
+            // marks the end of the body
             waiting.append(BodyPiece(ByteBuffer()))
             write()
         case .failure(let failure): fail(failure)

@@ -3,7 +3,7 @@
 
 import OutriderHTTP
 
-/// A connection that ended before the answer on it did, in words.
+/// The failure for a connection that ended before the response was complete.
 struct Breakage {
     let failure: HTTPFailure
 

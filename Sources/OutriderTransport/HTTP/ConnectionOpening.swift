@@ -5,33 +5,33 @@ import FoundationEssentials
 import NIOCore
 import OutriderHTTP
 
-/// Opens one connection for an attempt: name, address, proxy, TLS, parser. Says when each phase begins; has no deadlines
-/// itself.
+/// Opens a connection for an attempt: name, address, proxy, TLS, parser. Reports the beginning of each phase; the
+/// caller sets the deadlines.
 ///
 ///     resolve ─▶ connect ──────────────────────────────────────▶ tls ─▶ opened
 ///                   └──▶ (tls with the proxy) ─▶ proxy ─▶ open ──┘ (https)
 // proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
 final class ConnectionOpening: @unchecked Sendable {
     enum Step {
-        /// The client has its share of the connections: one of them must end first.
+        /// The client has used its share of the connections: another of its connections must end first.
         case waits
         /// The phase that is beginning: resolve, connect, proxy or tls.
         case began(HTTPFailure.Phase)
-        /// Code of a client is called, and no time passes meanwhile; or that is over.
+        /// A callback to a client begins or ends; the clock stops meanwhile.
         case asks(Bool)
         case opened(any AttemptConnection)
-        /// For a TCP stream or an upgrade: a channel that has carried nothing yet.
+        /// For a TCP stream or an upgrade: an unused channel.
         case bare(any Channel, ConnectionPlace, DuplexSecurity?)
         case failed(HTTPFailure)
     }
 
     private let url: HTTPURL
-    /// The URL, or where to connect in its place.
+    /// The URL, or the address to connect to instead.
     private let destination: HTTPURL
     private let key: PoolKey
     private let client: ClientKey
     private let holder: PoolHolder
-    /// Its place in the share of its client, given on to the connection; and the wait for it.
+    /// The place in the share of its client, passed on to the connection; and the wait for that place.
     private var place: ConnectionPlace?
     private var placeID: FairQueue.ID?
     private let pool: ConnectionPool
@@ -39,19 +39,19 @@ final class ConnectionOpening: @unchecked Sendable {
     private let greeting: ProxyGreeting
     /// Nil for HTTP.
     private let duplex: Duplex?
-    /// Whether the channel goes to a runner of its own, and not to the pool.
+    /// Whether the channel goes to a separate runner instead of the pool.
     private let isBare: Bool
     private var tell: ((Step) -> Void)?
     private var connector: Connector?
     private var channel: (any Channel)?
-    /// Where the proxy is to lead, where the name is looked up here.
+    /// The target for the proxy, if the name is resolved here.
     private var target: SOCKSMachine.Target?
-    /// The channel was kept from before, and the proxy may have ended it meanwhile.
+    /// The channel was kept from an earlier request, and the proxy may have closed it.
     private var isSpare = false
-    /// What fails from now on is not the proxy's fault.
+    /// The proxy is passed: later failures are not the proxy's.
     private var isThrough: Bool
     private var isAsking = false
-    /// The state of the trusted roots at its begin.
+    /// The generation of trusted roots at the beginning.
     private let generation: Int
 
     init(_ attempt: Attempt, key: PoolKey, pool: ConnectionPool, wiring: Wiring) {
@@ -88,7 +88,7 @@ final class ConnectionOpening: @unchecked Sendable {
     }
 
     private func begin() {
-        // it was given up in the meantime
+        // the attempt was cancelled in the meantime
         guard tell != nil else { return cancel() }
         guard let proxy = key.proxy?.server else { return findOrigin { self.connect(to: $0) } }
         if key.proxy?.isTunnel == true, let spare = pool.spares.take(for: key) {
@@ -109,7 +109,7 @@ final class ConnectionOpening: @unchecked Sendable {
         }
     }
 
-    /// Gives up; nothing more is told.
+    /// Cancels the opening; no more steps are reported.
     func cancel() {
         pool.loop.assertInEventLoop()
         tell = nil
@@ -210,7 +210,7 @@ final class ConnectionOpening: @unchecked Sendable {
         }
     }
 
-    /// What it said is told as a failure, never as an answer.
+    /// Reports the proxy's response as a failure, never as a response of the origin.
     private func refused(_ head: ResponseHead, by proxy: ProxyServer, on channel: any Channel, _ isReusable: Bool) {
         isThrough = true
         if isReusable, head.status == 407, tell != nil {
@@ -282,8 +282,8 @@ final class ConnectionOpening: @unchecked Sendable {
         }
     }
 
-    /// By ALPN under TLS; without it only if the request knows that its server does (RFC 9113 section 3.3). A proxy that
-    /// forwards plain requests is not asked for it.
+    /// Decided by ALPN under TLS; without TLS only if the request demands HTTP/2 (RFC 9113 section 3.3). A proxy that
+    /// forwards plain requests speaks HTTP/1.1.
     private func speaksHTTP2(_ tls: TLSFacts?) -> Bool {
         if key.isSecure { return tls?.alpn == "h2" }
         return key.version == .http2 && key.proxy?.isTunnel != false
@@ -307,10 +307,11 @@ final class ConnectionOpening: @unchecked Sendable {
 }
 
 extension ConnectionSecurity {
-    /// How long a server is believed whose policy says more than the default, or who knows a client by a certificate.
+    /// How long a connection may be reused if its policy is stricter than the default, or if a client certificate is
+    /// set.
     private static let patience = TimeAmount.minutes(10)
 
-    /// Until when attempts may begin on a connection.
+    /// The time after which no attempt may begin on a connection.
     fileprivate func lastUse(of facts: TLSFacts) -> NIODeadline {
         let isPlain = policy == .default && settings.identity == nil
         let usual = isPlain || policy.isNone ? NIODeadline.distantFuture : .now() + Self.patience
@@ -319,7 +320,7 @@ extension ConnectionSecurity {
     }
 }
 
-/// What a sending tells its proxy about itself.
+/// The fields that a proxy gets with CONNECT.
 struct ProxyGreeting {
     var userAgent: String?
     var authorization: ProxyAuthorization?
@@ -337,7 +338,7 @@ extension HTTPFailure {
             underlying: FailureBridge.underlying(error))
     }
 
-    /// The host has no address that may be connected to.
+    /// The host has no permitted address.
     fileprivate static func refused(
         _ policy: AddressPolicy, of url: HTTPURL, _ addresses: [SocketAddress]
     ) -> HTTPFailure {
@@ -354,7 +355,7 @@ extension HTTPFailure {
             phase: .connect)
     }
 
-    /// A proxy said no to CONNECT.
+    /// A proxy refused CONNECT.
     fileprivate static func refused(_ head: ResponseHead, by proxy: ProxyServer, to url: HTTPURL) -> HTTPFailure {
         let details: [FailureDetail] = [.status(head.status), .headers(head.fields), .proxy(proxy.name)]
         if head.status == 407 {
@@ -366,7 +367,7 @@ extension HTTPFailure {
             .proxyRefused, text, phase: .proxy, retryable: (502...504).contains(head.status), details: details)
     }
 
-    /// The same as a failure of the proxy, unless it says already whose it is, or it is of this machine.
+    /// The failure as a failure of the proxy, unless the proxy is named already, or the cause is on this machine.
     fileprivate func blamed(on proxy: ProxyServer?) -> HTTPFailure {
         guard let proxy else { return self }
         switch kind {

@@ -3,7 +3,7 @@
 
 import OutriderHTTP
 
-/// A place for one connection in the share of a client, taken until it is given back.
+/// A place for a connection in the share of a client, taken until `giveBack`.
 // proof: confined to the loop of its pool; other threads only carry the reference.
 final class ConnectionPlace: @unchecked Sendable {
     let client: ClientKey
@@ -14,7 +14,7 @@ final class ConnectionPlace: @unchecked Sendable {
         self.pool = pool
     }
 
-    /// Harmless when repeated.
+    /// Repeating the call has no effect.
     func giveBack() {
         guard let pool else { return }
         self.pool = nil

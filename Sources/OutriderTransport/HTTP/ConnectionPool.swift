@@ -4,30 +4,30 @@
 import NIOCore
 import OutriderHTTP
 
-/// What the pool needs of an attempt that wants a connection.
+/// An attempt that waits for a connection, as the pool sees it.
 protocol PoolWaiter: AnyObject {
     var key: PoolKey { get }
     var connectionsPerHost: Int { get }
     var holder: PoolHolder { get }
-    /// Here it is, with a slot.
+    /// A connection with a slot is available.
     func carry(on connection: any AttemptConnection)
-    /// There is none to lend, but a place for one: open it.
+    /// No connection is available, but there is a place for a new connection: open it.
     func openConnection()
     func refused(_ failure: HTTPFailure)
 }
 
-/// Runs `PoolMachine` for all connections of one event loop.
+/// Runs `PoolMachine` for all connections of an event loop.
 // proof: every method runs on `loop` and asserts it; other threads only carry the reference.
 final class ConnectionPool: @unchecked Sendable {
     let loop: any EventLoop
     let deadlines: Deadlines
     let spares: ProxySpares
-    /// By how much the windows of HTTP/2 streams may grow.
+    /// Limits the growth of the windows of HTTP/2 streams.
     let reserve = HTTP2WindowReserve()
     var handshakes = HandshakeQueue()
     private var machine: PoolMachine
     private var idle: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
-    /// Connections with slots for several attempts, idle ones included; not those that take no new attempts.
+    /// Connections with slots for several attempts, including idle ones, without draining connections.
     private var shared: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
     /// Shared connections that take no new attempts and have not ended.
     private(set) var draining: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
@@ -38,11 +38,11 @@ final class ConnectionPool: @unchecked Sendable {
     private var addresses = AddressWatch()
     private var isClosed = false
     private var shares: FairQueue
-    /// Those that wait for a place in the share of their client.
+    /// Openings that wait for a place in the share of their client.
     private var unplaced: [FairQueue.ID: Placed] = [:]
 
     private var generations = TrustGenerations()
-    /// When the time of an idle or shared connection may be over; `distantFuture` without TLS.
+    /// The earliest time limit of an idle or shared connection; `distantFuture` without TLS.
     private var firstEnd = NIODeadline.distantFuture
 
     init(on loop: any EventLoop, config: PoolMachine.Config, mostConnections: Int) {
@@ -65,7 +65,7 @@ final class ConnectionPool: @unchecked Sendable {
         return lastID
     }
 
-    /// Answers at once or later through one of the methods of `PoolWaiter`. Returns the id for `cancel` if it has to wait.
+    /// Calls a method of `PoolWaiter`, at once or later. Returns an id for `cancel` if the attempt has to wait.
     func ask(
         _ waiter: any PoolWaiter, isReplay: Bool = false, avoiding: PoolMachine.ConnectionID? = nil
     ) -> PoolMachine.WaiterID? {
@@ -99,8 +99,8 @@ final class ConnectionPool: @unchecked Sendable {
 
     typealias Placed = (Result<ConnectionPlace, HTTPFailure>) -> Void
 
-    /// Hands over a place for a connection, at once or as soon as the client has fewer connections than are free. Returns
-    /// the id for `withdraw` if that must be waited for.
+    /// Passes a place for a connection to `hand`, at once or as soon as the client's share has room. Returns an id for
+    /// `withdraw` if the client has to wait.
     func place(for client: ClientKey, _ hand: @escaping Placed) -> FairQueue.ID? {
         loop.assertInEventLoop()
         let id = makeID()
@@ -127,13 +127,13 @@ final class ConnectionPool: @unchecked Sendable {
         loop.assertInEventLoop()
         for (id, client) in shares.leave(client) {
             guard let hand = unplaced.removeValue(forKey: id) else { continue }
-            // not from here, as in `ended`
+            // deferred, as in `serve`
             let place = ConnectionPlace(client, self)
             loop.assumeIsolated().execute { hand(.success(place)) }
         }
     }
 
-    /// An idle connection is worth less than one that is wanted: of the same client, or of any if all are taken.
+    /// Closes the oldest idle connection of the client, or of any client if all places are taken.
     private func evictIdle(for client: ClientKey) {
         let isFull = shares.held >= shares.places
         let candidates = idle.values.filter { isFull || $0.place.client == client }
@@ -161,15 +161,14 @@ final class ConnectionPool: @unchecked Sendable {
 
     // MARK: trust
 
-    /// Which state of its files connections are made under now.
+    /// The current generation of the trust's files.
     func generation(of security: ConnectionSecurity) -> Int { generations.current(of: security) }
 
-    /// Whether the files of a trust must be looked at before a connection is used, once a second at most.
+    /// Whether the files of a trust must be checked before a connection is used, once a second at most.
     func mustLook(_ key: PoolKey) -> Bool { key.usesTLS && generations.isDue(key.security) }
 
-    /// Where the files of a trust have changed, ends the connections that rest on the old ones: a root that was removed
-    /// vouches for nothing any more. Then calls `done` on the loop: at once if too much of the client's work on files waits
-    /// already.
+    /// Checks the files of a trust, and ends connections that rest on an old version: a removed root is not trusted any
+    /// more. Then calls `done` on the loop: at once if too much of the client's file work is queued already.
     func look(_ key: PoolKey, _ tls: TLSBridge, for client: ClientKey, then done: @escaping () -> Void) {
         loop.assertInEventLoop()
         let (loop, security, bound) = (loop, key.security, NIOLoopBound(done, eventLoop: loop))
@@ -186,7 +185,7 @@ final class ConnectionPool: @unchecked Sendable {
         if !isTaken { done() }
     }
 
-    /// Ends the connections of securities that a session has given up.
+    /// Ends connections with a security that its session has given up.
     func retire(_ isGivenUp: (ConnectionSecurity) -> Bool) {
         loop.assertInEventLoop()
         generations.end(isGivenUp)
@@ -199,20 +198,20 @@ final class ConnectionPool: @unchecked Sendable {
         for connection in shared.values where isOver(connection) { connection.drain() }
     }
 
-    /// Ends connections on which no attempt may begin any more.
+    /// Ends connections whose time limit has passed.
     private func endOverdue() {
         let now = NIODeadline.now()
         end { $0.facts.until <= now }
         firstEnd = [idle, shared].joined().map(\.value.facts.until).filter { $0 > now }.min() ?? .distantFuture
     }
 
-    /// Whether the files under which the connection was made have changed since, or its time is over.
+    /// Whether the trust's files have changed since the connection was opened, or its time limit has passed.
     private func isOutdated(_ connection: any AttemptConnection, _ key: PoolKey) -> Bool {
         key.usesTLS
             && (connection.generation != generation(of: key.security) || connection.facts.until <= .now())
     }
 
-    /// The connection has done its work.
+    /// Takes back a connection after its request.
     func takeBack(_ connection: any AttemptConnection) {
         loop.assertInEventLoop()
         let key = connection.key
@@ -245,19 +244,19 @@ final class ConnectionPool: @unchecked Sendable {
         }
     }
 
-    /// A connection that carried one attempt at a time, or was to, has come to its end.
+    /// An unshared connection has ended.
     func ended(_ connection: any AttemptConnection) {
         loop.assertInEventLoop()
         if let next = machine.ended(of: connection.key, by: connection.holder) { serve([next]) }
     }
 
-    /// An attempt to open a connection has come to its end.
+    /// The opening of a connection has ended.
     func openingEnded(of key: PoolKey, by holder: PoolHolder, failed: Bool) {
         loop.assertInEventLoop()
         serve(machine.openingEnded(of: key, by: holder, failed: failed))
     }
 
-    /// An attempt to open a connection waits for its place in the share of its client.
+    /// The opening of a connection waits for a place in the share of its client.
     func openingWaits(of key: PoolKey) {
         loop.assertInEventLoop()
         serve(machine.openingWaits(of: key))
@@ -265,7 +264,7 @@ final class ConnectionPool: @unchecked Sendable {
 
     private func serve(_ next: [PoolMachine.Next]) {
         for step in next {
-            // not from here: if that fails at once, the next one follows, and so on through a long queue
+            // deferred: a step that fails at once triggers the next, and a long queue would recurse
             switch step {
             case .open(let id):
                 guard let waiter = waiters.removeValue(forKey: id) else { continue }
@@ -283,9 +282,9 @@ final class ConnectionPool: @unchecked Sendable {
 
     // MARK: shared connections
 
-    /// A connection was opened, and carries the attempt for which it was.
+    /// A connection was opened, and carries the attempt that opened it.
     ///
-    /// - Parameter capacity: attempts that it can carry at once; nil for one after the other.
+    /// - Parameter capacity: attempts at a time; nil for a connection that carries them one after the other.
     func opened(_ connection: any AttemptConnection, capacity: Int?) {
         loop.assertInEventLoop()
         guard connection.key.mayBeShared else { return }
@@ -298,7 +297,7 @@ final class ConnectionPool: @unchecked Sendable {
                 connection.id, of: connection.key, capacity: capacity, by: connection.holder, now: now))
     }
 
-    /// An attempt on a shared connection has ended, or has not begun.
+    /// An attempt on a shared connection has ended, or did not begin.
     func release(_ connection: any AttemptConnection) {
         loop.assertInEventLoop()
         if isOutdated(connection, connection.key) { connection.drain() }
@@ -334,7 +333,7 @@ final class ConnectionPool: @unchecked Sendable {
         serve(machine.withdraw(connection.id, of: connection.key))
     }
 
-    /// The origin wants HTTP/1.1 for a request: it is remembered for a while.
+    /// Remembers for a while that the origin requires HTTP/1.1.
     func needsHTTP11(_ key: PoolKey) { plainOrigins.insert(key, now: now) }
 
     func isKnownToNeedHTTP11(_ key: PoolKey) -> Bool { plainOrigins.contains(key, now: now) }
@@ -344,13 +343,14 @@ final class ConnectionPool: @unchecked Sendable {
         forgetIdle(connection)
     }
 
-    /// Closes what is idle now.
+    /// Closes idle connections.
     func flush() {
         loop.assertInEventLoop()
         closeIdle()
     }
 
-    /// Closes what is idle, now and from now on, lets shared connections end with their last request, and refuses what comes.
+    /// Closes idle connections, now and later, lets shared connections end after their last request, and refuses new
+    /// requests.
     func close() {
         loop.assertInEventLoop()
         isClosed = true
@@ -375,7 +375,7 @@ final class ConnectionPool: @unchecked Sendable {
 
     var now: Double { Double(NIODeadline.now().uptimeNanoseconds) / 1e9 }
 
-    /// One task at most is scheduled, for the connection that will have been idle longest.
+    /// Schedules a single task, for the connection that expires first.
     private func expireLater() {
         guard expiry == nil, let next = machine.nextExpiry else { return }
         let wait = TimeAmount.seconds(max(0, next - now))
@@ -392,6 +392,6 @@ final class ConnectionPool: @unchecked Sendable {
 }
 
 extension PoolKey {
-    /// Whether certificates were judged for the connection: the origin's, or those of a proxy.
+    /// Whether TLS was used: with the origin, or with a proxy.
     var usesTLS: Bool { isSecure || proxy?.server.kind == .https }
 }

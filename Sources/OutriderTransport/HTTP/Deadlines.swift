@@ -3,19 +3,19 @@
 
 import NIOCore
 
-/// Something that must have gone on by a certain time.
+/// Work with a deadline.
 protocol Timed: AnyObject {
     var deadline: NIODeadline { get }
-    /// Where it stands in the list of `Deadlines`.
+    /// Its index in the list of `Deadlines`.
     var deadlineIndex: Int { get set }
     func deadlinePassed(_ now: NIODeadline)
 }
 
-/// Watches the deadlines of all attempts of one event loop with a single scheduled task.
+/// Watches the deadlines of all attempts on an event loop with a single scheduled task.
 ///
-/// Most attempts end long before any deadline, and move theirs several times until then: that must cost nothing. So a
-/// later deadline is just written down; the task looks at all of them when the earliest known may have passed. Only a
-/// deadline before that is told.
+/// Most attempts end long before any deadline, and move their deadline several times: that must be cheap. So moving a
+/// deadline later changes only a number; the task checks all deadlines when the earliest known may have passed. Only an
+/// earlier deadline is reported with `movedUp`.
 // proof: every method runs on `loop` and asserts it; other threads only carry the reference.
 final class Deadlines: @unchecked Sendable {
     private let loop: any EventLoop
@@ -42,7 +42,7 @@ final class Deadlines: @unchecked Sendable {
         last.deadlineIndex = index
     }
 
-    /// Its deadline may have become earlier.
+    /// The deadline may have become earlier.
     func movedUp(_ timed: any Timed) {
         guard timed.deadline < wakesAt else { return }
         wake(at: timed.deadline)
@@ -60,16 +60,16 @@ final class Deadlines: @unchecked Sendable {
         let now = NIODeadline.now()
         for timed in watched where timed.deadline <= now { timed.deadlinePassed(now) }
         guard let next = watched.lazy.map(\.deadline).min() else { return }
-        // one that did not use its chance must not keep the loop busy
+        // a passed deadline that was not handled must not keep the loop busy
         wake(at: max(next, now + .milliseconds(1)))
     }
 }
 
 extension TimeAmount {
-    /// Of seconds from outside: not less than nothing, not more than a year.
+    /// Seconds from outside, clamped to between zero and a year.
     static func seconds(_ seconds: Double) -> TimeAmount {
         let clamped = min(max(0, seconds), 31_536_000) * 1e9
-        // safe: clamped to what fits, and not-a-number became 0
+        // safe: clamped to the range, and not-a-number became 0
         return .nanoseconds(clamped.isNaN ? 0 : Int64(clamped))
     }
 }

@@ -8,9 +8,9 @@ import OutriderHTTP
 struct Expectation {
     private enum State {
         case none
-        /// Until the server says something, or this has run.
+        /// Until the server responds, or the timer fires.
         case waiting(Scheduled<Void>)
-        /// The server would not have it: the request goes out again without.
+        /// The server refused the expectation: the request is sent again without it.
         case refused
     }
 
@@ -21,7 +21,7 @@ struct Expectation {
         if case .none = attempt.body { isWanted = false } else { isWanted = attempt.expectsContinue }
     }
 
-    /// Whether the request says it, and its body is held back.
+    /// Whether the request has the field, and its body is held back.
     var isDeclared: Bool {
         if case .refused = state { false } else { isWanted }
     }
@@ -30,12 +30,12 @@ struct Expectation {
         if case .waiting = state { true } else { false }
     }
 
-    /// Many servers never say 100 Continue: after a second the body goes out all the same.
+    /// Many servers never send 100 Continue: after a second the body is sent anyway.
     mutating func wait(on loop: any EventLoop, _ goOn: @escaping () -> Void) {
         state = .waiting(loop.assumeIsolated().scheduleTask(in: .milliseconds(1000), goOn))
     }
 
-    /// Whether it was waiting.
+    /// Returns whether the body was waiting.
     @discardableResult
     mutating func end() -> Bool {
         guard case .waiting(let alarm) = state else { return false }

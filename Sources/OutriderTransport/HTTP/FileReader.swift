@@ -6,15 +6,15 @@ import NIOCore
 import OutriderFiles
 import OutriderHTTP
 
-/// A file that is a request's body, or a part of it: open for reading, of the size that was announced, and not written to
-/// since it was opened. Its methods block.
+/// A file that is a request's body, or a part of the body: open for reading, of the announced size, and unchanged since
+/// it was opened. All methods block.
 final class FileReader: Sendable {
     private let path: String
     private let size: Int64
-    /// Where the path stands in the caller's params, if it is that of a part.
+    /// Pointer to the path in the caller's params, if the file is a part of a form.
     private let pointer: String?
     private let descriptor: CInt
-    /// When it was last written to, as it was when it was opened.
+    /// The time of the last change when the file was opened.
     private let written: (seconds: Int, nanoseconds: Int)
 
     init(path: String, size: Int64, partAt pointer: String? = nil) throws(HTTPFailure) {
@@ -36,8 +36,8 @@ final class FileReader: Sendable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// So many bytes from there on are read into the piece, fewer at the end of the body. Throws if the file has changed
-    /// its size, since its length has been promised to the server.
+    /// Reads up to `most` bytes at the offset into the piece, fewer at the end of the body. Throws if the size of the
+    /// file has changed, since the server was promised its length.
     func read(at offset: Int64, most: Int, into piece: inout ByteBuffer) throws(HTTPFailure) {
         let wanted = Int(clamping: min(Int64(most), size - offset))  // safe: an Int is an Int64
         piece.reserveCapacity(minimumWritableBytes: wanted)
@@ -58,8 +58,8 @@ final class FileReader: Sendable {
         if end >= size { try check() }
     }
 
-    /// Throws if it is not the file that it was when it was opened: its length has been promised to the server, and half
-    /// of the one and half of the other content is neither.
+    /// Throws if the file has changed since it was opened: the server was promised its length, and a mixture of old and
+    /// new content is neither.
     private func check() throws(HTTPFailure) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .unreadable(path, .errno, pointer) }

@@ -6,12 +6,12 @@ import NIOHTTP1
 import NIOSSL
 import OutriderHTTP
 
-/// Runs `HTTP1Machine` over a channel: one request at a time, whose answer it reads no faster than it is wanted.
+/// Runs `HTTP1Machine` over a channel: one request at a time, whose response is read no faster than the reader consumes.
 ///
-/// While it is idle one read stays asked for, so that a server's end, or its bytes, are noticed at once.
+/// An idle connection keeps a read pending, so that the server's close, or unexpected bytes, are noticed at once.
 ///
-/// It stands next to the wire. Answers of the plain form it reads itself, for that costs a fifth; all others, from their
-/// first byte to their last, go to a parser behind it, and come back from there as parts.
+/// The handler is next to the wire. It reads plain responses itself, at a fifth of the cost; all other responses go
+/// from first to last byte to a parser behind, and return as parts.
 // proof: every method runs on the channel's event loop and asserts it; other threads only carry the reference.
 final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStream, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
@@ -19,11 +19,11 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = ByteBuffer
 
-    /// Who reads the answer.
+    /// The reader of the response.
     private enum Reader {
-        /// Its first bytes will tell.
+        /// Decided by the first bytes.
         case unknown
-        /// We do; so many bytes of the body are to come.
+        /// This handler; `left` bytes of the body are to come.
         case plain(left: Int64)
         case parser
     }
@@ -32,36 +32,36 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     let key: PoolKey
     let facts: ConnectionFacts
     let channel: any Channel
-    /// Given back when the connection ends.
+    /// Returned when the connection ends.
     let place: ConnectionPlace
-    /// The pool that gets it back; it outlives its connections.
+    /// The pool that owns the connection, and outlives it.
     private let pool: ConnectionPool
 
     private var machine = HTTP1Machine()
     private var user: (any ConnectionUser)?
     private var context: ChannelHandlerContext?
     private var reader = Reader.unknown
-    /// Behind the parser, once there was an answer that needed one.
+    /// The handler behind the parser, after the first response that needed the parser.
     private var parts: AnswerParts?
-    /// Of the running request, or the last.
+    /// Method of the running request, or of the last.
     private var method = ""
     private var framing: BodyFraming?
     private var informationalHeads = 0
-    /// The last read from the network and the last piece of a body in it, while they are being looked at.
+    /// The last read from the network and its last piece of a body, while they are parsed.
     private var arrival = ByteBuffer()
     private var piece: ByteBuffer?
     private var ending: HTTP1Machine.End?
     private var room = ReadRoom()
     private var isClosed = false
-    /// Who uses it, or did last.
+    /// The current or last user.
     private(set) var holder: PoolHolder
-    /// Whether an attempt has it, or is about to; otherwise the pool has it.
+    /// Whether an attempt has the connection, or is about to; otherwise the pool has it.
     private var isLent = true
     /// Whether the body of the running request goes out in chunks (RFC 9112 section 7.1).
     private var isChunked = false
-    /// The user of the running request did not want the last read to be followed by another.
+    /// The user of the running request has paused reading.
     private var isPaused = false
-    /// The state of the trusted roots under which it was made.
+    /// The generation of trusted roots at the time of the handshake.
     let generation: Int
 
     init(
@@ -78,12 +78,12 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         self.pool = pool
     }
 
-    /// Puts this connection behind what the channel has already.
+    /// Adds this handler to the end of the pipeline.
     func install() throws { try channel.pipeline.syncOperations.addHandler(self) }
 
     var isReused: Bool { machine.isReused }
 
-    // MARK: what the pool wants
+    // MARK: calls from the pool
 
     func reserve(for holder: PoolHolder) {
         self.holder = holder
@@ -102,7 +102,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
 
     func drain() {}
 
-    // MARK: what the attempt wants
+    // MARK: calls from the attempt
 
     func begin(
         _ attempt: Attempt, expects: Bool, for user: any ConnectionUser
@@ -128,7 +128,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         pool.takeBack(self)
     }
 
-    /// Ends the connection: what it was to bring cannot be told from what follows.
+    /// Ends the connection: the rest of the response could not be told from a later response.
     func cancel() {
         let wasLent = isLent
         close()
@@ -147,7 +147,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         return promise.futureResult.map { count }
     }
 
-    /// One chunk (RFC 9112 section 7.1); that of no bytes is the last.
+    /// A chunk (RFC 9112 section 7.1); an empty chunk is the last.
     private static func chunk(_ piece: ByteBuffer) -> ByteBuffer {
         var chunk = ByteBuffer()
         chunk.reserveCapacity(piece.readableBytes + 16)
@@ -166,7 +166,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         context?.read()
     }
 
-    // MARK: what the channel says
+    // MARK: calls from the channel
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -179,7 +179,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         let arrival = Self.unwrapInboundIn(data)
         switch machine.bytesReceived(beginsAnswer: arrival.beginsLikeAnswer) {
         case .wanted: break
-        // nobody asked: what follows an answer could be taken for the next one
+        // unexpected bytes after a response could be taken for the next response
         case .unasked: return isClosed ? () : broke(.quiet, nil)
         case .leftOver: return isClosed ? () : broke(machine.closed(), nil)
         }
@@ -194,7 +194,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         }
     }
 
-    /// The only thing that the parser's side writes is for the parser.
+    /// Only `AnswerParts` writes here, and only for the parser.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) { promise?.succeed() }
 
     private func readFirst(_ arrival: ByteBuffer, _ data: NIOAny, _ context: ChannelHandlerContext) {
@@ -220,7 +220,8 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         if count < left { reader = .plain(left: left - count) } else { ended(trailers: [], isClean: count == left) }
     }
 
-    /// All of this answer goes through the parser, which must know what the request was to read the answer to a HEAD.
+    /// Passes the whole response through the parser, which must know the request's method to read the response to a
+    /// HEAD.
     private func startParser(_ context: ChannelHandlerContext) -> Bool {
         reader = .parser
         do {
@@ -234,7 +235,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         }
     }
 
-    /// What the parser found.
+    /// A part of the response from the parser.
     func parsed(_ part: HTTPClientResponsePart) {
         guard !isClosed else { return }
         switch part {
@@ -254,7 +255,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         user?.completed(trailers: trailers)
     }
 
-    /// Whether nothing came behind the end of the answer, not even half a line.
+    /// Whether no bytes follow the end of the response, not even half a line.
     private var isCleanEnd: Bool {
         switch framing {
         case .length(let length) where length > 0: piece.map { arrival.ends(with: $0) } ?? false
@@ -300,7 +301,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { failed(error) }
 
-    /// The parser refuses what came, or the connection broke.
+    /// The parser refuses the bytes, or the connection broke.
     func failed(_ error: any Error) {
         guard !isClosed else { return }
         switch error {
@@ -308,14 +309,14 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         case is HTTPParserError, is NIOHTTPDecoderError:
             broke(framing == nil ? .inHead : .inBody, error)
         default:
-            // a connection that breaks ends no body, not even one that ends with the connection
+            // a broken connection ends no body, not even a body that is delimited by the close
             let close = machine.closed()
             broke(close == .endsBody ? .inBody : close, error)
         }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        // the parser may have been waiting for just that
+        // the parser may be waiting for the end of the input
         context.fireChannelInactive()
         if !isClosed { broke(machine.closed(), nil) }
     }
@@ -324,7 +325,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         let user = user
         let wasLent = isLent
         close()
-        // first, since the place of a connection that died belongs to the request that is sent again
+        // first, since a request that is sent again takes over the place of the dead connection
         user?.ended(end, error)
         if wasLent { pool.ended(self) } else { pool.idleEnded(self) }
     }

@@ -10,7 +10,7 @@ protocol HandshakeWaiter: AnyObject {
     func beginHandshake()
 }
 
-/// Lets the opening handshakes of one client with one server begin one after the other (RFC 6455 section 4.1 item 2).
+/// Serialises the opening handshakes of a client with a server (RFC 6455 section 4.1 item 2).
 struct HandshakeQueue {
     struct Key: Hashable {
         var client: ClientKey
@@ -24,7 +24,7 @@ struct HandshakeQueue {
         }
     }
 
-    /// A present key has a handshake under way; the attempts wait for its end.
+    /// A present key has a handshake in progress; the attempts wait for its end.
     private var waiting: [Key: [any HandshakeWaiter]] = [:]
 
     /// True if the handshake may begin now.
@@ -34,7 +34,7 @@ struct HandshakeQueue {
         return true
     }
 
-    /// The handshake that was under way is over. Returns the next one.
+    /// The handshake in progress is over. Returns the next waiter.
     mutating func leave(_ key: Key) -> (any HandshakeWaiter)? {
         guard let first = waiting[key]?.first else {
             waiting[key] = nil

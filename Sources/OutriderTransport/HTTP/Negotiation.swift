@@ -15,7 +15,7 @@ extension HTTPVersionChoice {
 }
 
 extension HTTPFailure {
-    /// HTTP/2 was asked for, and the server does not speak it.
+    /// The request demands HTTP/2, and the server does not speak HTTP/2.
     static func notNegotiated(_ key: PoolKey, _ host: String, _ alpn: String?) -> HTTPFailure {
         if !key.isSecure, let proxy = key.proxy?.server {
             let text = "the proxy \(proxy.name) forwards plain requests over HTTP/1.1 only (leave out httpVersion)"
@@ -31,7 +31,7 @@ extension HTTPFailure {
             phase: .tls, underlying: underlying)
     }
 
-    /// The same failure, or that of a server that accepts none of the protocols that were offered.
+    /// The same failure, or `protocolNotNegotiated` if the server accepts none of the offered protocols.
     func asNegotiation(_ alpn: [String], with host: String) -> HTTPFailure {
         guard kind == .tlsHandshakeFailed, alpn == HTTPVersionChoice.http2.alpn,
             underlying?.message.contains("NO_APPLICATION_PROTOCOL") == true

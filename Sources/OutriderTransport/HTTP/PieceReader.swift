@@ -4,7 +4,7 @@
 package import NIOCore
 package import OutriderHTTP
 
-/// Reads the pieces of a body that are there already, in memory and in files, as one sequence of bytes. Blocks.
+/// Reads the pieces of a body that are in memory and in files as a single sequence of bytes. Blocks.
 // proof: one call at a time, which is what its owners see to.
 package final class PieceReader: @unchecked Sendable {
     private let pieces: [ComposedBody.Piece]
@@ -13,13 +13,13 @@ package final class PieceReader: @unchecked Sendable {
     private var file: FileReader?
     private var scratch = ByteBuffer()
 
-    /// Pieces that a client feeds are not among them.
+    /// Without pieces that a client feeds.
     package init(_ pieces: [ComposedBody.Piece]) { self.pieces = pieces }
 
-    /// An empty buffer whose memory the next bytes go into.
+    /// Lends an empty buffer whose memory the next read reuses.
     func lend(_ buffer: ByteBuffer) { scratch = buffer }
 
-    /// Up to so many bytes; nil at the end. Throws when a file cannot be read or is not what it was.
+    /// Up to `most` bytes; nil at the end. Throws if a file cannot be read, or has changed.
     package func read(most: Int) throws(HTTPFailure) -> ByteBuffer? {
         var gathered = ByteBuffer()
         swap(&gathered, &scratch)

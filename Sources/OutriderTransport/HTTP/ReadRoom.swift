@@ -3,12 +3,12 @@
 
 import NIOCore
 
-/// How much one read takes from the network: little, until a body turns out to be long.
+/// The size of a read from the network: small, until a body turns out to be long.
 ///
-/// Four reads of 64 KiB and two of 128 KiB hold as much at most, but two cost half of the system calls, and of the
+/// Four reads of 64 KiB and two of 128 KiB hold equally much at most, but two cost half of the system calls, and of the
 /// acknowledgements that go with them.
 struct ReadRoom {
-    /// After so many bytes of one answer it is worth the change.
+    /// Bytes of a response before reads become larger.
     private static let shortBytes = 512 << 10
     private static let wideBytes = 128 << 10
     private static let usual = (room: AdaptiveRecvByteBufferAllocator(), reads: UInt(4))
@@ -16,7 +16,7 @@ struct ReadRoom {
     private var seen = 0
     private var isWide = false
 
-    /// So many bytes came.
+    /// Counts received bytes.
     mutating func took(_ bytes: Int, from channel: any Channel) {
         guard !isWide else { return }
         seen &+= bytes
@@ -25,7 +25,7 @@ struct ReadRoom {
         set(FixedSizeRecvByteBufferAllocator(capacity: Self.wideBytes), reads: 2, on: channel)
     }
 
-    /// The answer is over; an idle connection keeps no large buffer.
+    /// The response is over; an idle connection keeps no large buffer.
     mutating func reset(_ channel: any Channel) {
         seen = 0
         guard isWide else { return }
@@ -35,7 +35,7 @@ struct ReadRoom {
 
     private func set(_ room: any RecvByteBufferAllocator, reads: UInt, on channel: any Channel) {
         guard let options = channel.syncOptions else { return }
-        // what has no such options reads as it likes
+        // a channel without these options keeps its own
         try? options.setOption(.recvAllocator, value: room)
         try? options.setOption(.maxMessagesPerRead, value: reads)
     }

@@ -6,15 +6,15 @@ import OutriderHTTP
 
 /// The head of a request as bytes (RFC 9112 section 3).
 ///
-/// Attempts are checked where they are built; that nothing in them can end a line or a head early is checked here once
-/// more, since this is the last place before the wire.
+/// Attempts are checked where they are built; here, at the last place before the wire, a second check makes sure that
+/// no part can end a line or the head early.
 enum RequestWriter {
-    /// Bodies up to this size go out in one write with the head.
+    /// Bodies up to this size go out in the same write as the head.
     static let joinedBodyBytes = 64 << 10
 
-    /// The head, followed by the whole body if that is small.
+    /// The head, followed by the whole body if the body is small.
     ///
-    /// - Parameter expects: whether the server is asked to say 100 Continue before the body is sent; it is not sent here then.
+    /// - Parameter expects: whether the head asks for 100 Continue; the body is then sent later.
     static func head(_ attempt: Attempt, expects: Bool = false) throws(HTTPFailure) -> ByteBuffer {
         guard isToken(attempt.method) else { throw refused("the method") }
         guard attempt.url.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
@@ -84,12 +84,13 @@ enum RequestWriter {
         head.add("\r\n")
     }
 
-    /// What a proxy is told that carries the request on itself: the whole URL (RFC 9112 section 3.2.2), and who asks.
+    /// Additions for a proxy that forwards the request itself: the whole URL (RFC 9112 section 3.2.2), and the
+    /// authorization.
     private struct Forwarder {
         let origin: String
         let authorization: String?
 
-        /// Nil for the direct way, and through a tunnel: there the origin reads the request.
+        /// Nil for direct connections, and through a tunnel: there the origin reads the request.
         init?(_ attempt: Attempt) {
             guard attempt.proxies != nil, !attempt.isTunneled, attempt.proxy?.speaksHTTP == true else { return nil }
             origin = attempt.url.origin
@@ -99,13 +100,13 @@ enum RequestWriter {
         var mostBytes: Int { origin.utf8.count + 32 + (authorization?.utf8.count ?? 0) }
     }
 
-    /// What of the fields is written differently, or decides about what is added.
+    /// Fields that are written differently, or that change the added fields.
     private struct Seen {
         var acceptEncoding = false
         var range = false
         var close = false
 
-        /// Whether the field is one that only the transport writes.
+        /// Whether only the transport writes this field.
         mutating func isOurs(_ field: HTTPFields.Field) -> Bool {
             switch field.name.utf8.count {
             case 5: range = range || HTTPFields.same(field.name, "Range")
@@ -126,7 +127,7 @@ enum RequestWriter {
         return bytes
     }
 
-    /// A method that expects a body says so even if there is none (RFC 9110 section 8.6).
+    /// A method that expects a body declares a length even without a body (RFC 9110 section 8.6).
     private static func writeLength(of attempt: Attempt, into head: inout HeadText) {
         if case .none = attempt.body, !expectsBody(attempt.method) { return }
         if let size = attempt.body.size {
@@ -175,7 +176,7 @@ enum RequestWriter {
 private struct HeadText {
     private let memory: UnsafeMutableRawBufferPointer
     private(set) var count = 0
-    /// Something did not fit after all.
+    /// The memory was too small.
     private(set) var isCut = false
 
     init(_ memory: UnsafeMutableRawBufferPointer) { self.memory = memory }
@@ -196,7 +197,7 @@ private struct HeadText {
 
     mutating func add(_ text: String) { _ = add(text) { _ in true } }
 
-    /// False if a byte is not as it should be.
+    /// False if a byte is not permitted.
     mutating func add(_ text: String, where isFine: (UInt8) -> Bool) -> Bool {
         var text = text
         return text.withUTF8 { bytes in

@@ -4,7 +4,7 @@
 import NIOCore
 import OutriderHTTP
 
-/// The body of an answer as its reader sees it. When the last reference to it goes, the rest of the body is given up.
+/// The body of a response as its reader sees it. The rest of the body is abandoned with the last reference.
 final class ResponseBody: AttemptResponseBody {
     private let runner: AttemptRunner
     let expectedBytes: Int64?

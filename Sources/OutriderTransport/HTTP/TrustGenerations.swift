@@ -4,12 +4,12 @@
 import NIOCore
 import OutriderHTTP
 
-/// Counts how often the roots of a security have changed, or a session has given the security up: a connection that was made
-/// before vouches for nothing any more.
+/// Counts how often the roots of a security have changed, or a session has given the security up: connections from
+/// before are not trusted any more.
 struct TrustGenerations {
     private struct State {
         var stamps: FileStamps
-        /// Another one after each change.
+        /// Different after each change.
         var generation: Int
         var looked: NIODeadline
     }
@@ -21,19 +21,19 @@ struct TrustGenerations {
     private var states: [ConnectionSecurity: State] = [:]
     private var last = 0
 
-    /// The generation that connections are made in now.
+    /// The generation of new connections.
     func current(of security: ConnectionSecurity) -> Int { states[security]?.generation ?? 0 }
 
-    /// Whether the files are to be looked at before a connection is used, once a second at most.
+    /// Whether the files must be checked before a connection is used, once a second at most.
     func isDue(_ security: ConnectionSecurity) -> Bool {
         states[security].map { NIODeadline.now() >= $0.looked + Self.patience } ?? true
     }
 
-    /// Whether the files have changed since they were last looked at.
+    /// Whether the files have changed since the last check.
     mutating func saw(_ stamps: FileStamps, of security: ConnectionSecurity) -> Bool {
         let now = NIODeadline.now()
         guard var state = states[security] else {
-            // what is forgotten is looked at anew, and its connections count as outdated
+            // forgotten securities are checked anew, and their connections count as outdated
             if states.count >= Self.mostStates { states = [:] }
             last &+= 1
             states[security] = State(stamps: stamps, generation: last, looked: now)
