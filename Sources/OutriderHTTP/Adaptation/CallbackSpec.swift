@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A decision that is left to code of the caller's, and how it is asked for.
+/// A decision delegated to the caller's code, and the way to reach that code.
 package struct CallbackSpec: Sendable, Hashable {
     package enum Way: String, Sendable, CaseIterable {
         /// The caller is asked.
@@ -22,7 +22,7 @@ package struct CallbackSpec: Sendable, Hashable {
         self.timeout = timeout
     }
 
-    /// What `timeout` may be.
+    /// The permitted values of `timeout`, in seconds.
     package static let timeouts = 0.1...600.0
     /// Of `name`, in characters of UTF-8.
     package static let longestName = 256

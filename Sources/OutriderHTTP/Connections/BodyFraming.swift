@@ -12,10 +12,10 @@ package enum BodyFraming: Sendable, Equatable {
     /// All that comes until the connection ends.
     case untilClose
 
-    /// The framing that a head announces, and whether it leaves no doubt about where the next answer would begin.
+    /// The framing that a head announces, and whether the start of the next response is certain.
     ///
-    /// Throws `malformedResponse` for lengths that are no number or contradict each other, and for transfer codings other
-    /// than one final `chunked`: guessing would let a server put one answer into another.
+    /// Throws `malformedResponse` for lengths that are no number or contradict each other, and for transfer codings
+    /// other than a single final `chunked`: a guess would let a server put a response into another.
     package static func of(_ head: ResponseHead, to method: String) throws(HTTPFailure) -> (BodyFraming, clear: Bool) {
         let fields = head.fields
         let chunked = try isChunked(fields)
@@ -24,7 +24,8 @@ package enum BodyFraming: Sendable, Equatable {
             return (.none, !chunked && length ?? 0 == 0)
         }
         if method == "HEAD" { return (.none, true) }
-        // a length is that of another answer, and says nothing; but many who give one send as much behind it
+        // a length here is that of another response, and is ignored; but many servers with a length send a body all the
+        // same
         if head.status == 304 { return (.none, !chunked && length ?? 0 == 0) }
         if method == "CONNECT" && (200..<300).contains(head.status) { return (.none, false) }
         if chunked {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Asks an HTTP proxy for a tunnel (RFC 9110 section 9.3.6, RFC 9112 section 3.2.3).
+/// Requests a tunnel from an HTTP proxy (RFC 9110 section 9.3.6, RFC 9112 section 3.2.3).
 ///
 ///     begin ─▶ head ──2xx──▶ open
 ///               ▲ │ └─────────other──▶ refusal's body ──▶ refused
 ///               └─┘ 1xx
 ///
-/// What a proxy says here is never an origin's answer: an acceptance has no body whatever its fields say, and nothing may
-/// follow it before we have spoken; a refusal is kept as head only.
+/// A proxy's response is never an origin's response: an acceptance has no body whatever its fields declare, and no byte
+/// may follow before the client has sent its first; of a refusal only the head is kept.
 package struct ConnectMachine: TunnelMachine {
-    /// Bytes of one head.
+    /// Most bytes of a head.
     package static let mostHead = 64 << 10
     /// A longer body of a refusal is not worth its connection.
     package static let mostBody = 64 << 10
@@ -120,7 +120,7 @@ package struct ConnectMachine: TunnelMachine {
         return .refused(head, isReusable: count == left)
     }
 
-    /// Behind the empty line; nil if it has not come.
+    /// The index behind the empty line; nil if not yet received.
     private mutating func endOfHead() -> Int? {
         let start = max(0, searched - 3)
         for index in held.indices[start...] where held[index] == 0x0A {

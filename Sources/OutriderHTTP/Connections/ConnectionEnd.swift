@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What the end of a connection, or of a stream on one, means for the attempt that it carried.
+/// The effect of the end of a connection, or of a stream, on its attempt.
 package enum ConnectionEnd: Sendable, Equatable {
     /// Nothing was running.
     case quiet

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides what may happen next on one HTTP/1.1 connection (RFC 9112).
+/// Decides the next steps of an HTTP/1.1 connection (RFC 9112).
 ///
 ///     idle ──begin──▶ busy ──headReceived──▶ busy, answering ──bodyEnded──▶ idle
 ///       │              │  ▲                        │
 ///       │              │  └── informational        └── not reusable, or early ──▶ ended
 ///       └────closed────┴──────────closed─────────────────────────────────────────▶ ended
 ///
-/// Responsible for: the framing of answers; whether the connection may carry another request; what a close means.
-/// Not responsible for: parsing bytes, timeouts, who gets the connection next.
+/// Responsible for: the framing of responses; whether the connection may carry another request; the effect of a close.
+/// Not responsible for: parsing bytes, timeouts, the next user of the connection.
 package struct HTTP1Machine: ~Copyable {
     private enum State {
         case idle
@@ -27,14 +27,14 @@ package struct HTTP1Machine: ~Copyable {
     }
 
     private var state = State.idle
-    /// The last answer could have no body: what its server sent behind it all the same may still come.
+    /// The last response had no body by definition; its server may still send a body in error.
     private var followsBodyless = false
     /// Requests carried so far, the running one included.
     package private(set) var requests = 0
 
     package init() {}
 
-    /// Whether the running request, if there is one, uses a connection that had carried another.
+    /// Whether an earlier request used the same connection.
     package var isReused: Bool { requests > 1 }
 
     package var isIdle: Bool {
@@ -44,8 +44,8 @@ package struct HTTP1Machine: ~Copyable {
     package enum Head: Equatable {
         /// 1xx: another head follows.
         case informational
-        /// The final head; its body is framed so. `stopSending`: the server has refused a request whose body is still
-        /// moving, so the rest of it must not be sent.
+        /// The final head, and the framing of its body. `stopSending`: the server has refused a request whose body is
+        /// still being sent; the rest must not be sent.
         case answer(BodyFraming, stopSending: Bool)
     }
 
@@ -56,7 +56,7 @@ package struct HTTP1Machine: ~Copyable {
         case close
     }
 
-    /// Takes the connection for a request; false if it is not idle.
+    /// Takes the connection for a request; false if not idle.
     package mutating func begin(method: String) -> Bool {
         guard isIdle else { return false }
         state = .busy(Exchange(method: method))
@@ -73,7 +73,7 @@ package struct HTTP1Machine: ~Copyable {
 
     package enum Arrival: Equatable {
         case wanted
-        /// Nobody asked for them: the connection must be closed, for an unasked answer would be taken for the next request's.
+        /// Bytes without a request: the connection must close, or they would count as the next request's response.
         case unasked
         /// They belong to the answer before, which was to have no body. The connection must be closed as by a server that
         /// has not heard of the running request.

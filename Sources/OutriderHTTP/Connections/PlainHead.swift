@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Reads heads of the form that nearly every answer has, in one pass over their bytes: here as a whole, final, HTTP/1.1, lines
-/// that end in CRLF, plain ASCII values without white space around them, and one Content-Length.
+/// Parses heads of the most common form in a single pass: complete, final, HTTP/1.1, lines that end in CRLF, plain
+/// ASCII values without surrounding white space, and a single Content-Length.
 ///
-/// Whatever else may stand in a head (RFC 9112) is not judged here: the answer is nil, and a full parser has the word.
+/// For any other head (RFC 9112) the result is nil, and a full parser decides.
 package struct PlainHead: Sendable, Equatable {
     package var head: ResponseHead
-    /// How many bytes it takes, with the empty line.
+    /// The length of the head, with the empty line.
     package var bytes: Int
 
     /// Longer heads, and those with more fields, are left to the full parser and its limits.
     private static let mostBytes = 16 << 10
     private static let mostFields = 100
 
-    /// The head at the beginning of the bytes, nil if it is not whole or not plain.
+    /// The head at the beginning of the bytes; nil if incomplete or not plain.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = PlainHeadReader(bytes.prefix(Self.mostBytes))
         guard let status = reader.status(), let reason = reader.reason() else { return nil }
@@ -50,7 +50,7 @@ private struct PlainHeadReader {
 
     private static let version: StaticString = "HTTP/1.1 "
 
-    /// A final one; it is followed by a space.
+    /// A final status, followed by a space.
     mutating func status() -> Int? {
         let start = Self.version.utf8CodeUnitCount
         guard bytes.count > start + 5 else { return nil }
@@ -90,7 +90,7 @@ private struct PlainHeadReader {
         return line(mayBeEmpty: false)
     }
 
-    /// Printable ASCII up to the end of the line, with no white space around it.
+    /// Printable ASCII up to the end of the line, without surrounding white space.
     private mutating func line(mayBeEmpty: Bool) -> String? {
         let start = position
         var index = start

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What two attempts must share to share a connection. Whatever is not in here must not influence a connection.
+/// The properties that attempts must share to share a connection. No other property may influence a connection.
 package struct PoolKey: Sendable, Hashable {
     package var isSecure: Bool
     package var host: String

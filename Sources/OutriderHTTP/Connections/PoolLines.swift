@@ -9,7 +9,7 @@ struct PoolLines {
         let id: PoolMachine.WaiterID
         let limit: Int
         let holder: PoolHolder
-        /// It must not get an idle HTTP/1.1 connection.
+        /// The waiter must not get an idle HTTP/1.1 connection.
         let isReplay: Bool
     }
 
@@ -85,9 +85,9 @@ struct PoolLines {
         }
     }
 
-    /// Removes the waiter whose turn it is among those that `suits` names.
+    /// Removes the waiter whose turn it is among those that satisfy `suits`.
     ///
-    /// - Parameter suits: gets the waiter, and how many connections its session may still use.
+    /// - Parameter suits: gets the waiter, and the number of connections that its session may still use.
     mutating func take(_ suits: (Waiter, Int) -> Bool) -> Waiter? {
         var best: (index: Int, used: Int)?
         for (index, line) in lines.enumerated() {
@@ -111,7 +111,7 @@ struct PoolLines {
         return waiter
     }
 
-    /// False if it does not wait.
+    /// False if the attempt is not waiting.
     mutating func cancel(_ id: PoolMachine.WaiterID) -> Bool {
         for index in lines.indices {
             let line = lines[index]

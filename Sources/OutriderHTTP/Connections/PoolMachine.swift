@@ -146,8 +146,8 @@ package struct PoolMachine: ~Copyable {
         }
     }
 
-    /// A connection that is being opened waits for its client, so nothing waits any more for what it turns out to be. It
-    /// keeps its place.
+    /// Notes that a connection being opened waits for a callback of its client: other attempts no longer wait for its
+    /// protocol. The connection keeps its place.
     package mutating func openingWaits(of key: PoolKey) -> [Next] {
         guard key.mayBeShared, places[key] != nil else { return [] }
         return change(key) {
@@ -222,7 +222,7 @@ package struct PoolMachine: ~Copyable {
         }
     }
 
-    // MARK: what is idle or waits
+    // MARK: idle connections and waiters
 
     /// A connection ended while idle, and must not be lent again. False for a connection that was not idle.
     package mutating func idleEnded(_ connection: ConnectionID, of key: PoolKey) -> Bool {

@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 extension ResponseHead {
-    /// Fields of one head.
+    /// Most fields of a head.
     private static let mostFields = 1_000
 
-    /// Reads a whole head with its empty line (RFC 9112 sections 4 and 5); lines may end in LF alone. Nil for what is none:
-    /// a folded line, a name that is no token, a control character.
+    /// Parses a whole head with its empty line (RFC 9112 sections 4 and 5); lines may end in LF alone. Nil if
+    /// malformed: a folded line, a name that is no token, a control character.
     package init?(parsing bytes: ArraySlice<UInt8>) {
         var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
             line.last == 0x0D ? line.dropLast() : line

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Asks a SOCKS proxy of version 5 for a connection (RFC 1928), with user and password where it wants them (RFC 1929).
+/// Requests a connection from a SOCKS proxy of version 5 (RFC 1928), with user and password if required (RFC 1929).
 ///
 ///     begin ─▶ method ──▶ request ──▶ open
 ///                └──▶ login ──▲
@@ -28,10 +28,10 @@ package struct SOCKSMachine: TunnelMachine {
         self.credential = credential
     }
 
-    /// A URL's host as a target: an address where it is one.
+    /// The target for a URL's host: an address if the host is an address.
     package static func target(_ url: HTTPURL) -> Target { address(url.host) ?? .name(url.hostName) }
 
-    /// Nil for what is no address.
+    /// Nil if the text is no address.
     package static func address(_ text: String) -> Target? { IPAddressText.bytes(of: text).map { .address($0) } }
 
     package mutating func begin() -> [UInt8] { credential == nil ? [5, 1, 0] : [5, 2, 0, 2] }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decodes blocks of fields (RFC 7541 section 6). One for each connection; every block must pass, in order.
+/// Decodes blocks of fields (RFC 7541 section 6). A decoder serves a single connection, and must see every block in
+/// order.
 struct HPACKDecoder: ~Copyable {
     private var table = HPACKDynamicTable<HPACKField>()
-    /// What Huffman coded strings of one block are decoded into.
+    /// Memory for the decoded Huffman strings of a block.
     private var scratch = WireBytes()
 
     init() {}
 
-    /// Why a block cannot be decoded. Nothing can be decoded after it.
+    /// Why a block cannot be decoded. No block can be decoded after a fault.
     enum Fault: Equatable {
         case malformed
         /// The fields are larger than `HTTP2FieldBlock.mostDecoded`.
@@ -93,7 +94,7 @@ struct HPACKDecoder: ~Copyable {
         let isCoded = reader.bytes[reader.position] & 0x80 != 0
         guard let length = reader.integer(7), let coded = reader.take(length) else { return nil }
         guard isCoded else { return coded }
-        // all strings of the block fit, so that those that were decoded before stay where they are
+        // the memory fits all strings of the block, so that already decoded strings stay in place
         if scratch.count == 0 { _ = scratch.room(HuffmanCode.mostDecoded(reader.bytes.count) * 2) }
         let memory = scratch.room(HuffmanCode.mostDecoded(length))
         guard let count = HuffmanCode.decode(coded, into: memory) else { return nil }

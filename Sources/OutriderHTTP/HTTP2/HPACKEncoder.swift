@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Encodes blocks of fields (RFC 7541). One for each connection; every block that it has made must be sent, in order.
+/// Encodes blocks of fields (RFC 7541). An encoder serves a single connection; every block must be sent, in order.
 struct HPACKEncoder: ~Copyable {
     private struct Entry: HPACKEntry {
         let name: String
@@ -38,7 +38,7 @@ struct HPACKEncoder: ~Copyable {
         announces = false
     }
 
-    /// An entry of the static table as it stands there.
+    /// Writes a static table entry by index.
     func indexed(_ index: Int, _ output: inout WireBytes) { Self.integer(index, prefix: 7, 0x80, &output) }
 
     /// A field; its name is written in lower case.
@@ -84,7 +84,8 @@ struct HPACKEncoder: ~Copyable {
         names[nameSlot] = added
     }
 
-    /// Never indexed, not even by an intermediary (RFC 7541 section 7.1.3): values short enough to be guessed, or worth it.
+    /// Whether the value must never be indexed, even by an intermediary (RFC 7541 section 7.1.3): credentials, and
+    /// cookies short enough to be guessed.
     private static func isSecret(_ known: Int, _ value: String) -> Bool {
         switch known {
         case HPACKStaticTable.authorization, HPACKStaticTable.proxyAuthorization: true

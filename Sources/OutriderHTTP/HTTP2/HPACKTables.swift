@@ -37,7 +37,7 @@ enum HPACKStaticTable {
     static let cookie = 32
     static let proxyAuthorization = 49
 
-    /// Names whose values differ from request to request: an entry for one would only push out others.
+    /// Names whose values differ from request to request: their entries would only displace others.
     static let unindexed: UInt64 = [path, 21, 28, 34, 40, 41, 42, 46, 50, 55].reduce(0) {
         $0 | 1 << UInt64(truncatingIfNeeded: $1)
     }
@@ -116,14 +116,14 @@ enum FieldHash {
     }
 }
 
-/// A field as HPACK carries it: with the strings that heads share, and what kind of name it has.
+/// A field in HPACK, with shared strings and the kind of its name.
 struct HPACKField: HPACKEntry {
     let name: String
     let value: String
     let kind: HTTP2FieldKind
-    /// Bytes of the name as it came, which may have been no UTF-8.
+    /// The length of the name as received, which may have been invalid UTF-8.
     let nameBytes: Int
-    /// As RFC 7541 section 4.1 counts it: bytes of name and value, and 32.
+    /// The size by RFC 7541 section 4.1: the bytes of name and value, and 32.
     let size: Int
 }
 
@@ -132,7 +132,8 @@ protocol HPACKEntry {
     var size: Int { get }
 }
 
-/// The entries of one side of a connection, the youngest first, within a number of bytes (RFC 7541 section 2.3.2).
+/// The table entries of one direction of a connection, the youngest first, within a size limit (RFC 7541 section
+/// 2.3.2).
 struct HPACKDynamicTable<Entry: HPACKEntry> {
     /// 4,096 bytes, and no entry has fewer than 32.
     private static var mostEntries: Int { HPACKLimits.table / 32 }
@@ -157,7 +158,7 @@ struct HPACKDynamicTable<Entry: HPACKEntry> {
         shrink(to: self.limit)
     }
 
-    /// Adds an entry; one that is larger than the table only empties it. False then.
+    /// Adds an entry. An entry larger than the table only empties the table; false then.
     mutating func add(_ entry: Entry) -> Bool {
         let more = entry.size
         shrink(to: limit - more)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a peer may waste: frames that cost us work and carry nothing. Times are seconds of a clock that does not go back.
+/// Limits frames that cost work and carry no content. Times are seconds of a monotonic clock.
 ///
-/// Tokens come back with time, and with useful bytes. Nothing is spent by an honest server: a gRPC server that measures
+/// Tokens return with time, and with useful bytes. An honest server does not exhaust them: a gRPC server that measures
 /// bandwidth sends a PING for each window, with much DATA between them.
 struct HTTP2Budget {
     static let most = 1000.0

@@ -10,7 +10,7 @@ extension HTTP2Machine {
         if increment > 0, streams[id]?.remote != .closed { writer.windowUpdate(increment, stream: id.number) }
     }
 
-    /// Writes RST_STREAM, and remembers what may still come for the stream.
+    /// Writes RST_STREAM, and remembers which frames may still arrive for the stream.
     mutating func reset(_ id: HTTP2StreamID, _ code: HTTP2ErrorCode) {
         guard let stream = streams[id] else { return }
         writer.reset(id.number, code)
@@ -86,7 +86,8 @@ extension HTTP2Machine {
         emit(.close(fault))
     }
 
-    /// A frame of a stream that is not open. Those that were on their way when we reset it are expected; others are waste.
+    /// Handles a frame for a stream that is not open. Frames in flight when the stream was reset are expected; others
+    /// are waste.
     mutating func lateFrame(_ number: UInt32, bytes: Int) {
         if !forgotten.expects(number, bytes: bytes) { waste() }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a field of a response is, decided once when its bytes are read (RFC 9113 section 8.2).
+/// The kind of a response field, decided once when its bytes are read (RFC 9113 section 8.2).
 enum HTTP2FieldKind: UInt8 {
     case regular
     case contentLength
@@ -12,7 +12,7 @@ enum HTTP2FieldKind: UInt8 {
     case connection
     /// An upper-case letter, or no token.
     case badName
-    /// CR, LF, NUL, or white space around it.
+    /// CR, LF, NUL, or surrounding white space.
     case badValue
 
     static func of(name: String) -> HTTP2FieldKind {
@@ -51,7 +51,8 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// One block of fields while it is decoded: counted before strings are made, and judged (RFC 9113 sections 6.5.2, 8.3).
+/// A block of fields during decoding: checked against the limits before strings are made, then validated (RFC 9113
+/// sections 6.5.2, 8.3).
 struct HTTP2FieldBlock {
     /// Bytes and number of fields that are kept.
     static let mostBytes = 64 << 10

@@ -3,7 +3,7 @@
 
 /// The fields of a request as HTTP/2 has them (RFC 9113 section 8.3.1).
 enum HTTP2RequestFields {
-    /// Checks all that will be written. It comes before the first byte: what the encoder has made must be sent.
+    /// Checks all fields before the first byte is encoded, since the encoder's output must be sent.
     static func check(_ attempt: Attempt) throws(HTTPFailure) {
         guard isToken(attempt.method) else { throw refused("the method") }
         guard attempt.url.target.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
@@ -48,7 +48,7 @@ enum HTTP2RequestFields {
         }
     }
 
-    /// The caller's Host if there is one (RFC 9113 section 8.3.1: both must say the same).
+    /// The caller's Host if present (RFC 9113 section 8.3.1: both must agree).
     private static func authority(_ attempt: Attempt) -> String {
         if let host = attempt.fields.first("Host") { return trimmed(host) }
         return attempt.url.socketPath == nil ? attempt.url.authority : "localhost"
@@ -72,7 +72,7 @@ enum HTTP2RequestFields {
         return String(FieldRules.trimmed(value[...]))
     }
 
-    /// What decides about fields that are left out or added.
+    /// The fields that decide about omitted or added fields.
     private struct Seen {
         var acceptEncoding = false
         var range = false

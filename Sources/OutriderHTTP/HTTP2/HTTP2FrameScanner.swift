@@ -8,7 +8,7 @@
 ///                  ├───▶ tooLarge, badPadding
 ///                  └───▶ needsMore
 ///
-/// At most one frame of 16 KiB is held, and none of DATA.
+/// At most a single frame of 16 KiB is buffered, and no DATA.
 package struct HTTP2FrameScanner {
     /// The largest payload: SETTINGS_MAX_FRAME_SIZE, whose default is never changed.
     package static let mostPayload = 16 << 10
@@ -20,12 +20,12 @@ package struct HTTP2FrameScanner {
         case frame(HTTP2FrameHead, Range<Int>)
         /// The same with the payload in `held`, which is valid until the next call.
         case heldFrame(HTTP2FrameHead)
-        /// A piece of DATA: its place in the bytes, whether the piece is the first of its frame, and whether the frame has
-        /// ended with it. A frame may have empty pieces.
+        /// A piece of DATA: its place in the bytes, whether the piece is the first of its frame, and whether the frame
+        /// ends with this piece. A frame may have empty pieces.
         case data(HTTP2FrameHead, Range<Int>, isFirst: Bool, isLast: Bool)
-        /// Nothing can be read after it.
+        /// A frame above the limit; no further frame can be read.
         case tooLarge(HTTP2FrameHead)
-        /// More padding than payload; nothing can be read after it.
+        /// More padding than payload; no further frame can be read.
         case badPadding(HTTP2FrameHead)
     }
 
@@ -43,7 +43,7 @@ package struct HTTP2FrameScanner {
 
     package init() {}
 
-    /// The next step from `position` on, which is moved behind what was read.
+    /// The next step from `position` on; `position` moves behind the bytes read.
     package mutating func next(_ bytes: UnsafeRawBufferPointer, from position: inout Int) -> Step {
         if isHeldGiven {
             isHeldGiven = false

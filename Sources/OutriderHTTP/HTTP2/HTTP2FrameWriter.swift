@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Writes frames into one buffer, which its owner empties once per turn of the loop (RFC 9113 section 6).
+/// Writes frames into a single buffer, which its owner empties once per turn of the loop (RFC 9113 section 6).
 package struct HTTP2FrameWriter: ~Copyable {
-    /// The largest payload that is written: what every peer takes.
+    /// The largest written payload: every peer accepts this size.
     static let mostPayload = 16 << 10
 
     var output = WireBytes()
@@ -13,7 +13,7 @@ package struct HTTP2FrameWriter: ~Copyable {
     package var isEmpty: Bool { output.count == 0 }
     package var count: Int { output.count }
 
-    /// Shows what is written and forgets it.
+    /// Passes the output to `body`, then clears the output.
     package mutating func take<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         defer { output.clear() }
         return try body(output.bytes)
@@ -74,7 +74,8 @@ package struct HTTP2FrameWriter: ~Copyable {
         output.append(number: code.rawValue)
     }
 
-    /// Begins HEADERS: the block of fields is written to `output`, then `endHeaders` is called with what this returns.
+    /// Begins HEADERS: the caller writes the block of fields to `output`, then calls `endHeaders` with the returned
+    /// value.
     mutating func beginHeaders(stream: UInt32, endStream: Bool) -> Int {
         let start = output.count
         let flags = endStream ? HTTP2FrameHead.endStream : 0

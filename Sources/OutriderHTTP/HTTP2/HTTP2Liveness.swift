@@ -41,7 +41,7 @@ struct HTTP2Liveness {
 
     mutating func acknowledged() { pending = nil }
 
-    /// A request begins; whether a PING goes with it.
+    /// Notes a new request; returns whether to send a PING along.
     mutating func begins(_ now: Double) -> Bool { now - lastHeard >= Self.silence && mayPing(now) && ping(now) }
 
     private func mayPing(_ now: Double) -> Bool {

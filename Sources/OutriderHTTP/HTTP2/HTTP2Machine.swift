@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides what may happen next on one HTTP/2 connection of a client (RFC 9113).
+/// Decides the next steps of an HTTP/2 client connection (RFC 9113).
 ///
 ///     open ──▶ running ──drain, GOAWAY, numbers used up──▶ draining ──last stream ends──▶ closed
 ///                 └────────a broken rule, a limit, silence, the end of the connection────▶ closed
 ///
-/// The caller tells what happened, then takes every event with `nextEvent`, then DATA turns with `nextData`, and writes what
-/// `takeOutput` shows. Times are seconds of a clock that does not go back.
+/// The caller reports each input, then takes every event with `nextEvent`, then DATA turns with `nextData`, and writes
+/// the bytes of `takeOutput`. Times are seconds of a monotonic clock.
 ///
-/// Responsible for: frames, fields, flow control, limits, which stream ends how, and when the connection is dead.
-/// Not responsible for: the socket, bodies (it counts bytes and never keeps one), timeouts, replaying.
+/// Responsible for: frames, fields, flow control, limits, the outcome of each stream, and when the connection is dead.
+/// Not responsible for: the socket, body content (only bytes are counted), timeouts, replays.
 package struct HTTP2Machine: ~Copyable {
     enum Phase { case running, draining, closed }
 
@@ -28,7 +28,7 @@ package struct HTTP2Machine: ~Copyable {
     /// When the connection was opened; nil once the peer's settings are here.
     var awaitsSettings: Double?
     var awaitsAck = true
-    /// What we may send on the connection.
+    /// The send window of the connection.
     var sendWindow = HTTP2Window(HTTP2Settings.defaultWindow)
     var receiveWindow = HTTP2ReceiveWindow(HTTP2Settings.connectionWindow)
     let reserve: HTTP2WindowReserve
@@ -45,7 +45,7 @@ package struct HTTP2Machine: ~Copyable {
     var frameBytes = 0
     /// Small WINDOW_UPDATEs that are due for DATA frames of ours.
     var expectedUpdates = 0
-    /// Acknowledgements in the output, and those that the caller is writing.
+    /// Acknowledgements in the output, and those in the caller's current write.
     var acksInOutput = 0
     var acksInFlight = 0
     /// GOAWAY of the peer.
@@ -55,7 +55,7 @@ package struct HTTP2Machine: ~Copyable {
     private var events: [HTTP2Event] = []
     private var firstEvent = 0
 
-    /// - Parameter reserve: shared by the connections of one event loop.
+    /// - Parameter reserve: shared by the connections of an event loop.
     package init(reserve: HTTP2WindowReserve, now: Double) {
         self.reserve = reserve
         self.now = now
@@ -66,7 +66,7 @@ package struct HTTP2Machine: ~Copyable {
         writer.windowUpdate(HTTP2Settings.connectionWindow - HTTP2Settings.defaultWindow, stream: 0)
     }
 
-    // MARK: what the caller may ask
+    // MARK: calls of the caller
 
     package var isClosed: Bool { phase == .closed }
 
@@ -82,7 +82,7 @@ package struct HTTP2Machine: ~Copyable {
     /// Whether `begin` can make a stream now.
     package var canBegin: Bool { openStreams < capacity }
 
-    /// Streams that were begun, with those that have ended.
+    /// Streams begun so far, ended ones included.
     package var begunStreams: Int { Int(nextNumber / 2) }  // safe: below 2^31
 
     /// Whether `timePassed` has to be called about every half second.
@@ -143,8 +143,8 @@ package struct HTTP2Machine: ~Copyable {
         return id
     }
 
-    /// The stream is not wanted any more; no event of it must be looked at. A short rest of its response is read and dropped,
-    /// since servers take many resets for an attack.
+    /// Cancels a stream; its pending events must be ignored. A short rest of its response is read and dropped, since
+    /// servers take many resets for an attack.
     package mutating func cancel(_ id: HTTP2StreamID, now: Double) {
         guard let stream = streams[id], !stream.isOver, !isClosed else { return }
         self.now = now
@@ -170,7 +170,7 @@ package struct HTTP2Machine: ~Copyable {
 
     // MARK: time and ends
 
-    /// Looks for what has taken too long.
+    /// Checks the time limits.
     package mutating func timePassed(_ now: Double) {
         guard !isClosed else { return }
         self.now = now
@@ -197,7 +197,7 @@ package struct HTTP2Machine: ~Copyable {
 
     private static let settingsSeconds = 10.0
 
-    /// No new streams; the connection closes when the last one has ended.
+    /// Allows no new streams; the connection closes after the last stream has ended.
     package mutating func drain() {
         guard phase == .running else { return }
         beginDraining()

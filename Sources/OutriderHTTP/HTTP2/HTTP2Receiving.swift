@@ -12,10 +12,10 @@ struct HTTP2Assembly {
     var frames = 0
 }
 
-/// What the peer sends.
+/// Input from the peer.
 extension HTTP2Machine {
-    /// Looks at bytes of the connection until something has happened, and returns how many it has read. The caller takes all
-    /// events, then gives the rest.
+    /// Reads bytes of the connection until an event occurs, and returns the number of bytes read. The caller takes all
+    /// events, then passes the rest.
     package mutating func received(_ bytes: UnsafeRawBufferPointer, now: Double) -> Int {
         guard !isClosed else { return bytes.count }
         self.now = now
@@ -54,7 +54,7 @@ extension HTTP2Machine {
         }
     }
 
-    /// What is wrong with a frame whatever its payload says (RFC 9113 sections 3.4, 5.1, 6).
+    /// The fault of a frame's head, regardless of its payload (RFC 9113 sections 3.4, 5.1, 6).
     private func fault(of head: HTTP2FrameHead) -> HTTP2Fault? {
         if awaitsSettings != nil, head.kind != .settings || head.has(HTTP2FrameHead.ack) {
             return HTTP2Fault(.protocolError, "no SETTINGS in front")
@@ -111,7 +111,7 @@ extension HTTP2Machine {
             stream.got = got
             stream.lastMoved = now
         }
-        // padding is read at once, and so is what is dropped
+        // padding and dropped bytes count as read at once
         let dropped = stream.dropsUntil == nil ? 0 : range.count
         let padding = isLast ? head.length - frameBytes : 0
         if dropped + padding > 0 { take(dropped + padding, of: id) }
@@ -219,7 +219,7 @@ extension HTTP2Machine {
             }
             return
         }
-        // it may be late
+        // the stream may have ended meanwhile
         guard let id = streams.id(of: head.stream), streams[id]?.isOver == false else { return }
         guard increment > 0 else { return refuse(id, "came with a WINDOW_UPDATE of 0") }
         guard streams.change(id, { $0.send.grow(increment) }) == true else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Streams that have something to send, in turns; those of low priority when no other can.
+/// Streams with data to send, in turns; streams of low priority only when no other can send.
 struct HTTP2SendLine {
     private var normal: [HTTP2StreamID] = []
     private var low: [HTTP2StreamID] = []
@@ -12,7 +12,7 @@ struct HTTP2SendLine {
         if isLow { low.append(id) } else { normal.append(id) }
     }
 
-    /// The first that can send; those that are gone are left out.
+    /// The first stream that can send; ended streams are removed.
     ///
     /// - Parameter window: of the connection.
     mutating func next(_ streams: HTTP2StreamTable, window: Int) -> HTTP2StreamID? {
@@ -37,7 +37,7 @@ struct HTTP2SendLine {
 
 /// Bodies that are sent.
 extension HTTP2Machine {
-    /// The caller has so many more bytes of a stream's body; `isLast` if it ends with them.
+    /// Notes that the caller has `bytes` more of a stream's body; `isLast` if the body ends with them.
     package mutating func bodyReady(_ id: HTTP2StreamID, _ bytes: Int, isLast: Bool) {
         guard !isClosed, bytes >= 0 else { return }
         _ = streams.change(id) { stream in
@@ -48,8 +48,8 @@ extension HTTP2Machine {
         enterLine(id)
     }
 
-    /// The rest of a body is not sent, and the caller has dropped what it had: the server has refused the request. The
-    /// stream ends with its response.
+    /// Ends the sending of a body that the caller has dropped because the server refused the request. The stream ends
+    /// with its response.
     package mutating func stopSending(_ id: HTTP2StreamID) {
         _ = streams.change(id) { stream in
             stream.queued = 0
@@ -58,8 +58,8 @@ extension HTTP2Machine {
         }
     }
 
-    /// The next DATA frame: its head is in the output then, and the caller writes the bytes behind it before anything else.
-    /// Nil if nothing can be sent. At most 16 KiB each, one stream after the other.
+    /// The next DATA frame: its head is then in the output, and the caller must write the bytes next. Nil if no stream
+    /// can send. At most 16 KiB each, streams in turns.
     package mutating func nextData() -> HTTP2DataTurn? {
         guard !isClosed, !line.isEmpty else { return nil }
         guard let id = line.next(streams, window: sendWindow.left), let stream = streams[id] else { return nil }
@@ -74,7 +74,7 @@ extension HTTP2Machine {
             stream.localClosed = isLast
             stream.lastMoved = now
         }
-        // a stream's window may have become smaller while it stood in line
+        // the window of a stream may have shrunk while the stream stood in line
         guard bytes > 0 || isLast else { return nextData() }
         sendWindow.take(bytes)
         expectedUpdates = min(1000, expectedUpdates + 2)
@@ -83,7 +83,7 @@ extension HTTP2Machine {
         return HTTP2DataTurn(stream: id, bytes: bytes, isLast: isLast)
     }
 
-    /// If it has something to send and is not there.
+    /// Puts a stream into the line if the stream can send and is not there yet.
     mutating func enterLine(_ id: HTTP2StreamID) {
         guard let stream = streams[id], !stream.isInLine, stream.canSend else { return }
         line.add(id, isLow: stream.isLow)

@@ -17,9 +17,9 @@ package struct HTTP2Settings: Sendable, Equatable {
         package static let noRFC7540Priorities = Name(rawValue: 9)
     }
 
-    /// Entries of one frame; more end the connection.
+    /// Most entries of a frame; more end the connection.
     static let mostEntries = 32
-    /// Streams that one connection carries at once, whatever the peer allows.
+    /// Most concurrent streams of a connection, even if the peer allows more.
     package static let mostStreams = 1000
     /// Streams that are assumed to be allowed until the peer's settings are here.
     static let assumedStreams = 100

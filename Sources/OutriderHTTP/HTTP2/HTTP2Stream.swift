@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// One stream, from its HEADERS to its end.
+/// A stream, from its HEADERS to its end.
 struct HTTP2Stream {
     enum Remote { case head, body, closed }
 
@@ -12,11 +12,11 @@ struct HTTP2Stream {
     var remote = Remote.head
     /// Our END_STREAM is written.
     var localClosed = false
-    /// Bytes that the caller has for it, and whether the body ends with them.
+    /// Bytes that the caller can send, and whether the body ends with them.
     var queued = 0
     var queuedLast = false
     var isInLine = false
-    /// The caller sends no more of the body, although it has not ended.
+    /// The caller sends no more of an incomplete body.
     var isStopped = false
     let isLow: Bool
     /// Of a HEAD request, or a status without a body.
@@ -25,9 +25,9 @@ struct HTTP2Stream {
     var informational = 0
     var declared: Int64?
     var got: Int64 = 0
-    /// Cancelled, but its rest is short: it is read and dropped until then.
+    /// Set for a cancelled stream with a short rest, which is read and dropped until this time.
     var dropsUntil: Double?
-    /// Its last event waits to be taken; the slot is kept for it.
+    /// The stream's last event has not been taken yet; the slot stays reserved.
     var isOver = false
     /// When the last frame came or went.
     var lastMoved: Double
@@ -47,7 +47,7 @@ struct HTTP2Stream {
         return queued > 0 ? send.left > 0 : queuedLast
     }
 
-    /// Whether it waits for the peer, not for its own reader.
+    /// Whether the stream waits for the peer, not for its own reader.
     var waits: Bool { !isOver && remote != .closed && receive.held == 0 }
 
     func progress(replayable: Bool) -> HTTP2Progress {
@@ -95,7 +95,7 @@ struct HTTP2StreamTable {
         return slots[id.slot]
     }
 
-    /// Changes a stream in its place; nil if it is gone.
+    /// Changes a stream in place; nil if the stream is gone.
     mutating func change<Result>(_ id: HTTP2StreamID, _ body: (inout HTTP2Stream) -> Result) -> Result? {
         guard slots.indices.contains(id.slot), slots[id.slot].number == id.number else { return nil }
         return body(&slots[id.slot])

@@ -20,8 +20,8 @@ struct HTTP2Window {
     }
 }
 
-/// Bytes by which the windows of all connections of a service may have grown beyond their first size, together. One for each
-/// event loop.
+/// Limits the total growth of the receive windows of all connections beyond their initial size, in bytes. Each event
+/// loop has a reserve.
 package final class HTTP2WindowReserve {
     private let most: Int
     private var lent = 0
@@ -38,17 +38,18 @@ package final class HTTP2WindowReserve {
     func giveBack(_ bytes: Int) { lent = max(0, lent - bytes) }
 }
 
-/// What the peer may send, and what it is owed for bytes that were taken (RFC 9113 section 6.9).
+/// The receive window, and the credit owed to the peer for consumed bytes (RFC 9113 section 6.9).
 ///
-/// The window doubles when its reader has kept up through a whole one: what a paused reader costs stays at the first size.
+/// The window doubles after its reader has kept up for a whole window: a paused reader costs no more than the initial
+/// size.
 struct HTTP2ReceiveWindow {
     static let mostGrown = 16 << 20
 
     /// The size that credit restores.
     private(set) var size: Int
-    /// Bytes by which it has grown.
+    /// Bytes beyond the initial size.
     private(set) var grown = 0
-    /// What the peer may still send.
+    /// Bytes that the peer may still send.
     private(set) var left: Int
     private var owed = 0
     /// Bytes that came and were not taken.
@@ -61,7 +62,7 @@ struct HTTP2ReceiveWindow {
         left = size
     }
 
-    /// False if the peer sends more than it may.
+    /// False if the peer exceeds the window.
     mutating func receive(_ bytes: Int) -> Bool {
         guard bytes <= left else { return false }
         left -= bytes

@@ -3,7 +3,7 @@
 
 /// The Huffman code of HPACK (RFC 7541 section 5.2 and appendix B).
 ///
-/// The code is canonical, so the lengths say all: codes of one length follow each other in the order of their symbols.
+/// The code is canonical, so the lengths determine all codes: codes of equal length follow each other in symbol order.
 enum HuffmanCode {
     /// Bits of the code of each byte, and of EOS.
     private static let lengths: [UInt8] = [
@@ -42,13 +42,14 @@ enum HuffmanCode {
         return codes
     }()
 
-    // what a nibble leads to: the next node in the low byte, a byte to write above it, and three flags
+    // the effect of a nibble: the next node in the low byte, an output byte above, and three flags
     private static let emits: UInt32 = 1 << 16
-    /// Behind it a string may end: what is left of the last byte is the beginning of EOS, and shorter than a byte.
+    /// A string may end here: the rest of the last byte is shorter than a byte, and a prefix of EOS.
     private static let accepts: UInt32 = 1 << 17
     private static let fails: UInt32 = 1 << 18
 
-    /// Sixteen steps for each of the 256 inner nodes of the tree. A nibble ends at most one symbol, since none is shorter.
+    /// Sixteen steps for each of the 256 inner nodes of the tree. A nibble completes at most a single symbol, since all
+    /// codes are longer than four bits.
     private static let steps: [UInt32] = {
         var children = [[Int]](repeating: [-1, -1], count: 1)
         for symbol in lengths.indices {
@@ -96,7 +97,8 @@ enum HuffmanCode {
     /// The most bytes that so many coded ones stand for.
     static func mostDecoded(_ coded: Int) -> Int { coded + coded / 2 + coded / 8 + 2 }
 
-    /// Decodes into memory with room for `mostDecoded`. The number of bytes; nil for what is no code, and for a wrong end.
+    /// Decodes into memory with room for `mostDecoded`. Returns the number of bytes; nil for an invalid code or a wrong
+    /// end.
     static func decode(_ coded: UnsafeRawBufferPointer, into memory: UnsafeMutableBufferPointer<UInt8>) -> Int? {
         guard memory.count >= mostDecoded(coded.count) else { return nil }
         return steps.withUnsafeBufferPointer { steps in

@@ -13,7 +13,7 @@ struct WireBytes: ~Copyable {
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : count) }
 
-    /// Room for `more` bytes behind the last one; the caller writes at most that many and calls `advance`.
+    /// Room for `more` bytes at the end; the caller writes at most that many and calls `advance`.
     mutating func room(_ more: Int) -> UnsafeMutableBufferPointer<UInt8> {
         let needed = count + max(0, more)
         if base == nil || needed > capacity { grow(to: needed) }
@@ -73,7 +73,7 @@ struct WireBytes: ~Copyable {
 }
 
 extension String {
-    /// Whether each byte is as it should be.
+    /// Whether all bytes satisfy the condition.
     @inline(__always)
     func allBytes(_ isFine: (UInt8) -> Bool) -> Bool {
         var text = self

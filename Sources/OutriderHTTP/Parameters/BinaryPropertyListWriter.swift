@@ -4,7 +4,7 @@
 /// A property list in Apple's binary format, "bplist00": objects, a table of their offsets, and a trailer. Equal strings
 /// are written once.
 struct BinaryPropertyListWriter {
-    /// What an object refers to, by number.
+    /// The content of an object; references are numbers.
     private enum Object {
         case whole([UInt8])
         /// A marker, then references.
@@ -12,7 +12,7 @@ struct BinaryPropertyListWriter {
     }
 
     private var objects: [Object] = []
-    /// By their bytes: Swift takes two spellings of one accent for the same text, here they are two.
+    /// Keyed by bytes: Swift treats different spellings of an accent as equal strings, property lists do not.
     private var strings: [[UInt8]: Int] = [:]
 
     mutating func document(_ list: PropertyList) -> [UInt8] {
@@ -64,7 +64,7 @@ struct BinaryPropertyListWriter {
         return objects.count &- 1
     }
 
-    /// A container stands before what it refers to, so that the top is object 0.
+    /// A container precedes its references, so that the top is object 0.
     private mutating func container(_ kind: UInt8, _ count: Int, _ add: (inout Self) -> [Int]) -> Int {
         let number = append(.whole([]))
         objects[number] = .container(Self.marker(kind, count), add(&self))
@@ -87,13 +87,13 @@ struct BinaryPropertyListWriter {
 
     // MARK: bytes
 
-    /// The kind and the count: in one byte below 15, else as an integer behind it.
+    /// The kind and the count: a single byte for a count below 15, else followed by an integer.
     private static func marker(_ kind: UInt8, _ count: Int) -> [UInt8] {
         if count < 15 { return [kind | UInt8(truncatingIfNeeded: count)] }
         return [kind | 0x0F] + integer(Int64(truncatingIfNeeded: count))
     }
 
-    /// One, two or four bytes without sign, or eight with it.
+    /// Unsigned in 1, 2 or 4 bytes, or signed in 8.
     private static func integer(_ number: Int64) -> [UInt8] {
         switch number {
         case 0...0xFF: [0x10] + bigEndian(Int(truncatingIfNeeded: number), 1)

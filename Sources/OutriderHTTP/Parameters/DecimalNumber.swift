@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A decimal number, read digit by digit: nothing of it is rounded.
+/// A decimal number with all its digits, never rounded.
 package struct DecimalNumber: Sendable, Equatable {
     package private(set) var isNegative = false
     /// Digits before and after the point, without needless zeros: none and none for zero.
     package private(set) var whole: [UInt8] = []
     package private(set) var fraction: [UInt8] = []
 
-    /// Nil for what is no number in the grammar of JSON (RFC 8259 section 6), and for more than 400 places before or
+    /// Nil for text outside the grammar of JSON numbers (RFC 8259 section 6), and for more than 400 places before or
     /// after the point.
     package init?(_ text: String) {
         var bytes = Array(text.utf8)[...]
@@ -77,7 +77,7 @@ package struct DecimalNumber: Sendable, Equatable {
         while fraction.last == zero { fraction.removeLast() }
     }
 
-    /// Without exponent, and without a fraction where it would be zero: `1`, `-0.5`, `1.123456`.
+    /// Without exponent, and without a zero fraction: `1`, `-0.5`, `1.123456`.
     package var plain: String {
         let digits = whole.isEmpty ? [UInt8(ascii: "0")] : whole
         let sign = isNegative && !(whole.isEmpty && fraction.isEmpty) ? "-" : ""

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How names and values become `name=value&name=value`. The defaults are those of Alamofire's encoder for forms.
+/// The encoding of names and values as `name=value&name=value`. The defaults are those of Alamofire's form encoder.
 package struct FormOptions: Sendable {
     package enum Arrays: Sendable, Equatable {
         /// `a[]=1&a[]=2`
@@ -26,7 +26,7 @@ package struct FormOptions: Sendable {
         case brackets
         /// `parent.child`
         case dots
-        /// What follows the parent's name; `{key}` is the child's.
+        /// The part behind the parent's name; `{key}` stands for the child's name.
         case template(KeyTemplate)
     }
 
@@ -65,15 +65,15 @@ package struct FormOptions: Sendable {
     package var nulls = Nulls.dropKey
     package var numbers = Numbers.written
     package var values = ValueStyle()
-    /// Order the encoded members of each object by their bytes. Nil: those of an object, but not a list of names and
-    /// values, whose order is meant. The elements of a list always keep theirs.
+    /// Sort the encoded members of each object by their bytes. Nil: sort objects, but not lists of names and values,
+    /// whose order is significant. The elements of a list always keep their order.
     package var sorts: Bool?
     package private(set) var escaping = PercentEncoding.query
 
     package init() {}
 
-    /// Which characters stay as they are, besides ASCII letters and digits; but for those that would change what a form
-    /// means, which are always escaped. Nil for RFC 3986's unreserved ones, `/` and `?`.
+    /// Sets the characters that are not escaped besides ASCII letters and digits. Characters with a meaning in forms
+    /// are always escaped. Nil for RFC 3986's unreserved characters, `/` and `?`.
     package mutating func escape(allowing characters: String?, spaces: Spaces) {
         if characters == nil, spaces == .percent {
             escaping = .query
@@ -93,8 +93,8 @@ package struct FormOptions: Sendable {
         return options
     }
 
-    /// A form as browsers send it (WHATWG URL section 5.2): as a query, but a space is `+` and only letters, digits and
-    /// `*-._` stay as they are.
+    /// A form as browsers send it (WHATWG URL section 5.2): like a query, but a space becomes `+`, and only letters,
+    /// digits and `*-._` are not escaped.
     package static var browser: FormOptions {
         var options = query
         options.escaping = .form
@@ -133,7 +133,7 @@ package struct KeyTemplate: Sendable, Equatable {
         (Array("{key}".utf8), .key), (Array("{index}".utf8), .index), (Array("{number}".utf8), .number),
     ]
 
-    /// Nil for a name of more than 1 MiB: patterns could make it grow without bound.
+    /// Nil for a name above 1 MiB: patterns could grow names without bound.
     func name(key: some Collection<UInt8>, index: Int = 0) -> [UInt8]? {
         let size = pieces.reduce(0) { size, piece in
             switch piece {

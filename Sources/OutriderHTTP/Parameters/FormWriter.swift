@@ -3,10 +3,10 @@
 
 package import OutriderJSON
 
-/// Names and values as the text of a query or a form.
+/// Encodes names and values as a query or a form.
 ///
-/// Names inside each other are put together first, and then escaped. What encodes to nothing (an empty list or object, a
-/// null that is dropped) leaves no `&` behind.
+/// Nested names are joined first, and then escaped. A value without an encoding (an empty list or object, a dropped
+/// null) leaves no `&` behind.
 package struct FormWriter {
     private let options: FormOptions
     private var out: [UInt8] = []
@@ -31,7 +31,7 @@ package struct FormWriter {
         return writer.out
     }
 
-    /// The pairs, escaped, that one value under a name becomes.
+    /// The escaped pairs for a value under a name.
     package static func components(
         of value: JSONValue, under name: String, _ options: FormOptions
     ) throws(JSONComplaint) -> [(name: String, value: String)] {
@@ -187,7 +187,7 @@ package struct FormWriter {
         value(&out, options.escaping)
     }
 
-    /// Brings pieces, which stand one after the other with `&` between them, into the order of their bytes.
+    /// Sorts adjacent pieces, separated by `&`, by their bytes.
     private mutating func sort(_ segments: [Range<Int>]) {
         guard let start = segments.first?.lowerBound else { return }
         let sorted = out.withUnsafeBufferPointer { bytes in
@@ -207,8 +207,8 @@ package struct FormWriter {
     }
 }
 
-/// What a query or a form is made of: the members of an object, or a list of names and values, where names may repeat and
-/// interleave.
+/// The content of a query or a form: the members of an object, or a list of names and values, in which names may repeat
+/// and interleave.
 package struct FormValues: Sendable, Equatable {
     package var members: [JSONObject.Member]
     package var isList: Bool
@@ -218,7 +218,7 @@ package struct FormValues: Sendable, Equatable {
         self.isList = isList
     }
 
-    /// Complains about what has no names: a scalar, or a list of anything but `{name, value}`.
+    /// Throws for values without names: a scalar, or a list of anything but `{name, value}`.
     package init(_ value: JSONValue) throws(JSONComplaint) {
         switch value {
         case .object(let object): self.init(object.members)

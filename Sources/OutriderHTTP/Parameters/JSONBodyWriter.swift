@@ -117,7 +117,7 @@ package struct JSONBodyWriter {
         out.append(contentsOf: repeatElement(0x20, count: 2 &* depth))
     }
 
-    /// Escapes what must be (RFC 8259 section 7), and nothing else.
+    /// Escapes only the required characters (RFC 8259 section 7).
     private mutating func append(quoting text: String) {
         out.append(UInt8(ascii: "\""))
         for byte in text.utf8 {

@@ -19,7 +19,7 @@ package struct Moment: Sendable, Equatable {
         self.time = time
     }
 
-    /// Seconds since 1970, as they are written; what is finer than a nanosecond is cut off.
+    /// Parses seconds since 1970; digits below a nanosecond are cut off.
     package init?(_ number: DecimalNumber) {
         guard number.whole.count <= 12 else { return nil }
         let size = number.whole.reduce(Int64(0)) { $0 * 10 + Int64(truncatingIfNeeded: $1 &- 0x30) }
@@ -78,12 +78,12 @@ package struct Moment: Sendable, Equatable {
 
     // MARK: as text
 
-    /// Seconds, counted from so many seconds after 1970, with at least one place after the point: `123.456`, `5.0`.
+    /// Seconds since a start in seconds after 1970, with at least one place after the point: `123.456`, `5.0`.
     func decimalSeconds(since start: Int64 = 0) -> String {
         Self.decimal(whole: seconds - start, part: nanoseconds, places: 9)
     }
 
-    /// Seconds since 2001 as a number for what can hold no text.
+    /// Seconds since 2001 as a number, for formats without decimal text.
     package var referenceSeconds: Double { Double(seconds - Self.reference) + Double(nanoseconds) / 1e9 }
 
     /// Milliseconds since 1970, with at least one place after the point: `978307323456.0`.
@@ -91,7 +91,7 @@ package struct Moment: Sendable, Equatable {
         Self.decimal(whole: seconds * 1000 + nanoseconds / 1_000_000, part: nanoseconds % 1_000_000, places: 6)
     }
 
-    /// A whole number rounded down, and what is to be added, in units of ten to the minus places.
+    /// The decimal text of a floor and a remainder; the remainder is in units of 10 to the power of minus `places`.
     private static func decimal(whole: Int64, part: Int64, places: Int) -> String {
         let unit = (0..<places).reduce(Int64(1)) { unit, _ in unit * 10 }
         let isNegative = whole < 0
@@ -104,8 +104,9 @@ package struct Moment: Sendable, Equatable {
     /// To the second, in UTC: `2001-01-01T00:02:03Z`.
     package var iso8601: String { formatted("%Y-%m-%dT%H:%M:%SZ") }
 
-    /// As `strftime` writes it in the C locale and in UTC. Knows `%Y %m %d %e %H %I %M %S %p %y %j %a %A %b %B %f %s %z %Z
-    /// %F %T %%`, where `%f` is six digits of microseconds; anything else stands for itself.
+    /// Formats like `strftime` in the C locale and in UTC. Supports
+    /// `%Y %m %d %e %H %I %M %S %p %y %j %a %A %b %B %f %s %z %Z %F %T %%`, where `%f` is six digits of microseconds;
+    /// other text stays unchanged.
     package func formatted(_ format: String) -> String {
         var out: [UInt8] = []
         var rest = Array(format.utf8)[...]

@@ -18,7 +18,7 @@ package enum ParameterEncoding: Sendable {
         case queryString, httpBody
     }
 
-    /// What the contract calls it.
+    /// The name in the contract.
     package enum Kind: String, Sendable, CaseIterable {
         case urlEncodedForm, json, propertyList, custom
     }
@@ -33,9 +33,9 @@ package enum ParameterEncoding: Sendable {
     }
 }
 
-/// The parameters of a request, and how to encode them.
+/// The parameters of a request, and their encoding.
 ///
-/// A class, so that requests without parameters carry one pointer only.
+/// A class, so that requests without parameters carry only a pointer.
 package final class ParameterSpec: Sendable {
     package let value: JSONValue
     package let encoding: ParameterEncoding

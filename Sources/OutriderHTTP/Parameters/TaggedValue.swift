@@ -3,8 +3,8 @@
 
 package import OutriderJSON
 
-/// A value that JSON has no form for, written as an object with one member: `{"$data":"<base64>"}`, `{"$date":978307323.456}`
-/// (seconds since 1970, or RFC 3339 text), `{"$decimal":"1.10"}`.
+/// A value without a JSON form, written as an object with a single member: `{"$data":"<base64>"}`,
+/// `{"$date":978307323.456}` (seconds since 1970, or RFC 3339 text), `{"$decimal":"1.10"}`.
 package enum TaggedValue: Sendable, Equatable {
     case data([UInt8])
     case date(Moment)
@@ -46,7 +46,7 @@ package enum TaggedValue: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// A number as it was written; nil for anything else.
+    /// The text of a number; nil for other values.
     var numberText: String? {
         switch self {
         case .integer(let number): number.description

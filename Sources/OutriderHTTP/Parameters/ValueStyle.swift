@@ -26,7 +26,7 @@ package struct ValueStyle: Sendable, Equatable {
         case milliseconds
         /// Seconds since 2001: `123.456`
         case reference
-        /// As `strftime` would write it; see Moment.
+        /// As with `strftime`; see Moment.
         case format(String)
     }
 
@@ -43,7 +43,7 @@ package struct ValueStyle: Sendable, Equatable {
         return data.map { .integer(Int64(truncatingIfNeeded: $0)) }
     }
 
-    /// The text of a date, and whether it is a number.
+    /// The text of a date, and whether the text is a number.
     func text(_ moment: Moment) -> (text: String, isNumber: Bool) {
         switch date {
         case .iso8601: (moment.iso8601, false)

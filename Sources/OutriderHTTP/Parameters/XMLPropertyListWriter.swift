@@ -71,8 +71,8 @@ struct XMLPropertyListWriter {
         out.append(0x0A)
     }
 
-    /// Refuses what no document of XML 1.0 can hold (section 2.2). A carriage return would be read as a line feed, unless
-    /// it is written as a reference.
+    /// Escapes text; refuses characters that XML 1.0 excludes (section 2.2). A carriage return is written as a
+    /// reference, since parsers would turn it into a line feed.
     private static func escaped(_ text: String) throws(JSONComplaint) -> String {
         var escaped = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

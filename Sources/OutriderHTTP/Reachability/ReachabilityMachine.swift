@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How the way to a host looked at one moment.
+/// The state of the route to a host at a moment.
 package struct PathSample: Sendable, Equatable {
     package enum Status: String, Sendable { case reachable, unreachable, unknown }
 
@@ -51,8 +51,8 @@ package struct InterfaceRule: Sendable, Hashable {
 
     package var permitsAll: Bool { required == nil && prohibited.isEmpty }
 
-    /// Whether the way leads somewhere over a permitted interface. An interface that the system does not tell is of no
-    /// required kind, and of no prohibited kind.
+    /// Whether the route is usable over a permitted interface. An unknown interface is of no required and of no
+    /// prohibited kind.
     package func permits(_ sample: PathSample) -> Bool {
         guard sample.status != .unreachable else { return false }
         guard let kind = sample.interface?.kind else { return required == nil }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Reads a certificate revocation list in DER (RFC 5280 section 5) as far as one certificate needs it: the entries are
-/// walked through, and nothing is kept of them.
+/// Reads a certificate revocation list in DER (RFC 5280 section 5) to look up a single certificate: entries are
+/// scanned, not stored.
 package struct CRLScanner: Sendable {
     package struct Entry: Sendable, Equatable {
         /// Seconds since 1970; nil if the date cannot be read.
@@ -20,7 +20,7 @@ package struct CRLScanner: Sendable {
     /// Seconds since 1970.
     package let thisUpdate: Int64
     package let nextUpdate: Int64?
-    /// Whether the list says of itself that it is only for some certificates, or in another way that is not understood.
+    /// Whether the list may cover only some certificates: any critical extension counts as such a restriction.
     package let isPartial: Bool
     private let entries: ArraySlice<UInt8>
 
@@ -61,7 +61,7 @@ package struct CRLScanner: Sendable {
         self.isPartial = isPartial || list?.isAtEnd == false
     }
 
-    /// Whether every entry begins like one: the search for a certificate ends at an entry that does not.
+    /// Whether all entries have the expected form: the search for a certificate would end at a malformed entry.
     private static func areReadable(_ entries: ArraySlice<UInt8>) -> Bool {
         var rest = DERScanner(entries)
         while var parts = rest.next(DERScanner.sequence)?.elements {
@@ -70,7 +70,7 @@ package struct CRLScanner: Sendable {
         return rest.isAtEnd
     }
 
-    /// The entry of a certificate, by the contents of its serial number; nil if the list does not have it.
+    /// The entry with this serial number; nil if the list has none.
     package func entry(of serialNumber: ArraySlice<UInt8>) -> Entry? {
         var rest = DERScanner(entries)
         while let element = rest.next(DERScanner.sequence) {
@@ -94,7 +94,7 @@ package struct CRLScanner: Sendable {
         return nil
     }
 
-    /// The name of a reason; nil for a number without one.
+    /// The name of a reason; nil for a number without a name.
     static func reason(_ number: UInt8) -> String? {
         reasons.indices.contains(Int(number)) ? reasons[Int(number)] : nil
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Calls the code of one client about servers and keys. One object for all requests of a client, compared by identity:
-/// what one client has approved counts for no other client.
+/// Makes a client's callbacks about servers and keys. All requests of a client share an object, compared by identity:
+/// an approval by a client never counts for another client.
 package protocol SecurityAsking: AnyObject, Sendable {
     func decide(_ question: TrustQuestion, _ spec: CallbackSpec) async -> TrustReply
     /// The passphrase of a file, after so many wrong ones; nil for none.
@@ -40,7 +40,7 @@ package struct ClientCode: Sendable, Hashable {
     package func passphrase(of file: String, failures: Int) async -> SecretText? {
         switch source {
         case .callback(let spec): await asker?.passphrase(of: file, failures: failures, spec)
-        // it would be the same one again
+        // a second call would return the same token
         case .credential(let name): failures == 0 ? await asker?.token(of: name) : nil
         }
     }
@@ -52,13 +52,13 @@ package struct ClientCode: Sendable, Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(source) }
 }
 
-/// What a client is asked about a server.
+/// The content of a trust callback.
 package struct TrustQuestion: Sendable {
     package var host: String
     package var port: Int
-    /// Why the default evaluation refuses the server; nil if it does not.
+    /// Why the default evaluation refuses the server; nil if accepted.
     package var reason: String?
-    /// What the server sent, its own certificate first.
+    /// The certificates from the server, its own first.
     package var chain: [CertificateFacts]
 
     package init(host: String, port: Int, reason: String?, chain: [CertificateFacts]) {
@@ -69,7 +69,7 @@ package struct TrustQuestion: Sendable {
     }
 }
 
-/// What a client says of a server.
+/// A client's decision about a server.
 package struct TrustReply: Sendable {
     package var isTrusted: Bool
     /// Why not.

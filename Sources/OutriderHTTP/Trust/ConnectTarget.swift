@@ -33,7 +33,7 @@ package struct ConnectTarget: Sendable, Hashable, CustomStringConvertible {
         self.host = name
     }
 
-    /// A host as it stands in a parsed URL; nil if the text is no host.
+    /// A host in the form of a parsed URL; nil if the text is no host.
     static func canonical(_ text: Substring) -> String? {
         let isAddress = text.utf8.first != UInt8(ascii: "[") && text.utf8.contains(UInt8(ascii: ":"))
         let written = isAddress ? "[\(text)]" : String(text)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Everything that decides who is believed on a connection, and who we are on it: part of the key of a pooled connection.
+/// The settings for trust and client identity of a connection: part of the key of a pooled connection.
 ///
-/// One object stands for all requests of a session to a host: it is compared by identity first, and hashed once.
+/// All requests of a session to a host share an object: identity is compared first, and the hash is computed once.
 package final class ConnectionSecurity: Sendable, Hashable {
     package let policy: TrustPolicy
     package let settings: TLSSettings
     /// For an https proxy; the policy of an origin does not count there.
     package let proxyPolicy: TrustPolicy
-    /// For an https proxy: those of the session, since what a request says counts for the origin of its URL alone.
+    /// The session's settings for an https proxy, since a request's own settings hold for the origin of its URL alone.
     package let proxySettings: TLSSettings
     private let hash: Int
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Reads the elements of DER one after the other (X.690), without making a tree of them.
+/// Reads DER elements in sequence (X.690), without building a tree.
 package struct DERScanner: Sendable {
-    /// One element: its tag, all its bytes, and its contents.
+    /// An element: its tag, all its bytes, and its contents.
     package struct Element: Sendable {
         package var tag: UInt8
         package var whole: ArraySlice<UInt8>

@@ -44,7 +44,7 @@ package struct HSTSStore: Sendable {
     /// A host that says the same with each response changes the store once in so many seconds.
     private static let grain: Int64 = 3600
 
-    /// The same over https, on the port that belongs to it; nil if the host has not asked for it.
+    /// The https URL, with the matching port; nil if the host has no HSTS entry.
     package func upgraded(_ url: HTTPURL, now: Int64) -> HTTPURL? {
         guard url.scheme == .http, url.socketPath == nil, !entries.isEmpty, covers(HostPattern.plain(url.host), now)
         else { return nil }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Which hosts an entry of a table is for.
+/// The hosts that a table entry covers.
 ///
 ///     api.example.com      that host
-///     *.example.com        one label below it; neither the domain itself nor two labels
-///     **.example.com       all below it, but not it
+///     *.example.com        a single label below; neither the domain itself nor two labels
+///     **.example.com       all hosts below, but not the domain itself
 ///     *                    every host
-///     api.example.com:8443 each of these for one port only; IPv6 addresses in brackets
+///     api.example.com:8443 each of these for a single port; IPv6 addresses in brackets
 package struct HostPattern: Sendable, Hashable, Comparable {
     private enum Place: Sendable, Hashable {
         case host(String)
@@ -18,7 +18,7 @@ package struct HostPattern: Sendable, Hashable, Comparable {
 
     private let place: Place
     private let port: Int?
-    /// As it was written.
+    /// As written.
     package let text: String
 
     /// Nil if the text is no pattern.
@@ -51,7 +51,7 @@ package struct HostPattern: Sendable, Hashable, Comparable {
         return (host, .some(number.flatMap { (1...65535).contains($0) ? $0 : nil }))
     }
 
-    /// The canonical form of a host, or of what follows the stars with its dot; nil if it is none.
+    /// The canonical form of a host, or of the part behind the stars with its dot; nil if invalid.
     private static func name(_ text: Substring) -> String? {
         if text.utf8.first == UInt8(ascii: ".") {
             return name(text.dropFirst()).flatMap { $0.utf8.contains(UInt8(ascii: ":")) ? nil : "." + $0 }
@@ -78,7 +78,7 @@ package struct HostPattern: Sendable, Hashable, Comparable {
         }
     }
 
-    /// The more specific one is greater: with a port, exact, the longest `*.`, the longest `**.`, `*`.
+    /// The more specific pattern is greater: with a port, exact, the longest `*.`, the longest `**.`, `*`.
     package static func < (one: HostPattern, other: HostPattern) -> Bool { one.rank < other.rank }
 
     private var rank: (Int, Int, Int) {

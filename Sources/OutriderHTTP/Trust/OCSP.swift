@@ -3,7 +3,8 @@
 
 import Crypto
 
-/// Which certificate an OCSP request is about, by SHA-1 as all responders know it (RFC 6960 section 4.1.1, RFC 5019).
+/// The certificate of an OCSP request, identified by SHA-1, which all responders support (RFC 6960 section 4.1.1, RFC
+/// 5019).
 package struct OCSPCertificate: Sendable, Equatable {
     private let nameHash: [UInt8]
     private let keyHash: [UInt8]
@@ -78,7 +79,7 @@ package struct OCSPResponse: Sendable {
     package let signedBytes: ArraySlice<UInt8>
     package let algorithm: ArraySlice<UInt8>
     package let signature: ArraySlice<UInt8>
-    /// Those that the responder sent along, in DER.
+    /// The responder's certificates, in DER.
     package let certificates: [[UInt8]]
     private let responder: DERScanner.Element
     private let singles: ArraySlice<UInt8>
@@ -86,7 +87,7 @@ package struct OCSPResponse: Sendable {
     private static let enumerated: UInt8 = 0x0A
     private static let mostCertificates = 4
 
-    /// Nil for bytes that are no response, and for a response that is an error: `fault` names it.
+    /// Nil for malformed responses, and for error responses, which `fault` names.
     package init?(_ bytes: [UInt8]) {
         var outer = DERScanner(bytes)
         guard var response = outer.next(DERScanner.sequence)?.elements,
@@ -121,7 +122,7 @@ package struct OCSPResponse: Sendable {
         self.singles = singles.contents
     }
 
-    /// Why the responder did not answer (RFC 6960 section 4.2.1); nil if it did, or if the bytes are no response.
+    /// The error of an error response (RFC 6960 section 4.2.1); nil for a success or malformed bytes.
     package static func fault(_ bytes: [UInt8]) -> String? {
         var outer = DERScanner(bytes)
         var response = outer.next(DERScanner.sequence)?.elements
@@ -153,7 +154,7 @@ package struct OCSPResponse: Sendable {
         return inner.next(DERScanner.octetString)?.contents.elementsEqual(hash) == true
     }
 
-    /// What the response says of a certificate; nil for nothing.
+    /// The status of a certificate in the response; nil if absent.
     package func single(_ certificate: OCSPCertificate) -> Single? {
         var list = DERScanner(singles)
         while var parts = list.next(DERScanner.sequence)?.elements {

@@ -3,7 +3,7 @@
 
 import OutriderJSON
 
-/// One block of a PEM text (RFC 7468), and where it came from.
+/// A block of a PEM text (RFC 7468), and its source.
 package struct PEMBlock: Sendable, Hashable {
     /// `CERTIFICATE`, for instance.
     package var label: String

@@ -4,7 +4,7 @@
 import Crypto
 import OutriderJSON
 
-/// SHA-256 of a SubjectPublicKeyInfo in DER, as RFC 7469 and curl use it.
+/// SHA-256 of a SubjectPublicKeyInfo in DER, as in RFC 7469 and curl.
 package struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {
     package let digest: [UInt8]
 
@@ -19,7 +19,7 @@ package struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {
         self.init(ofKey: key)
     }
 
-    /// Reads `sha256/…=`, `sha256//…=` as curl writes it, or the PEM text of a public key or of a certificate.
+    /// Reads `sha256/…=`, curl's `sha256//…=`, or the PEM text of a public key or of a certificate.
     package init?(parsing text: String) {
         if text.hasPrefix("sha256/") {
             let rest = text.utf8.dropFirst(7)

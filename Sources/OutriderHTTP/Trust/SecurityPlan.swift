@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The security of every connection that a request may make: its own for the origin of its URL, its session's elsewhere.
+/// The security of a request's connections: the request's own settings for the origin of its URL, the session's for
+/// other origins.
 ///
-/// Made once for a session, and once for a request that says something itself.
+/// Made once for a session, and once for a request with its own settings.
 package final class SecurityPlan: Sendable {
     /// Trust, TLS and identities of a session, or of the service.
     package struct Table: Sendable, Hashable {
-        /// For hosts that no pattern covers; nil if the table has a pattern or fails without one.
+        /// For hosts without a matching pattern; nil if the table has a catch-all pattern, or fails without a match.
         package var policy: TrustPolicy?
         package var hosts = HostTable<TrustPolicy>()
         /// A host without a policy is a failure.
@@ -25,7 +26,7 @@ package final class SecurityPlan: Sendable {
         }
     }
 
-    /// What one request says itself.
+    /// A request's own settings.
     package struct Own: Sendable {
         package var policy: TrustPolicy?
         package var settings = TLSSettings.standard
@@ -54,7 +55,7 @@ package final class SecurityPlan: Sendable {
     private let own: Own?
     private let origin: Origin?
     private let ownSecurity: ConnectionSecurity?
-    /// Whether everything is as the service has it.
+    /// Whether all settings are the service's defaults.
     package let isPlain: Bool
 
     private struct Origin: Sendable, Equatable {
@@ -86,7 +87,7 @@ package final class SecurityPlan: Sendable {
 
     package static let standard = SecurityPlan()
 
-    /// A session's, over what the service says.
+    /// A session's plan, with the service's settings as defaults.
     package init(_ given: Table, over service: SecurityPlan) {
         var table = given
         table.settings = given.settings.merged(over: service.table.settings)
@@ -158,7 +159,7 @@ package final class SecurityPlan: Sendable {
                 + "allHostsMustBeEvaluated to false)", phase: .tls)
     }
 
-    /// Whether a connection with this security may be one of the plan, to whatever host.
+    /// Whether the plan permits a connection with this security, for any host.
     package func mayMake(_ security: ConnectionSecurity) -> Bool {
         let policies = [table.policy ?? .default] + table.hosts.list.map(\.value)
         guard policies.contains(security.policy) else { return false }
@@ -170,13 +171,13 @@ package final class SecurityPlan: Sendable {
         }
     }
 
-    /// Where to connect in place of the URL's host and port; nil for those.
+    /// The target in place of the URL's host and port; nil for none.
     package func target(for url: HTTPURL) -> ConnectTarget? {
         if let own = own?.connectTo, origin == Origin(url) { return own }
         return table.connectTo.isEmpty ? nil : table.connectTo.value(host: url.host, port: url.port)
     }
 
-    /// What is wrong with the policy for a URL before anything is sent: 1500, 1501 or 1502.
+    /// The fault of the policy for a URL, found before anything is sent: 1500, 1501 or 1502.
     package func fault(for url: HTTPURL) -> HTTPFailure? {
         guard url.isSecure, !isPlain else { return nil }
         do throws(HTTPFailure) {

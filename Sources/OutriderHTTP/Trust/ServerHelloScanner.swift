@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a server chose in a TLS handshake; it stands there in the clear (RFC 5246, RFC 8446 section 4.1.3).
+/// A server's choices in a TLS handshake; sent unencrypted (RFC 5246, RFC 8446 section 4.1.3).
 package struct ServerHello: Sendable, Equatable {
     /// Numbers of the TLS registry. In TLS 1.2 the group of the key exchange stands in a later message.
     package var cipher: UInt16
@@ -12,7 +12,7 @@ package struct ServerHello: Sendable, Equatable {
         self.group = group
     }
 
-    /// "TLS_AES_128_GCM_SHA256"; the number in hexadecimal digits if it has no name here.
+    /// "TLS_AES_128_GCM_SHA256"; the number in hexadecimal digits if the table has no name.
     package var cipherName: String {
         TLSNames.ciphers.first { $0.number == cipher }?.name ?? TLSNames.hexadecimal(cipher)
     }
@@ -23,7 +23,7 @@ package struct ServerHello: Sendable, Equatable {
     }
 }
 
-/// Finds the ServerHello at the beginning of what a server sends. Keeps at most 64 KiB, and nothing after the end.
+/// Finds the ServerHello at the beginning of a server's bytes. Buffers at most 64 KiB, and nothing after the end.
 package struct ServerHelloScanner {
     package enum Outcome: Equatable {
         case more
@@ -47,7 +47,7 @@ package struct ServerHelloScanner {
             guard let length = reader.number(3), let body = reader.take(length) else { return .more }
             guard type == 2 else { return end(.unreadable) }
             guard let hello = Self.hello(body) else { return end(.unreadable) }
-            // a HelloRetryRequest; the real one follows, behind another record of ours
+            // a HelloRetryRequest; the real hello follows the client's second hello
             if hello.isRetry { continue }
             return end(.found(hello.value))
         }
@@ -72,7 +72,7 @@ package struct ServerHelloScanner {
             case 22: messages += body
             // change_cipher_spec comes between a retry and the real hello
             case 20: break
-            // what is encrypted follows the hello
+            // the encrypted part follows the hello
             default: return messages.isEmpty ? nil : messages
             }
         }

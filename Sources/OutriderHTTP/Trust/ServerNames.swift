@@ -12,8 +12,8 @@ package struct ServerNames: Sendable {
 
     package var isEmpty: Bool { hosts.isEmpty && addresses.isEmpty }
 
-    /// Whether a host is among them (RFC 9525 section 6): an address byte by byte, a name without regard to case.
-    /// A `*` stands for one whole label with at least two labels behind it.
+    /// Whether the names cover a host (RFC 9525 section 6): an address byte by byte, a name without regard to case. A
+    /// `*` stands for a whole label with at least two labels behind the star.
     package func cover(_ host: String) -> Bool {
         if let address = IPAddressText.bytes(of: host) { return addresses.contains(address) }
         let host = HostPattern.plain(host).lowercased()

@@ -3,7 +3,7 @@
 
 /// The memory of a session for hosts that ask to be reached over TLS only (RFC 6797).
 package protocol StrictTransport: AnyObject, Sendable {
-    /// The same URL over https; nil if the host has not asked for it.
+    /// The https URL; nil if the host has no HSTS entry.
     func upgraded(_ url: HTTPURL) -> HTTPURL?
     /// Takes a Strict-Transport-Security field of a response whose server was verified.
     func learn(_ field: String, from url: HTTPURL)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a server's certificates are worth under a policy, found out without a request.
+/// The evaluation of a server's certificates under a policy, made without a request.
 package struct TLSExamination: Sendable {
     /// Of the handshake; nil if there was none.
     package var facts: TLSFacts?
-    /// What the server sent, or what was given in its place, in DER.
+    /// The certificates from the server, or those given instead, in DER.
     package var served: [[UInt8]] = []
     /// Why the server is not believed, or why there was no handshake.
     package var failure: HTTPFailure?

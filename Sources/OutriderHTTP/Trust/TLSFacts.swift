@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a TLS handshake settled. One object for all requests of a connection.
+/// The results of a TLS handshake. All requests of a connection share an object.
 package final class TLSFacts: Sendable, Equatable {
     package enum ClientCertificate: String, Sendable {
         /// Ours was sent.
         case sent
-        /// The server asked for one, and none was configured.
+        /// The server requested a certificate, and none was configured.
         case requested
     }
 
@@ -14,7 +14,7 @@ package final class TLSFacts: Sendable, Equatable {
 
     /// "TLSv1.3".
     package let version: String
-    /// The name of the cipher suite in the TLS registry; nil if it is not known.
+    /// The name of the cipher suite in the TLS registry; nil if unknown.
     package let cipher: String?
     /// The key exchange group, "X25519MLKEM768".
     package let group: String?
@@ -24,11 +24,11 @@ package final class TLSFacts: Sendable, Equatable {
     package let verified: VerifiedBy
     /// Nil if the policy does not ask about revocation.
     package let revocation: Revocation?
-    /// Nil if the server did not ask for one.
+    /// Nil if the server did not request a certificate.
     package let clientCertificate: ClientCertificate?
-    /// The verified path, or what the server sent where no path was looked for, in DER, the server's own first.
+    /// The verified path, or without verification the server's certificates, in DER, the server's own first.
     package let chain: [[UInt8]]
-    /// The end of the validity of a verified server's certificate, in seconds since 1970; nil if it does not count.
+    /// The end of validity of a verified server certificate, in seconds since 1970; nil if not relevant.
     package let expires: Double?
 
     package init(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Names of the TLS registry, and those by which OpenSSL and curl call the same.
+/// Names of the TLS registry, and their counterparts in OpenSSL and curl.
 package enum TLSNames {
     package struct Cipher: Sendable {
         package let number: UInt16

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How TLS is spoken; nil for what a wider scope says: the session, then the service.
+/// TLS settings; nil inherits from the wider scope: the session, then the service.
 package struct TLSSettings: Sendable, Hashable {
     package enum Version: String, Sendable, CaseIterable, Comparable {
         case v12 = "1.2"
@@ -15,7 +15,7 @@ package struct TLSSettings: Sendable, Hashable {
         case modern
         /// Also suites with CBC or without forward secrecy, for old devices.
         case compatible
-        /// Numbers of the TLS registry, for 1.2; those of 1.3 are always on.
+        /// Numbers of the TLS registry, for 1.2; those of 1.3 are always enabled.
         case list([UInt16])
     }
 
@@ -51,7 +51,7 @@ package struct TLSSettings: Sendable, Hashable {
 package struct RootsSpec: Sendable, Hashable {
     /// A PEM file.
     package var file: String?
-    /// A directory; every file in it that holds certificates counts.
+    /// A directory; all its files that hold certificates are used.
     package var directory: String?
     /// Certificates in DER.
     package var certificates: [[UInt8]]
@@ -82,10 +82,10 @@ package struct IdentitySpec: Sendable, Hashable {
 
     package var source: Source
     package var passphrase: Passphrase?
-    /// Where the identity stands in the parameters of the request, for failures; nil if a session has it.
+    /// The identity's place in the request's parameters, for failures; nil for a session's identity.
     package var pointer: String?
 
-    /// What opens the key.
+    /// The source of the key's passphrase.
     package enum Passphrase: Sendable, Equatable {
         case text(SecretText)
         /// Looked for only if the key is encrypted.

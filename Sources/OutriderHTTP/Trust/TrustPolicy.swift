@@ -18,7 +18,7 @@ package indirect enum TrustPolicy: Sendable, Hashable {
     /// Whether the policy accepts every certificate.
     package var isNone: Bool { self == .none }
 
-    /// What is missing from the policy before a server is asked at all: 1501 or 1502. Nil if nothing is.
+    /// The fault of an incomplete policy, found before any connection: 1501 or 1502. Nil if complete.
     package var fault: HTTPFailure? {
         switch self {
         case .default, .none, .revocation, .callback: return nil
@@ -55,7 +55,7 @@ package indirect enum TrustPolicy: Sendable, Hashable {
         }
     }
 
-    /// Pins of the policy, and of those in it.
+    /// The pins of the policy, nested policies included.
     package var pinCount: Int {
         switch self {
         case .pinnedCertificates(let pins): pins.files.count + pins.certificates.count
@@ -83,7 +83,7 @@ package enum VerifiedBy: String, Sendable, Comparable {
     package static func < (one: VerifiedBy, other: VerifiedBy) -> Bool { one.rank < other.rank }
 }
 
-/// Certificates of which one must be on the verified path.
+/// Pinned certificates: the verified path must contain at least one.
 package struct CertificatePins: Sendable, Hashable {
     /// PEM files.
     package var files: [String]
@@ -104,7 +104,7 @@ package struct CertificatePins: Sendable, Hashable {
     package var isEmpty: Bool { files.isEmpty && certificates.isEmpty }
 }
 
-/// Public keys of which one must be on the verified path.
+/// Pinned public keys: the verified path must contain at least one.
 package struct KeyPins: Sendable, Hashable {
     package var pins: [PublicKeyPin]
     /// Perform the default evaluation of the path.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Which addresses an attempt may connect to. Part of the key of a pooled connection, so that a connection that one policy
-/// allowed is never lent under another.
+/// The addresses to which an attempt may connect. Part of the key of a pooled connection, so that a connection allowed
+/// by one policy is never used under another.
 ///
-/// The policy judges the address of the connection, after the lookup: a name may lead anywhere. Through a proxy, which looks
-/// names up itself, only hosts that are written as addresses, and names of this machine, can be judged.
+/// The policy judges the address of the connection after the lookup, since a name may resolve to any address. A proxy
+/// looks up names itself, so only hosts written as addresses, and names of this machine, can be judged.
 package enum AddressPolicy: Sendable, Hashable {
     /// All addresses.
     case any
-    /// All but those under which machines of clouds find their credentials: after a redirect to another origin.
+    /// All but the addresses of cloud metadata services, which issue credentials: after a redirect to another origin.
     case notMetadata
     /// Only addresses that are routed in the public internet.
     case publicOnly
@@ -23,7 +23,7 @@ package enum AddressPolicy: Sendable, Hashable {
         }
     }
 
-    /// The same for the host of a URL, as far as that says where it leads; Unix sockets are of this machine.
+    /// Whether the host of a URL is permitted, as far as the text tells; Unix sockets belong to this machine.
     package func permits(hostOf url: HTTPURL) -> Bool {
         if self == .any { return true }
         if let bytes = IPAddressText.bytes(of: url.hostName) { return permits(address: bytes) }
@@ -31,7 +31,7 @@ package enum AddressPolicy: Sendable, Hashable {
     }
 }
 
-/// What the registries of special addresses say of one (RFC 6890 and its updates).
+/// The kind of an address by the registries of special addresses (RFC 6890 and its updates).
 package enum AddressKind: Sendable, Hashable {
     case global
     /// Leads to this machine.
@@ -63,7 +63,8 @@ package enum AddressKind: Sendable, Hashable {
         if let inner = embedded(address) {
             let kind = version4(inner)
             if kind != .global { return kind }
-            // mapped addresses are IPv4 on the wire, and 64:ff9b::/96 is how networks without IPv4 reach the public part of it
+            // mapped addresses are IPv4 on the wire; networks without IPv4 reach public IPv4 addresses through
+            // 64:ff9b::/96
             if has(address, mapped, 96) || has(address, [0, 0x64, 0xFF, 0x9B], 96) { return .global }
         }
         if metadata6.contains(where: { has(address, $0.prefix, $0.bits) }) { return .metadata }
@@ -74,7 +75,7 @@ package enum AddressKind: Sendable, Hashable {
     private static func embedded(_ address: [UInt8]) -> [UInt8]? {
         let last = Array(address[12...])
         if has(address, [0x20, 0x02], 16) { return Array(address[2..<6]) }
-        // Teredo writes it inverted (RFC 4380 section 4)
+        // Teredo inverts the address (RFC 4380 section 4)
         if has(address, [0x20, 0x01, 0, 0], 32) { return last.map { ~$0 } }
         let translated: [(prefix: [UInt8], bits: Int)] = [
             (mapped, 96), ([0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0], 96), ([0, 0x64, 0xFF, 0x9B], 96),
@@ -87,7 +88,7 @@ package enum AddressKind: Sendable, Hashable {
         return isISATAP ? last : nil
     }
 
-    /// Whether the first bits are those of the prefix, whose missing bytes are zero.
+    /// Whether the first bits equal the prefix; missing bytes of the prefix are zero.
     private static func has(_ address: [UInt8], _ prefix: [UInt8], _ bits: Int) -> Bool {
         for index in 0..<((bits + 7) / 8) {
             let wanted = index < prefix.count ? prefix[index] : 0
@@ -110,14 +111,15 @@ package enum AddressKind: Sendable, Hashable {
     private static let metadata6: [(prefix: [UInt8], bits: Int)] = [
         ([0xFE, 0x80], 10), ([0xFD, 0, 0x0E, 0xC2], 32), ([0xFD, 0x20, 0, 0xCE], 32),
     ]
-    /// Of what is not 2000::/3 nothing is routed.
+    /// Nothing outside 2000::/3 is routed.
     private static let special6: [(prefix: [UInt8], bits: Int)] = [
         ([0], 3), ([0x40], 2), ([0x80], 1), ([0x20, 0x01], 23), ([0x20, 0x01, 0x0D, 0xB8], 32), ([0x3F, 0xFF], 20),
     ]
 }
 
 extension HTTPURL {
-    /// Whether it leads to this machine: the loopback addresses, names for them (RFC 6761 section 6.3), Unix sockets.
+    /// Whether the URL belongs to this machine: loopback addresses, names for them (RFC 6761 section 6.3), Unix
+    /// sockets.
     package var isLocal: Bool {
         let name = hostName
         return socketPath != nil || name == "localhost" || name.hasSuffix(".localhost") || name == "::1"

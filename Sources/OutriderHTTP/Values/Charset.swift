@@ -13,7 +13,7 @@ package enum Charset: Sendable, Hashable, CaseIterable {
     case windows1253, windows1254, windows1255, windows1256, windows1257, windows1258, windows874
     case latin3, latin4, arabic, greek, hebrew, latin6, iso885913, iso885914, iso885916
     case koi8u, macintosh, macCyrillic, ibm866
-    /// Decoded by the C library, where it can.
+    /// Decoded by the C library, if available there.
     case gbk, gb18030, big5, shiftJIS, eucJP, iso2022JP, eucKR
 
     /// The name that is reported.

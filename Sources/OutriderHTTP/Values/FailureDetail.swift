@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// One thing that a failure tells programs beside its kind; the contract's FailureData names them.
+/// A detail of a failure for programs, beside its kind; FailureData in the contract names each detail.
 package enum FailureDetail: Sendable, Equatable {
     /// The status that was not acceptable.
     case status(Int)
@@ -17,25 +17,25 @@ package enum FailureDetail: Sendable, Equatable {
     case path(String)
     /// Where in the body of the answer the fault lies, as an RFC 6901 pointer.
     case instancePointer(String)
-    /// The failure that this one wraps.
+    /// The wrapped failure.
     case cause(HTTPFailure)
-    /// What was to be retried.
+    /// The failure that was to be retried.
     case originalError(HTTPFailure)
-    /// What the retrier said, as it said it.
+    /// The retrier's error, unchanged.
     case retryError(JSONValue)
-    /// The client's own error, as it gave it.
+    /// The client's own error, unchanged.
     case error(JSONValue)
     /// The file that should have been moved to the path.
     case source(String)
     /// The algorithm of a digest.
     case algorithm(String)
-    /// What should have come: a digest, or the version of a resource.
+    /// The expected value: a digest, or the version of a resource.
     case expected(String)
-    /// What came instead.
+    /// The value received instead.
     case actual(String)
     /// Bytes that the file system would have to have room for.
     case needed(Int64)
-    /// Bytes that it has room for.
+    /// Available bytes.
     case available(Int64)
     /// The name of the credential that has no token.
     case credential(String)
@@ -51,6 +51,6 @@ package enum FailureDetail: Sendable, Equatable {
     case pins([String])
     /// The TLS alert that the server sent, as its name in RFC 8446.
     case alert(String)
-    /// What `download.resume` goes on with.
+    /// The resume data for `download.resume`.
     case resumeData(String)
 }

@@ -3,7 +3,7 @@
 
 import OutriderJSON
 
-/// What methods, field names and field values may be (RFC 9110 sections 5.1, 5.5, 9.1).
+/// The syntax of methods, field names and field values (RFC 9110 sections 5.1, 5.5, 9.1).
 package enum FieldRules {
     /// Why a string cannot be a method, or nil.
     package static func fault(inMethod method: String) -> String? {
@@ -14,7 +14,7 @@ package enum FieldRules {
         return nil
     }
 
-    /// Why a field may not be sent as it is, or nil. The message names the field and never shows the value.
+    /// Why a field may not be sent, or nil. The message names the field and never shows the value.
     package static func fault(inField name: String, _ value: String) -> String? {
         if name.isEmpty { return "a header needs a name" }
         if !isToken(name) {
@@ -74,7 +74,7 @@ package enum FieldRules {
         }
     }
 
-    /// Without spaces and tabs around it.
+    /// Without surrounding spaces and tabs.
     package static func trimmed(_ text: Substring) -> Substring {
         var bytes = text.utf8
         while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }

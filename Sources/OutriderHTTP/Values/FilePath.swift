@@ -5,7 +5,7 @@
 ///
 /// The service has a working directory of its own, so a relative path would name another file than its writer means.
 package enum FilePath {
-    /// The absolute path; nil for a relative one, for U+0000, and for `~/` without a home directory.
+    /// The absolute path; nil for a relative path, for U+0000, and for `~/` without a home directory.
     package static func absolute(_ path: String, home: String?) -> String? {
         guard !path.utf8.contains(0) else { return nil }
         if path.utf8.first == UInt8(ascii: "/") { return path }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A date as HTTP writes it (RFC 9110 section 5.6.7), as seconds since 1970.
+/// HTTP dates (RFC 9110 section 5.6.7), as seconds since 1970.
 package enum HTTPDate {
     /// The three formats: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and
     /// `Sun Nov  6 08:49:37 1994`. Nil for anything else, and for days and times that do not exist.
     ///
-    /// - Parameter now: decides the century of a year with two digits: one that seems more than 50 years ahead is past.
+    /// - Parameter now: decides the century of a two-digit year: a date more than 50 years ahead is taken as past.
     package static func parse(_ text: String, now: Int64) -> Int64? {
         var scan = DateScanner(text)
         guard let name = scan.letters() else { return nil }
@@ -106,7 +106,7 @@ struct CivilTime: Equatable {
     }
 }
 
-/// Reads the pieces of a date one after the other.
+/// Reads the pieces of a date in sequence.
 private struct DateScanner {
     private let bytes: [UInt8]
     private var position = 0

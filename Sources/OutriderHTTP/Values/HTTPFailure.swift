@@ -3,12 +3,12 @@
 
 import OutriderJSON
 
-/// Why network work ended badly: what, where, why, and whether trying again could help.
+/// Why network work failed, at which stage, and whether a retry could help.
 package struct HTTPFailure: Error, Sendable, Equatable {
     package var kind: Kind {
         didSet { if underlying?.isOutOfDescriptors == true { kind = .tooManyOpenFiles } }
     }
-    /// One sentence for a person, naming host, phase or limit; no secrets, no query of a URL.
+    /// A sentence for people, naming host, phase or limit; no secrets, no query of a URL.
     package var message: String
     /// Where time or the connection ran out.
     package var phase: Phase?
@@ -17,9 +17,9 @@ package struct HTTPFailure: Error, Sendable, Equatable {
     /// Whether the server may have seen the request.
     package var sent: Sent
     package var underlying: Underlying?
-    /// Where in the caller's params the fault lies, as an RFC 6901 pointer, if it lies there.
+    /// The faulty place in the caller's params, as an RFC 6901 pointer; nil if the fault is not in the params.
     package var pointer: String?
-    /// What a program may want to know beyond the kind.
+    /// Details for programs beyond the kind.
     package var details: [FailureDetail]
 
     /// - Parameter kind: `tooManyOpenFiles` takes its place if the underlying error is EMFILE or ENFILE, whatever was
@@ -39,7 +39,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         self.details = details
     }
 
-    /// A name, value or path in a message about it: its first 200 characters.
+    /// A name, value or path for a message: its first 200 characters.
     package static func excerpt(_ text: String) -> String { text.excerpt }
 
     package enum Phase: String, Sendable, CaseIterable {
@@ -78,7 +78,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case outputStreamCreationFailed, outputStreamFileAlreadyExists, outputStreamURLInvalid, outputStreamWriteFailed
         // a client's own rules before and between attempts
         case requestAdaptationFailed, requestRetryFailed
-        // who asks, and who answers
+        // authentication of the client and of the server
         case serverAuthenticationFailed, missingCredential, excessiveRefresh, refreshFailed
         // the network
         case sessionTaskFailed, nameNotFound, connectionRefused, unreachable, connectionLost, timedOut
@@ -86,7 +86,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case offline, unsupportedScheme, redirectRefused, addressRefused, protocolNotNegotiated, notCached
         // this process or this machine
         case tooManyOpenFiles
-        // a proxy: it does not work, it says no, it wants to know who asks
+        // a proxy that does not work, refuses, or requires authentication
         case proxyFailed, proxyRefused, proxyAuthenticationRequired
         // trust
         case trustEvaluationFailed, hostValidationFailed, settingAnchorCertificatesFailed

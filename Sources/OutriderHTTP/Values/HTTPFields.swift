@@ -13,7 +13,7 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
             self.value = value
         }
 
-        /// A line as a person writes it, "Name: value"; nil without a colon.
+        /// Parses "Name: value"; nil without a colon.
         package init?(line: String) {
             guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
             name = String(line[..<colon])
@@ -29,7 +29,7 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
 
     package mutating func add(_ name: String, _ value: String) { list.append(Field(name, value)) }
 
-    /// Replaces every field of that name by one, in the place of the first.
+    /// Replaces all fields of that name by a single field, in the place of the first.
     package mutating func set(_ name: String, _ value: String) {
         guard let index = list.firstIndex(where: { Self.same($0.name, name) }) else { return add(name, value) }
         list[index] = Field(name, value)
@@ -48,7 +48,7 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
         return fields
     }
 
-    /// By name without case; fields of one name keep their order.
+    /// Sorted by name without regard to case; fields of the same name keep their order.
     package func sorted() -> HTTPFields {
         let keyed = list.enumerated().map { (key: $1.name.lowercased(), offset: $0, field: $1) }
         return HTTPFields(keyed.sorted { ($0.key, $0.offset) < ($1.key, $1.offset) }.map(\.field))

@@ -4,7 +4,7 @@
 /// An http, https, ws, wss, http+unix or https+unix URL that may be requested: parsed once, and the only reading used for
 /// pool keys, Host, TLS names and connecting. The endpoint of a TCP stream has the same form: tcp://host:port.
 package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
-    /// The most bytes that a URL may have: far more than servers take, and a bound for everything that is done with it.
+    /// The most bytes of a URL: far more than servers accept, and a bound for all processing.
     package static let maximumLength = 64 << 10
 
     package enum Scheme: String, Sendable {
@@ -14,7 +14,7 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     package var scheme: Scheme
-    /// Lower-case, ASCII; an IPv6 address without its brackets. A dot at the end is kept, since it is part of Host.
+    /// Lower-case, ASCII; an IPv6 address without its brackets. A dot at the end is kept, since Host includes that dot.
     package var host: String
     /// 1 to 65535; the default of the scheme if none was written.
     package var port: Int
@@ -22,7 +22,7 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     package var target: String
     /// Set for `http+unix://%2Fpath%2Fto.sock/target`: connect to this socket instead of a host.
     package var socketPath: String?
-    /// What followed `#`, percent-encoded: for reporting, never sent.
+    /// The fragment, percent-encoded: for reports, never sent.
     package var fragment: String?
 
     package init(scheme: Scheme, host: String, port: Int, target: String, socketPath: String? = nil) {
@@ -35,13 +35,13 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
 
     package var isSecure: Bool { scheme == .https || scheme == .wss || scheme == .tls }
 
-    /// Whether it is the endpoint of a TCP stream.
+    /// Whether the URL is the endpoint of a TCP stream.
     package var isStream: Bool { scheme == .tcp || scheme == .tls }
 
     /// 0 for a TCP stream, which has none.
     package var defaultPort: Int { isStream ? 0 : isSecure ? 443 : 80 }
 
-    /// What the Host field says (RFC 9110 section 7.2).
+    /// The value of the Host field (RFC 9110 section 7.2).
     package var authority: String { written(hasScheme: false, hasTarget: false) }
 
     /// The host without a dot at the end: for looking up, TLS and comparisons, which know no such dot.
@@ -58,7 +58,7 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
         return description + "#" + fragment
     }
 
-    /// Scheme and authority: "https://example.org:8443". What messages name; it holds no secrets.
+    /// Scheme and authority: "https://example.org:8443". Used in messages; never contains secrets.
     package var origin: String { written(hasScheme: true, hasTarget: false) }
 
     /// Written byte by byte: every request is named by its URL, and strings that grow are dear.

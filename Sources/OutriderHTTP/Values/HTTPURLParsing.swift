@@ -13,7 +13,7 @@ extension HTTPURL {
     }
 }
 
-/// The steps of reading one URL.
+/// Parses a URL step by step.
 struct URLReader {
     private let text: String
     private let bytes: [UInt8]
@@ -61,7 +61,7 @@ struct URLReader {
         }
     }
 
-    /// Where the scheme ends, if the text begins with one: the index of its colon.
+    /// The index of the colon behind the scheme; nil if the text has no scheme.
     static func endOfScheme(_ bytes: [UInt8]) -> Int? {
         guard let first = bytes.first, isLetter(first) else { return nil }
         for (index, byte) in bytes.enumerated() {
@@ -96,7 +96,7 @@ struct URLReader {
         guard let scheme = HTTPURL.Scheme(rawValue: isUnix ? String(name.dropLast(5)) : name),
             scheme != .tcp, scheme != .tls
         else {
-            // "example.org:80" and "localhost:8080/x" look like schemes, but nobody means them so
+            // "example.org:80" and "localhost:8080/x" look like schemes, but are meant as hosts
             if slashes < 2, name.contains(".") || bytes[position...].first.map({ (0x30...0x39).contains($0) }) == true {
                 throw Self.fault(withoutScheme)
             }
@@ -109,7 +109,7 @@ struct URLReader {
         return (scheme, isUnix)
     }
 
-    /// Shows the text unless it could hold a secret.
+    /// Shows the text unless there may be a secret in the text.
     private var withoutScheme: String {
         let harmless = !text.utf8.contains { "@?#".utf8.contains($0) }
         return "\(harmless ? FieldRules.shown(text) : "the url") has no scheme: add https://"
@@ -180,7 +180,7 @@ struct URLReader {
         return port
     }
 
-    /// What follows the authority: the request target and the fragment.
+    /// The request target and the fragment, from the bytes behind the authority.
     static func target(_ bytes: ArraySlice<UInt8>) -> (target: String, fragment: String?) {
         let path = bytes.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         var rest = bytes[path.endIndex...]

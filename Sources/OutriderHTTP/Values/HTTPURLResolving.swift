@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 extension HTTPURL {
-    /// What a reference in an answer, such as Location, means from here (RFC 3986 section 5.2).
+    /// Resolves a reference from a response, such as Location, against this URL (RFC 3986 section 5.2).
     ///
-    /// More lenient than `init(parsing:)` in one thing: white space around it is dropped and inside it percent-encoded,
-    /// because servers write so. A reference without a fragment keeps ours (RFC 9110 section 10.2.2).
+    /// More lenient than `init(parsing:)` in white space, since servers write such references: surrounding space is
+    /// dropped, and inner space percent-encoded. A reference without a fragment keeps this URL's fragment (RFC 9110
+    /// section 10.2.2).
     package func resolve(reference written: String) throws(HTTPFailure) -> HTTPURL {
         let trimmed = FieldRules.trimmed(written[...])
         let reference =
@@ -27,7 +28,7 @@ extension HTTPURL {
         return url
     }
 
-    /// Any base will do for reading a path; the one we have may be a socket.
+    /// Any base serves to parse a path; this URL may name a socket.
     private static let placeholder = "http://x"
 
     private func with(target: String, fragment: String?) -> HTTPURL {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Names of hosts, brought into the one form in which they are compared, looked up and sent (WHATWG URL section 3.5).
+/// The canonical form of host names, for comparison, lookup and sending (WHATWG URL section 3.5).
 ///
 /// Names beyond ASCII: full-width ASCII and ideographic stops become ASCII, letters are lower-cased, a letter and its
-/// accent are joined where one character for both exists, labels become Punycode. Characters that the full mapping of
-/// UTS #46 would change further are refused, not guessed at; so two different hosts never look alike to us.
+/// accent are combined if a single character for both exists, labels become Punycode. Characters that the full mapping
+/// of UTS #46 would change further are refused, so that different hosts never get the same name.
 enum HostName {
     static func canonical(_ written: ArraySlice<UInt8>) throws(HTTPFailure) -> String {
         if isPlainName(written) || IPAddressText.isPlain(written) { return String(decoding: written, as: UTF8.self) }
@@ -73,7 +73,7 @@ enum HostName {
         }
     }
 
-    /// RFC 1034 section 3.1. One dot may stand at the end.
+    /// RFC 1034 section 3.1. A single dot may stand at the end.
     private static func checkLengths(_ labels: [String], _ host: String) throws(HTTPFailure) {
         let rooted = labels.count > 1 && labels.last?.isEmpty == true
         if host.utf8.count - (rooted ? 1 : 0) > 253 { throw URLReader.fault("the host is longer than 253 characters") }
@@ -129,7 +129,7 @@ enum HostName {
         return String(result)
     }
 
-    /// Letters with their accents, found by what they are equivalent to: Latin, Greek, Cyrillic and their extensions.
+    /// Letters with accents, by their decomposed form: Latin, Greek, Cyrillic and their extensions.
     private static let precomposed: [Character: Unicode.Scalar] = {
         var found: [Character: Unicode.Scalar] = [:]
         let ranges: [ClosedRange<UInt32>] = [0xC0...0x04FF, 0x1E00...0x1FFF]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Written IP addresses, brought into the one form in which they are compared (WHATWG URL section 3.5, RFC 5952).
+/// The canonical form of IP addresses (WHATWG URL section 3.5, RFC 5952).
 enum IPAddressText {
     // MARK: version 4
 
-    /// Whether it is an IPv4 address in the form that this would give it.
+    /// Whether the text is an IPv4 address in canonical form.
     static func isPlain(_ written: ArraySlice<UInt8>) -> Bool {
         guard (7...15).contains(written.count) else { return false }
         var parts = 1
@@ -34,8 +34,8 @@ enum IPAddressText {
         return last.utf8.allSatisfy { (0x30...0x39).contains($0) } || number(last) != nil
     }
 
-    /// `0x7f.1` → `127.0.0.1`: one to four parts, each decimal, octal with a leading 0, or hexadecimal with 0x; the last
-    /// one fills what remains.
+    /// `0x7f.1` → `127.0.0.1`: up to four parts, each decimal, octal with a leading 0, or hexadecimal with 0x; the last
+    /// part fills the remaining bytes.
     static func ipv4(_ labels: [Substring]) throws(HTTPFailure) -> String {
         guard let address = address(labels) else {
             throw URLReader.fault("the host ends in a number but is no IPv4 address")
@@ -129,7 +129,7 @@ enum IPAddressText {
         return nil
     }
 
-    /// Groups between single colons; the last one may be an IPv4 address.
+    /// Groups between single colons; the last group may be an IPv4 address.
     private static func sequence(_ text: Substring, isEnd: Bool) -> [UInt16]? {
         if text.isEmpty { return [] }
         let groups = text.split(separator: ":", omittingEmptySubsequences: false)
@@ -165,7 +165,7 @@ enum IPAddressText {
         return address
     }
 
-    /// The four or sixteen bytes of an address in the form that these functions give it; nil for a name.
+    /// The four or sixteen bytes of an address in canonical form; nil for a name.
     static func bytes(of host: String) -> [UInt8]? {
         if host.utf8.contains(UInt8(ascii: ":")) {
             return pieces(host)?.flatMap { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }

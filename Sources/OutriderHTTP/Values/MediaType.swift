@@ -76,7 +76,7 @@ package struct MediaType: Sendable, Equatable, CustomStringConvertible {
         return text + "\""
     }
 
-    /// Whether this type is among those a pattern names: `text/*`, `*/*`; parameters do not matter.
+    /// Whether the type matches a pattern: `text/*`, `*/*`; parameters are ignored.
     package func matches(_ pattern: MediaType) -> Bool {
         (pattern.type == "*" || pattern.type == type) && (pattern.subtype == "*" || pattern.subtype == subtype)
     }
@@ -85,7 +85,7 @@ package struct MediaType: Sendable, Equatable, CustomStringConvertible {
         subtype.hasSuffix("+json") || (type == "application" || type == "text") && subtype == "json"
     }
 
-    /// Whether people can read it: text of any kind, XML, and what programs write as text.
+    /// Whether the content is text: any `text` type, XML, and textual formats of programs.
     package var isTextual: Bool {
         if type == "text" || isJSON || subtype.hasSuffix("+xml") || subtype.hasSuffix("+yaml") { return true }
         return type == "application" && Self.textualApplications.contains(subtype)
@@ -97,7 +97,7 @@ package struct MediaType: Sendable, Equatable, CustomStringConvertible {
     ]
 }
 
-/// Reads `; name=value` one after the other.
+/// Reads `; name=value` repeatedly.
 private struct ParameterScanner {
     let bytes: [UInt8]
     var position: Int
@@ -117,7 +117,7 @@ private struct ParameterScanner {
         while position < bytes.count, bytes[position] != UInt8(ascii: ";") { position += 1 }
     }
 
-    /// The next parameter; nil at the end, nil inside for one that makes no sense.
+    /// The next parameter; the outer nil at the end, the inner nil for a malformed parameter.
     mutating func next() -> MediaType.Parameter?? {
         skipToSemicolon()
         guard position < bytes.count else { return nil }

@@ -3,26 +3,26 @@
 
 /// Why there is no token.
 package struct OAuthFailure: Error, Sendable, Equatable {
-    /// Whose turn it is.
+    /// The remedy that the failure calls for.
     package enum Kind: String, Sendable, CaseIterable {
-        /// The same may work later: the network, 5xx, 429, somebody else holds the lock.
+        /// The same may work later: network failures, 5xx, 429, a lock held by another process.
         case temporary
-        /// The server wants a person: `invalid_grant` for tokens that nobody else has renewed.
+        /// A person must log in: `invalid_grant` for tokens that no other process has renewed.
         case needsLogin
         /// The server will never say yes to this client: `invalid_client`, `unauthorized_client`, `invalid_scope`.
         case config
-        /// The request was sent, and nobody knows what came of it.
+        /// The request was sent, and its outcome is unknown.
         case unknownOutcome
         /// The store cannot be read or written; nothing was sent.
         case store
     }
 
     package var kind: Kind
-    /// One word: the server's `error` (RFC 6749 section 5.2), or ours, such as `refresh_busy`.
+    /// A single word: the server's `error` (RFC 6749 section 5.2), or a reason of the service, such as `refresh_busy`.
     package var reason: String
-    /// One sentence that names the remedy.
+    /// A sentence that names the remedy.
     package var message: String
-    /// Seconds after which to try again, where somebody said.
+    /// Seconds before the next attempt, if known.
     package var retryAfter: Double?
 
     package init(_ kind: Kind, _ reason: String, _ message: String, retryAfter: Double? = nil) {

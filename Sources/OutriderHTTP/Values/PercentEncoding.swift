@@ -8,7 +8,7 @@ package struct PercentEncoding: Sendable {
     private var high: UInt64 = 0
     private var spaceIsPlus = false
 
-    /// A set of bytes that stay: letters, digits and those in the text.
+    /// The set of bytes that stay: letters, digits and the bytes of `extra`.
     init(keeping extra: String, spaceIsPlus: Bool = false) {
         let letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
         for byte in (letters + extra).utf8 {
@@ -21,13 +21,13 @@ package struct PercentEncoding: Sendable {
     static let query = PercentEncoding(keeping: "-._~/?")
     /// WHATWG URL section 5.2.
     static let form = PercentEncoding(keeping: "*-._", spaceIsPlus: true)
-    /// The path of a URL as someone wrote it (WHATWG path percent-encode set, and the octets RFC 3986 has no place for).
+    /// The path of a given URL (WHATWG path percent-encode set, and the octets that RFC 3986 excludes).
     static let path = PercentEncoding(keeping: "!$%&'()*+,-./:;=@[\\]_|~")
-    /// The query of a URL as someone wrote it (WHATWG special-query percent-encode set).
+    /// The query of a given URL (WHATWG special-query percent-encode set).
     static let writtenQuery = PercentEncoding(keeping: "!$%&()*+,-./:;=?@[\\]^_`{|}~")
-    /// The fragment of a URL as someone wrote it.
+    /// The fragment of a given URL.
     static let fragment = PercentEncoding(keeping: "!#$%&'()*+,-./:;=?@[\\]^_{|}~")
-    /// One segment of a path, or the path of a socket as a host.
+    /// A path segment, or the path of a socket as a host.
     static let segment = PercentEncoding(keeping: "-._~")
 
     func keeps(_ byte: UInt8) -> Bool {

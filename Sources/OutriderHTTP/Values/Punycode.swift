@@ -7,7 +7,7 @@ enum Punycode {
     private static let least: UInt32 = 1
     private static let most: UInt32 = 26
 
-    /// The encoded label without `xn--`; nil when it is longer than a label of a host may be.
+    /// The encoded label without `xn--`; nil if longer than the label of a host may be.
     static func encode(_ label: [Unicode.Scalar]) -> String? {
         guard label.count <= 63 else { return nil }
         var output = label.compactMap { $0.isASCII ? UInt8(truncatingIfNeeded: $0.value) : nil }
@@ -36,7 +36,7 @@ enum Punycode {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// One number in digits of growing weight (section 3.3).
+    /// A number in digits of increasing weight (section 3.3).
     private static func append(_ delta: UInt32, _ bias: UInt32, to output: inout [UInt8]) {
         var rest = delta
         var weight = base

@@ -12,7 +12,7 @@ package enum SecretFields {
     /// Names of fields, in lower case.
     package static let fields = ["authorization", "cookie", "proxy-authorization", "set-cookie"]
 
-    /// Parts of names: a name that holds one of them is secret, in whatever case.
+    /// Secret parts of names: a name that contains such a part is secret, without regard to case.
     package static let parts = [
         "access-token", "api-key", "api_key", "apikey", "assertion", "auth-token", "authentication", "code_verifier",
         "codeverifier", "credential", "passphrase", "passwd", "password", "private-key", "private_key", "secret",
@@ -51,7 +51,8 @@ package enum SecretFields {
         return (0...(name.count - word.count)).contains { name[$0...].starts(with: word) }
     }
 
-    /// What stands behind the last sign that is no letter or digit, or begins with the last capital after a small letter.
+    /// The last word of a name: behind the last sign that is no letter or digit, or from the last capital after a small
+    /// letter.
     private static func lastWord(of name: some StringProtocol) -> String {
         var word: [UInt8] = []
         for byte in name.utf8.reversed() {

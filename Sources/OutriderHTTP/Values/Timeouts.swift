@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How long each phase of one attempt may take, in seconds. Zero or less is refused where it is read.
+/// Time limits for the phases of an attempt, in seconds. The parser refuses zero and negative values.
 package struct Timeouts: Sendable, Equatable {
     /// Name resolution. Default 5.
     package var resolve = 5.0
-    /// TCP connection to one of the addresses. Default 10.
+    /// TCP connection to an address of the host. Default: 10.
     package var connect = 10.0
     /// TLS handshake. Default 10.
     package var tls = 10.0
-    /// From the end of the request to the end of the head of the response. A 1xx head starts it anew. Default 60.
+    /// From the end of the request to the end of the response's head. A 1xx head restarts this limit. Default: 60.
     package var firstByte = 60.0
     /// Longest silence while either body is moving. Default 60.
     package var idle = 60.0

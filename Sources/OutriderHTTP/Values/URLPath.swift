@@ -29,7 +29,7 @@ enum URLPath {
         return result.isEmpty ? [slash] : result
     }
 
-    /// Whether a segment begins as one of dots would.
+    /// Whether a segment begins like a dot segment.
     private static func mayHaveDots(_ path: [UInt8]) -> Bool {
         var previous = UInt8(ascii: "/")
         for byte in path {
@@ -39,7 +39,7 @@ enum URLPath {
         return false
     }
 
-    /// 1 for a segment that means `.`, 2 for one that means `..`, 0 for others.
+    /// 1 for a segment equivalent to `.`, 2 for `..`, 0 for others.
     private static func dots(_ segment: ArraySlice<UInt8>) -> Int {
         guard segment.count <= 6 else { return 0 }
         let plain = PercentEncoding.decode(segment)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What permessage-deflate (RFC 7692 section 7.1) a client offers, and what a response may agree to.
+/// The client's offer of permessage-deflate (RFC 7692 section 7.1), against which the response is checked.
 package struct DeflateOffer: Sendable, Equatable {
     /// The largest window of the client's compressor, as a power of two: 9 to 15. Default 12.
     package var window = 12
-    /// Whether messages may refer to those before. Default true.
+    /// Whether messages may refer to earlier messages. Default: true.
     package var takeover = true
     /// Shorter messages are sent as they are, in bytes. Default 256.
     package var threshold = 256
@@ -20,9 +20,9 @@ package struct DeflateOffer: Sendable, Equatable {
         return takeover ? base : base + "; client_no_context_takeover; server_no_context_takeover"
     }
 
-    /// Reads a response's Sec-WebSocket-Extensions; nil if nothing was agreed. Throws what is wrong with the value.
+    /// Reads a response's Sec-WebSocket-Extensions; nil without agreement. Throws the fault of the value.
     ///
-    /// - Parameter offer: nil if nothing was offered.
+    /// - Parameter offer: nil without an offer.
     package static func agreement(
         _ value: String, to offer: DeflateOffer?
     ) throws(WebSocketFault) -> DeflateAgreement? {

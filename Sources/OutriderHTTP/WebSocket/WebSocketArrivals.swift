@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Inflates the messages of one connection (RFC 7692 section 7.2.2). One call at a time.
+/// Inflates the messages of a connection (RFC 7692 section 7.2.2). Calls must not overlap.
 package protocol MessageInflating: AnyObject, Sendable {
     /// Appends the inflated bytes, at most `room` of them.
     ///
@@ -18,7 +18,7 @@ package enum MessageInflation: Sendable, Equatable {
     case malformed
 }
 
-/// Compresses the messages of one connection (RFC 7692 section 7.2.1). One call at a time.
+/// Compresses the messages of a connection (RFC 7692 section 7.2.1). Calls must not overlap.
 package protocol MessageDeflating: AnyObject, Sendable {
     /// Appends the compressed message. False if compression failed: the message then goes out uncompressed.
     func deflate(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) -> Bool

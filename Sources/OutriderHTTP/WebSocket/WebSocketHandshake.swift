@@ -6,12 +6,12 @@ import OutriderJSON
 
 /// The opening handshake, from the client's side (RFC 6455 sections 4.1 and 4.2.2).
 package struct WebSocketHandshake: Sendable, Equatable {
-    /// What both sides agreed on.
+    /// The outcome of the negotiation.
     package struct Agreement: Sendable, Equatable {
         /// The subprotocol; nil if the server chose none.
         package var subprotocol: String?
         package var deflate: DeflateAgreement?
-        /// Sec-WebSocket-Extensions as the server wrote it; nil if there was none.
+        /// The server's Sec-WebSocket-Extensions, unchanged; nil if absent.
         package var extensions: String?
     }
 
@@ -51,7 +51,7 @@ package struct WebSocketHandshake: Sendable, Equatable {
         Base64.encode(Array(Insecure.SHA1.hash(data: Array((key + guid).utf8))))
     }
 
-    /// Reads a response with status 101. Throws `webSocketHandshakeRefused` with what is wrong in it.
+    /// Reads a response with status 101. Throws `webSocketHandshakeRefused` with the fault of the response.
     package func agreement(with fields: HTTPFields) throws(HTTPFailure) -> Agreement {
         let upgrades = fields.all("Upgrade").flatMap(FieldRules.listed)
         guard upgrades.count == 1, upgrades.allSatisfy({ HTTPFields.same($0, "websocket") }) else {
@@ -97,7 +97,7 @@ package struct WebSocketHandshake: Sendable, Equatable {
             details: [.status(status), .headers(fields)])
     }
 
-    /// Why a name cannot be offered as a subprotocol; nil if it can (RFC 6455 section 4.1 item 10).
+    /// Why a name cannot be offered as a subprotocol (RFC 6455 section 4.1 item 10); nil if valid.
     package static func fault(inProtocols names: [String]) -> String? {
         for (index, name) in names.enumerated() {
             if !FieldRules.isToken(name) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides what happens on one open WebSocket connection, from the client's side (RFC 6455, RFC 7692).
+/// Decides the next steps of an open WebSocket connection, on the client's side (RFC 6455, RFC 7692).
 ///
 ///     open ──close──▶ closing ──Close came──▶ ended
 ///       ├──Close came (the reply is among the frames)──▶ ended
 ///       └──fault: Close 1002, 1007, 1009──▶ ended        lost, in every state ──▶ ended
 ///
-/// Masks come as arguments, bytes to write and messages are returned. After `ended` the runner closes the connection:
-/// when the server has, or after two seconds.
+/// Masks are arguments; bytes to write and messages are results. After `ended` the runner closes the connection: once
+/// the server has closed, or after two seconds.
 ///
 /// Responsible for: the order of frames, fragments, UTF-8, limits, pongs, the closing handshake.
-/// Not responsible for: the opening handshake (`WebSocketHandshake`), timers (`KeepAlive`), what waits to be written.
+/// Not responsible for: the opening handshake (`WebSocketHandshake`), timers (`KeepAlive`), the queue of outgoing
+/// messages.
 package struct WebSocketMachine: ~Copyable {
     package enum End: Sendable, Equatable {
         /// Both sides sent a Close frame. The code is the server's, nil if it sent none.
@@ -70,7 +71,7 @@ package struct WebSocketMachine: ~Copyable {
     /// Whether a message has begun, and is not complete.
     package var isWithinMessage: Bool { message != nil || frame != nil || scanner.isWithinHead }
 
-    // MARK: what the client does
+    // MARK: calls of the client
 
     /// Appends the frame of a message. False if the connection can send no more.
     package mutating func send(
@@ -89,7 +90,7 @@ package struct WebSocketMachine: ~Copyable {
         return true
     }
 
-    /// Appends a Close frame. False if there was one before.
+    /// Appends a Close frame. False if already sent.
     package mutating func close(_ code: Int?, _ reason: String, mask: UInt32, to frames: inout [UInt8]) -> Bool {
         guard phase == .open else { return false }
         phase = .closing
@@ -112,7 +113,7 @@ package struct WebSocketMachine: ~Copyable {
 
     package var owesPong: Bool { owedPong != nil }
 
-    // MARK: what the server does
+    // MARK: input from the server
 
     /// TCP ended.
     package mutating func lost() -> End? {
@@ -168,7 +169,7 @@ package struct WebSocketMachine: ~Copyable {
     private mutating func judgeLength(_ head: FrameHead) throws(WebSocketFault) {
         guard var current = message.take() else { return }
         let (total, isOver) = current.received.addingReportingOverflow(head.length)
-        // compression makes hardly anything longer than it was
+        // compressed data is hardly ever longer than the original
         let most = current.isCompressed ? maxMessage &* 2 &+ 1024 : maxMessage
         if isOver || total > most { throw .tooBig(maxMessage) }
         current.emptyFragments = head.length == 0 ? current.emptyFragments &+ 1 : 0
@@ -178,7 +179,7 @@ package struct WebSocketMachine: ~Copyable {
         message = current
     }
 
-    /// Takes what is there of the frame's payload. Whether that was the rest.
+    /// Takes the available part of the frame's payload. Returns whether the payload is complete.
     private mutating func takePayload(
         _ bytes: UnsafeRawBufferPointer, _ index: inout Int, _ isCongested: Bool, _ nextMask: () -> UInt32,
         _ arrivals: inout WebSocketArrivals

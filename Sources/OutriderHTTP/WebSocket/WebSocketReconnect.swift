@@ -6,8 +6,8 @@
 ///     connecting ──101──▶ open ──ended──▶ waiting ──delay──▶ connecting
 ///         └──refused──▶ waiting, or ended       └──for good──▶ ended
 ///
-/// Responsible for: which ends are followed by another connection, delays, giving up.
-/// Not responsible for: the clock, how connections are made, what is told of them.
+/// Responsible for: which ends lead to another connection, delays, giving up.
+/// Not responsible for: the clock, how connections are made, events.
 package struct WebSocketReconnect: Sendable {
     package struct Policy: Sendable, Equatable {
         /// Default false.
@@ -28,7 +28,7 @@ package struct WebSocketReconnect: Sendable {
 
     /// How a connection ended.
     package enum Cause: Sendable, Equatable {
-        /// A Close frame with the code, 1006 without one; our own code if the connection failed.
+        /// A Close frame with the code, or 1006 without a code; the service's own code if the connection failed.
         case closed(Int)
         /// The opening handshake failed.
         case refused(HTTPFailure)
