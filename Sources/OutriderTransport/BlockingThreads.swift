@@ -5,8 +5,8 @@ import Glibc
 package import OutriderHTTP
 import Synchronization
 
-/// Threads for work that blocks, so that it keeps neither the event loop nor other clients waiting: `FairQueue` decides
-/// whose work runs next. Threads start when work comes and end after ten idle seconds.
+/// Threads for blocking work, so that neither the event loop nor other clients wait: `FairQueue` decides whose work
+/// runs next. Threads start on demand and end after ten idle seconds.
 package final class BlockingThreads: Sendable {
     package typealias Work = @Sendable () -> Void
 
@@ -14,7 +14,7 @@ package final class BlockingThreads: Sendable {
     package static let files = BlockingThreads(64)
     /// Looks up host names.
     package static let names = BlockingThreads(64, mostWaiting: 512)
-    /// Computes for long; more threads than processors would only slow the event loop down.
+    /// For long computations; more threads than processors would only slow down the event loop.
     package static let computing = BlockingThreads(max(2, sysconf(CInt(truncatingIfNeeded: _SC_NPROCESSORS_ONLN))))
 
     private static let idleSeconds = 10
@@ -28,23 +28,23 @@ package final class BlockingThreads: Sendable {
         var queue: FairQueue
         var lastID: FairQueue.ID = 0
         var waiting: [FairQueue.ID: Job] = [:]
-        /// What has a place, but no thread yet: only while no thread can be started.
+        /// Jobs with a place but without a thread: only while no thread can be started.
         var ready: [Job] = []
-        /// The thread that has worked last is last.
+        /// Ordered by last use, the most recent last.
         var idle: [IdleThread] = []
         var threads = 0
     }
 
     private let state: Mutex<State>
 
-    /// - Parameter mostWaiting: how much work of one client waits; more is refused.
+    /// - Parameter mostWaiting: limit of waiting jobs per client; further jobs are refused.
     package init(_ threads: Int, mostWaiting: Int = 10_000) {
         state = Mutex(State(queue: FairQueue(places: threads, mostWaiting: mostWaiting)))
     }
 
-    /// Runs the work as soon as its client has a place; false if too much of this client waits already.
+    /// Runs the work as soon as its client has a place; false if too many jobs of this client wait already.
     ///
-    /// - Parameter isOwed: never refuse it, because it gives something back.
+    /// - Parameter isOwed: never refuse the work, because it releases a resource.
     @discardableResult
     package func run(for client: ClientKey, isOwed: Bool = false, _ work: @escaping Work) -> Bool {
         let job = Job(client: client, work: work)
@@ -81,7 +81,7 @@ package final class BlockingThreads: Sendable {
         case .wake(let thread): thread.wake()
         case .thread(let thread):
             guard !PosixThread.start({ self.work(thread) }) else { return }
-            // a thread that runs takes it; without any, the caller must do it
+            // a running thread takes the job; without any, the caller must run the job
             let isAlone = state.withLock { state in
                 state.threads -= 1
                 if state.threads > 0, let job = thread.job.take() { state.ready.append(job) }
@@ -111,14 +111,14 @@ package final class BlockingThreads: Sendable {
         }
     }
 
-    /// Runs the work and lets go of it: a thread that rests must not keep a file open, or bytes in memory.
+    /// Runs the work and releases it: an idle thread must not keep a file open, or bytes in memory.
     private static func runOnce(_ next: inout Job?) -> ClientKey? {
         guard let job = next.take() else { return nil }
         job.work()
         return job.client
     }
 
-    /// Waits for more to do; nil if the thread is to end.
+    /// Waits for the next job; nil if the thread should end.
     private func rest(_ thread: IdleThread) -> Job? {
         let isWoken = thread.sleep(seconds: Self.idleSeconds)
         let isOver = state.withLock { state in
@@ -128,7 +128,7 @@ package final class BlockingThreads: Sendable {
             return true
         }
         if isOver { return nil }
-        // work was given to it in the last moment
+        // a job was assigned at the last moment
         if !isWoken { thread.sleep() }
         return state.withLock { _ in thread.job.take() }
     }
@@ -150,7 +150,7 @@ package final class BlockingThreads: Sendable {
 
         func sleep() { while sem_wait(semaphore) != 0 && errno == EINTR {} }
 
-        /// Whether it was woken before the time was over.
+        /// Whether `wake` was called in time.
         func sleep(seconds: Int) -> Bool {
             var end = timespec()
             clock_gettime(CLOCK_REALTIME, &end)
@@ -163,7 +163,7 @@ package final class BlockingThreads: Sendable {
     }
 }
 
-/// Starts threads that nothing joins.
+/// Starts detached threads.
 private enum PosixThread {
     private final class Body: Sendable {
         let run: BlockingThreads.Work

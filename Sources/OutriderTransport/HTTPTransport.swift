@@ -4,17 +4,16 @@
 package import NIOCore
 package import OutriderHTTP
 
-/// The transport over real wires: HTTP/1.1 and HTTP/2 on pooled connections, with or without TLS.
+/// The transport over the network: HTTP/1.1 and HTTP/2 on pooled connections, with or without TLS.
 ///
-/// One for the whole service: requests to the same origin with the same trust share its connections. Attempts made on an
-/// event loop of the group stay on it; others belong to its first one.
+/// A single transport for the whole service: requests to the same origin with the same trust share its connections.
+/// Attempts made on an event loop of the group stay there; others run on the first loop.
 package final class HTTPTransport: Transport {
     package struct Settings: Sendable {
         package var pool = PoolMachine.Config()
-        /// Connections of all clients, on all loops, that may be open at once. Default 16,384; less where the process may
-        /// open fewer files.
+        /// Open connections of all clients, on all loops. Default 16,384; less if the process may open fewer files.
         package var mostConnections = 16_384
-        /// Where the secrets of TLS connections are written; nil for nowhere.
+        /// The log of TLS secrets; nil for none.
         package var keyLog: KeyLog?
 
         package init() {}
@@ -24,7 +23,7 @@ package final class HTTPTransport: Transport {
     let wiring: Wiring
 
     /// - Parameters:
-    ///   - group: one event loop, or several, each of which gets connections of its own.
+    ///   - group: event loops; each has connections of its own.
     ///   - resolver: for host names other than localhost.
     package init(
         group: any EventLoopGroup, settings: Settings = Settings(), resolver: any NameResolver = SystemResolver()
@@ -47,7 +46,7 @@ package final class HTTPTransport: Transport {
             ?? AttemptRunner(attempt, observer: observer, pool: pool, wiring: wiring)
     }
 
-    /// How many connections are busy and idle, and how many attempts wait for one, right now.
+    /// The current number of busy and idle connections, and of waiting attempts.
     package func counts() async -> PoolMachine.Counts {
         var sum = PoolMachine.Counts()
         for pool in pools {
@@ -69,8 +68,8 @@ package final class HTTPTransport: Transport {
         for pool in pools { pool.loop.execute { pool.flush() } }
     }
 
-    /// Ends the connections of a plan that another one takes the place of: idle ones now, the others with their last request.
-    /// Those that the new plan, or that of the service, could have made stay.
+    /// Ends the connections of a replaced plan: idle connections now, others with their last request. Connections that
+    /// the new plan, or that of the service, could have made stay.
     package func retire(_ old: SecurityPlan, for new: SecurityPlan, besides service: SecurityPlan) {
         for pool in pools {
             pool.loop.execute {
@@ -79,7 +78,7 @@ package final class HTTPTransport: Transport {
         }
     }
 
-    /// Closes idle connections, and others when they are done; refuses further attempts.
+    /// Closes idle connections, and others after their requests; refuses further attempts.
     package func close() {
         for pool in pools { pool.loop.execute { pool.close() } }
     }

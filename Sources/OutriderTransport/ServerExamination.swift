@@ -6,10 +6,10 @@ import NIOSSL
 package import OutriderHTTP
 
 extension HTTPTransport {
-    /// Shakes hands with the server of an attempt, ends the connection, and judges the certificates by the policy of the
-    /// attempt. At most `timeouts.connect` and `timeouts.tls` together. Proxies are not used.
+    /// Performs a TLS handshake with the server of an attempt, ends the connection, and judges the certificates by the
+    /// policy of the attempt. At most `timeouts.connect` and `timeouts.tls` together. Proxies are not used.
     ///
-    /// - Parameter chain: certificates in DER to judge in place of the server's; then nothing is sent.
+    /// - Parameter chain: DER certificates to judge instead of the server's; then nothing is sent.
     package func examine(_ attempt: Attempt, chain: [[UInt8]]? = nil) async -> TLSExamination {
         var examination = TLSExamination()
         do throws(HTTPFailure) {
@@ -61,7 +61,7 @@ extension HTTPTransport {
     }
 }
 
-/// One connection up to the end of its handshake, accepting every certificate.
+/// A connection up to the end of its handshake, accepting every certificate.
 // proof: confined to its event loop; other threads only carry the reference.
 private final class ServerExamination: @unchecked Sendable {
     private let url: HTTPURL

@@ -4,19 +4,19 @@
 package import NIOCore
 package import OutriderHTTP
 
-/// The seam between the decisions about a request and the network: carries one attempt, gives the head of its response
-/// and a body to pull.
+/// The interface between the decisions about a request and the network: carries an attempt, returns the head of its
+/// response and a body to pull.
 package protocol Transport: Sendable {
-    /// The event loop to which an attempt belongs that is made now: the caller's, if the transport has it.
+    /// The event loop of an attempt that is made now: the caller's, if that belongs to the transport.
     var loop: any EventLoop { get }
 
     /// An attempt that has not begun. On `loop` only.
     func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt
 }
 
-/// An attempt driven by completions. All of it belongs to the transport's event loop.
+/// An attempt driven by completions, on the transport's event loop only.
 ///
-/// Every wait is bounded by the attempt's timeouts.
+/// Every wait is limited by the attempt's timeouts.
 package protocol LoopAttempt: AnyObject {
     /// Begins the attempt, once. `completion` is called once, perhaps before this returns: with the head of a final
     /// response (not 1xx), while the body of the request may still be moving, or with the failure. The body of the
@@ -71,26 +71,26 @@ private final class AwaitedAttempt: @unchecked Sendable {
     }
 }
 
-/// Hears how an attempt goes on, on the transport's event loop; must return quickly.
+/// Observes the progress of an attempt, on the transport's event loop; must return quickly.
 package protocol AttemptObserver: Sendable {
-    /// The attempt has a connection and its head is about to be written; held, it is written when it goes on.
+    /// The attempt has a connection and its head is about to be written; `hold` delays the write until `release`.
     func sending(_ control: any AttemptControl)
-    /// There is no connection for it, and no place for one: it waits.
+    /// The attempt waits: no connection is available, and no place for a new connection.
     func queued()
-    /// A phase of opening a connection for it begins: resolve, connect, proxy or tls.
+    /// A phase of opening a connection begins: resolve, connect, proxy or tls.
     func connecting(_ phase: HTTPFailure.Phase)
-    /// Code of a client is called about the server or about a key, and no time passes meanwhile; or that is over.
+    /// A callback to a client, about the server or a key, begins or ends; timeouts stop meanwhile.
     func asks(_ isAsking: Bool)
-    /// A connection carries it; the timeline says which one.
+    /// A connection carries the attempt; the timeline names the connection.
     func connected(_ timeline: Timeline)
-    /// So many bytes of the request's body have been taken by the kernel, in all, counted before compression; on the wire
-    /// they were so many, nil if that is the same.
+    /// The kernel has taken `bytes` bytes of the request's body in total, counted before compression. `onWire`: the
+    /// bytes after compression; nil without compression.
     func bodySent(_ bytes: Int64, onWire: Int64?)
-    /// There are no more.
+    /// The request's body is complete.
     func bodyEnded()
-    /// A 1xx answer other than 101.
+    /// A 1xx response other than 101.
     func informational(status: Int, fields: HTTPFields)
-    /// The attempt ended without an answer; what is known of its times.
+    /// The attempt ended without a response, with this timeline.
     func gaveUp(_ timeline: Timeline)
 }
 
@@ -107,15 +107,15 @@ extension AttemptResponseBody {
     package var wireBytes: (got: Int64, of: Int64?)? { nil }
 }
 
-/// Holds up an attempt that is under way: it writes and reads nothing, and its timeouts stand still.
+/// Suspends a running attempt: nothing is written or read, and its timeouts stop.
 ///
-/// May be called from anywhere; takes effect on the transport's event loop.
+/// May be called from any thread; takes effect on the transport's event loop.
 package protocol AttemptControl: AnyObject, Sendable {
     func hold()
     func release()
 }
 
-/// The head of an answer, with the body still to come.
+/// The head of a response, with the body still to come.
 package struct AttemptResponse: Sendable {
     package var status: Int
     package var reason: String
@@ -123,7 +123,7 @@ package struct AttemptResponse: Sendable {
     package var version: String
     package var fields: HTTPFields
     package let body: any AttemptResponseBody
-    /// What a cache did for the response; nil if the request has none.
+    /// The cache's part in the response; nil if the request has no cache.
     package var cache: CacheReport?
 
     package init(status: Int, reason: String, version: String, fields: HTTPFields, body: any AttemptResponseBody) {
@@ -135,24 +135,26 @@ package struct AttemptResponse: Sendable {
     }
 }
 
-/// The body of an answer, decoded, pulled chunk by chunk: what is not pulled is not read from the network.
+/// The decoded body of a response, pulled chunk by chunk: only as much is read from the network as the caller pulls.
 package protocol AttemptResponseBody: Sendable {
-    /// The length that the answer declared, in bytes on the wire; nil if it did not, or if a content coding hides it.
+    /// The declared length in bytes on the wire; nil if not declared, or hidden by a content coding.
     var expectedBytes: Int64? { get }
 
-    /// The next chunk, or nil at the end. One caller at a time. A truncated or malformed body throws; it never just ends.
+    /// The next chunk, or nil at the end. A single caller at a time. A truncated or malformed body throws; such a body
+    /// never ends normally.
     func next() async throws(HTTPFailure) -> ByteBuffer?
 
-    /// How much has come on the wire, and of how much, where the body is compressed; nil where it is not. Known on the
-    /// transport's event loop.
+    /// Received and total bytes on the wire, if the body is compressed; else nil. Available on the transport's event
+    /// loop only.
     var wireBytes: (got: Int64, of: Int64?)? { get }
 
     /// Trailer fields, known after the end.
     var trailers: HTTPFields { get }
 
-    /// What is known of the times so far; complete after the end.
+    /// The timeline so far; complete after the end.
     var timeline: Timeline { get }
 
-    /// Gives up: the stream is reset, or the connection of HTTP/1.1 closed, unless the body had ended. Harmless afterwards.
+    /// Ends the stream early: resets the stream of HTTP/2, closes the connection of HTTP/1.1, unless the body has
+    /// ended. No effect afterwards.
     func abandon()
 }

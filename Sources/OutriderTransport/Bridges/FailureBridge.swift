@@ -7,9 +7,9 @@ import NIOHTTP1
 import NIOSSL
 import OutriderHTTP
 
-/// Errors of the libraries and the system as failures of ours: what, where, and in whose words.
+/// Maps errors of libraries and the system to failures of the service.
 enum FailureBridge {
-    /// Why an address could not be connected to. Whether the machine is offline is asked only where it matters.
+    /// The failure of connecting to an address. `isOffline` is evaluated only if relevant.
     static func connecting(
         _ error: any Error, to address: SocketAddress, isOffline: @autoclosure () -> Bool
     ) -> HTTPFailure {
@@ -38,7 +38,7 @@ enum FailureBridge {
         }
     }
 
-    /// Why a TLS handshake failed, certificates aside: the evaluator has its own words for those.
+    /// The failure of a TLS handshake, except for certificates: the evaluator describes those.
     static func handshake(_ error: (any Error)?, with host: String, _ settings: TLSSettings) -> HTTPFailure {
         if let failure = error as? HTTPFailure { return failure }
         guard let error else {
@@ -76,7 +76,8 @@ enum FailureBridge {
         }
     }
 
-    /// A server that asked for a client certificate and ended the connection: nil if that has another cause.
+    /// The failure if a server asked for a client certificate and ended the connection; nil if the end has another
+    /// cause.
     static func clientCertificate(
         _ certificate: TLSFacts.ClientCertificate, _ error: (any Error)?, with host: String
     ) -> HTTPFailure? {
@@ -107,13 +108,13 @@ enum FailureBridge {
         "no_certificate", "decrypt_error",
     ]
 
-    /// "unknown_ca" out of "TLSV1_ALERT_UNKNOWN_CA"; nil if the server sent no alert.
+    /// "unknown_ca" from "TLSV1_ALERT_UNKNOWN_CA"; nil if the server sent no alert.
     private static func alert(in reason: String) -> String? {
         guard let mark = reason.range(of: "_ALERT_") else { return nil }
         return reason[mark.upperBound...].lowercased()
     }
 
-    /// What ended an exchange on an open connection.
+    /// The failure of an exchange on an open connection.
     static func exchange(_ error: any Error, with host: String, phase: HTTPFailure.Phase) -> HTTPFailure {
         if let failure = error as? HTTPFailure { return failure }
         let underlying = underlying(error)
@@ -155,7 +156,7 @@ enum FailureBridge {
         }
     }
 
-    /// "WRONG_VERSION_NUMBER" out of a stack of errors with file names and lines.
+    /// "WRONG_VERSION_NUMBER" from a stack of errors with file names and lines.
     private static func reason(of error: any Error) -> String {
         let text = String(describing: error)
         guard let mark = text.range(of: "OPENSSL_internal:") else { return words(of: error) }
@@ -174,7 +175,7 @@ enum FailureBridge {
 }
 
 extension String {
-    /// The first place of another text in this one.
+    /// The first occurrence of another text.
     fileprivate func range(of other: String) -> Range<String.Index>? {
         var start = startIndex
         while start < endIndex {

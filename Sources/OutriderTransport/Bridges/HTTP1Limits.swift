@@ -3,13 +3,13 @@
 
 import NIOHTTP1
 
-/// What an answer may make us hold in memory before its body begins.
+/// Limits on the memory for a response before its body begins.
 enum HTTP1Limits {
-    /// Names and values of all fields of one head, or of all trailers; also of a single one.
+    /// Bytes of names and values of all fields of a head, or of all trailers; also of a single field.
     static let headBytes = 64 << 10
-    /// Fields of one answer, trailers included.
+    /// Fields of a response, trailers included.
     static let fields = 1_000
-    /// Heads with a 1xx status before the final one.
+    /// Heads with a 1xx status before the final head.
     static let informational = 20
 
     static var decoder: NIOHTTPDecoderLimitConfiguration {

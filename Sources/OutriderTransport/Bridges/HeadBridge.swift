@@ -7,7 +7,7 @@ import OutriderHTTP
 extension ResponseHead {
     init(_ head: HTTPResponseHead) {
         self.init(
-            // safe: a UInt fits if it is a status at all
+            // safe: a status always fits
             status: Int(clamping: head.status.code), reason: head.status.reasonPhrase,
             version: HTTPVersion(head.version.major, head.version.minor), fields: HTTPFields(head.headers))
     }

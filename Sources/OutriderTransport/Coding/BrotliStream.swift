@@ -4,13 +4,13 @@
 import CBrotli
 import NIOCore
 
-/// One brotli stream (RFC 7932) with a window of at most 16 MiB. Bytes behind its end are an error.
+/// A single brotli stream (RFC 7932) with a window of at most 16 MiB. Bytes after its end are an error.
 final class BrotliStream: DecodingStream {
     private(set) var isComplete = false
 
     private let state: OpaquePointer?
     private var input = ByteBuffer()
-    /// The library has more to say without more input.
+    /// The library has more output without more input.
     private var hasMore = false
 
     init() { state = BrotliDecoderCreateInstance(nil, nil, nil) }
@@ -59,7 +59,7 @@ final class BrotliStream: DecodingStream {
     }
 }
 
-/// How much memory a piece of output gets.
+/// The memory for a piece of output.
 enum CodingRoom {
     static let piece = 64 << 10
 

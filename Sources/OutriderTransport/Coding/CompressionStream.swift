@@ -4,12 +4,12 @@
 package import NIOCore
 package import OutriderHTTP
 
-/// Compresses a body piece by piece. One call at a time, which is what its owners see to.
+/// Compresses a body piece by piece. Not thread-safe: the owners make sure that calls do not overlap.
 package protocol CompressionStream: AnyObject, Sendable {
-    /// What comes out for these bytes, perhaps nothing yet.
+    /// The output for these bytes, perhaps empty.
     func compress(_ input: ByteBuffer) throws(HTTPFailure) -> ByteBuffer
 
-    /// The rest, once.
+    /// The rest of the output; to be called once.
     func finish() throws(HTTPFailure) -> ByteBuffer
 }
 

@@ -4,17 +4,17 @@
 import NIOCore
 import OutriderHTTP
 
-/// Undoes gzip, deflate, br and zstd (RFC 9110 section 8.4.1) piece by piece, so that a small input never becomes a big output at
-/// once. At most two codings on top of each other.
+/// Decodes gzip, deflate, br and zstd (RFC 9110 section 8.4.1) piece by piece, so that a small input never becomes a
+/// big output at once. At most two codings on top of each other.
 struct ContentDecoder {
     private let host: String
     private let limits = InflationLimits()
-    /// What was applied last is undone first.
+    /// The last coding applied is the first decoded.
     private let streams: [any DecodingStream]
     private var bytesIn: Int64 = 0
     private var bytesOut: Int64 = 0
 
-    /// Nil if the codings are none of ours: then the body is handed on as it is.
+    /// Nil if the codings are unknown: then the body is delivered unchanged.
     init?(codings: [String], host: String) {
         guard let layers = ContentCoding.layers(codings), !layers.isEmpty else { return nil }
         self.host = host
@@ -28,7 +28,7 @@ struct ContentDecoder {
         }
     }
 
-    /// More of what came from the wire. Call it only when `next` had nothing left to say.
+    /// Adds bytes from the wire. To be called only after `next` returned nil.
     mutating func feed(_ input: ByteBuffer) {
         bytesIn &+= Int64(input.readableBytes)
         streams[0].feed(input)
@@ -45,7 +45,7 @@ struct ContentDecoder {
         return output
     }
 
-    /// The body has ended on the wire: it must have ended in its coding too. An empty one needs none.
+    /// Checks, at the end of the body on the wire, that its coding has ended too. An empty body needs no coding.
     func finish() throws(HTTPFailure) {
         guard bytesIn > 0, !streams.allSatisfy(\.isComplete) else { return }
         let text = "the compressed body from \(host) ends too early, after \(bytesIn) bytes"

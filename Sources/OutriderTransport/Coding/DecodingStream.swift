@@ -3,12 +3,12 @@
 
 import NIOCore
 
-/// Undoes one content coding piece by piece. Not for two threads at once.
+/// Decodes a content coding piece by piece. Not thread-safe.
 protocol DecodingStream: AnyObject {
-    /// Whether what was coded has ended; it may go on in a format that has several parts.
+    /// Whether the coded data has ended; a format with several parts may continue.
     var isComplete: Bool { get }
 
-    /// More of what is coded; only when it needs input.
+    /// Adds coded bytes; only after `needsInput`.
     func feed(_ more: ByteBuffer)
 
     func next() -> DecodingStep

@@ -4,10 +4,10 @@
 import CZlib
 import NIOCore
 
-/// One gzip (RFC 1952) or deflate (RFC 1950, RFC 1951) stream, inflated by zlib. Not for two threads at once.
+/// A gzip (RFC 1952) or deflate (RFC 1950, RFC 1951) stream, inflated by zlib. Not thread-safe.
 ///
-/// gzip may have several members; checksums are checked; what follows the end and is no member is ignored. deflate is
-/// meant to have zlib's header, but some servers send it without: the first two bytes tell.
+/// gzip may have several members; checksums are verified; bytes after the last member are ignored. deflate should have
+/// zlib's header, but some servers omit it: the first two bytes decide.
 final class InflateStream: DecodingStream {
     enum Format { case gzip, deflate }
 
@@ -30,7 +30,7 @@ final class InflateStream: DecodingStream {
         stream.deallocate()
     }
 
-    /// Only when it needs input.
+    /// Only after `needsInput`.
     func feed(_ more: ByteBuffer) {
         if input.readableBytes == 0 { input = more } else { input.writeImmutableBuffer(more) }
     }
@@ -65,7 +65,7 @@ final class InflateStream: DecodingStream {
             if output.readableBytes > 0 { return .output(output) }
             if code == Z_BUF_ERROR { return .needsInput }
         }
-        // zlib may hold output back although it has taken all input
+        // zlib may hold back output after taking all input
         return isOpen && !isComplete ? flush() : .needsInput
     }
 
@@ -105,7 +105,7 @@ final class InflateStream: DecodingStream {
 
     private enum Member { case begun, unknown, none }
 
-    /// After the end of a gzip member: another one, or something that is none of ours?
+    /// After the end of a gzip member: whether another member follows.
     private func nextMember() -> Member {
         guard format == .gzip, input.getInteger(at: input.readerIndex, as: UInt8.self) == 0x1F else { return .none }
         guard let second = input.getInteger(at: input.readerIndex + 1, as: UInt8.self) else { return .unknown }

@@ -5,7 +5,7 @@ import CZstd
 import NIOCore
 import OutriderHTTP
 
-/// Compresses a body into one zstd frame (RFC 8878).
+/// Compresses a body into a single zstd frame (RFC 8878).
 // proof: one call at a time, which is what its owners see to.
 final class ZstdCompression: CompressionStream, @unchecked Sendable {
     /// The library's own default; its window is below the 8 MiB that every server must take.
@@ -47,7 +47,7 @@ final class ZstdCompression: CompressionStream, @unchecked Sendable {
             }
             guard ZSTD_isError(left) == 0 else { throw Self.failure }
             input.moveReaderIndex(forwardBy: taken)
-            // of `continue` what is left stays inside until there is more
+            // with `continue`, the rest stays inside until more input comes
             if input.readableBytes == 0, left == 0 || operation == ZSTD_e_continue { return output }
         }
     }

@@ -4,8 +4,8 @@
 import CZstd
 import NIOCore
 
-/// zstd frames (RFC 8878), one behind the other, skippable ones among them. Windows of more than 8 MiB are refused (RFC 9659
-/// section 3), and bytes that are no frame are an error.
+/// zstd frames (RFC 8878) in sequence, including skippable frames. Windows of more than 8 MiB are refused (RFC 9659
+/// section 3), and bytes outside frames are an error.
 final class ZstdStream: DecodingStream {
     /// 8 MiB.
     private static let windowLog: Int32 = 23

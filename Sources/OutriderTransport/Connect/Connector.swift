@@ -5,13 +5,13 @@ import NIOCore
 import NIOPosix
 import OutriderHTTP
 
-/// Opens a connection to the first of several addresses that answers, with a head start for the earlier ones
-/// (RFC 8305): the next is tried when one fails, or 250 ms later; the rest are closed when one has answered.
+/// Connects to the first address that accepts, with a head start for earlier addresses (RFC 8305): the next attempt
+/// starts after a failure, or 250 ms later; all others are closed after the first success.
 ///
-/// It has no deadline of its own: whoever wants it to end calls `cancel`.
+/// Has no deadline of its own: the caller calls `cancel`.
 // proof: every method runs on `loop`, and asserts it; other threads only carry the reference.
 final class Connector: @unchecked Sendable {
-    /// How long one address may keep the next one waiting (RFC 8305 section 5).
+    /// How long an address may delay the next (RFC 8305 section 5).
     static let headStart = TimeAmount.milliseconds(250)
 
     private let loop: any EventLoop
@@ -30,14 +30,14 @@ final class Connector: @unchecked Sendable {
         left = Self.interleaved(addresses)[...]
     }
 
-    /// Calls back once, on the loop, unless it is cancelled before. The channel does not read by itself.
+    /// Calls back once, on the loop, unless cancelled before. The channel does not read by itself.
     func start(_ completion: @escaping (Result<any Channel, HTTPFailure>) -> Void) {
         loop.assertInEventLoop()
         self.completion = completion
         tryNext()
     }
 
-    /// Gives up without a word.
+    /// Cancels without calling back.
     func cancel() {
         loop.assertInEventLoop()
         completion = nil
@@ -64,7 +64,7 @@ final class Connector: @unchecked Sendable {
     private func connect(to address: SocketAddress) -> EventLoopFuture<any Channel> {
         var bootstrap = ClientBootstrap(group: loop)
             .channelOption(.autoRead, value: false)
-            // the attempt has its own, shorter or longer
+            // the attempt sets its own limit, shorter or longer
             .connectTimeout(.hours(1))
             .channelInitializer { channel in
                 self.trying.append(channel)
@@ -104,7 +104,7 @@ final class Connector: @unchecked Sendable {
         for channel in losers where channel !== winner { channel.close(promise: nil) }
     }
 
-    /// A refusal says most: somebody is there.
+    /// A refusal is the most informative failure: the host exists.
     private static func worst(of failures: [HTTPFailure]) -> HTTPFailure {
         failures.first { $0.kind == .connectionRefused } ?? failures.first
             ?? HTTPFailure(.unreachable, "the host has no address", phase: .connect)
@@ -134,7 +134,7 @@ extension SocketAddress {
         }
     }
 
-    /// The same; nil for the loopback, too.
+    /// The same, but nil for the loopback, too.
     var outwardBytes: [UInt8]? {
         guard let bytes = networkBytes else { return nil }
         let isLoopback = bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1

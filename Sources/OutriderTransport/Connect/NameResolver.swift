@@ -5,17 +5,17 @@ import Glibc
 package import NIOCore
 package import OutriderHTTP
 
-/// Host names to addresses. Implement it to answer from somewhere else.
+/// Resolves host names to addresses. Implement the protocol to use another source.
 package protocol NameResolver: Sendable {
-    /// The addresses of a host in the order in which they are to be tried, never empty; fails with `HTTPFailure`.
+    /// The addresses of a host in the order of connecting, never empty; fails with `HTTPFailure`.
     ///
-    /// Numeric addresses and localhost never get here. May be called on any loop; the caller has its own deadline.
+    /// Numeric addresses and localhost are resolved before. May be called on any loop; the caller has its own deadline.
     func addresses(
         of host: String, port: Int, for client: ClientKey, on loop: any EventLoop
     ) -> EventLoopFuture<[SocketAddress]>
 }
 
-/// Asks the system (getaddrinfo) on threads of its own, since that call blocks and cannot be stopped.
+/// Resolves with getaddrinfo on threads of its own, since that call blocks and cannot be stopped.
 package final class SystemResolver: NameResolver {
     private let threads: BlockingThreads
 
@@ -45,7 +45,7 @@ package final class SystemResolver: NameResolver {
         let code = getaddrinfo(host, nil, &hints, &list)
         let fault = errno
         defer { if let list { freeaddrinfo(list) } }
-        // without a socket the resolver asks no server, and says that the name cannot be found now
+        // without a socket the resolver contacts no server, and reports that the name cannot be found now
         if code != 0, fault == EMFILE || fault == ENFILE { return .failure(withoutSocket(host, fault)) }
         guard code == 0 else { return .failure(failure(host, code)) }
         var found: [SocketAddress] = []

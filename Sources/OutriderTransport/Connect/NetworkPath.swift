@@ -5,9 +5,9 @@ import Glibc
 import NIOCore
 package import OutriderHTTP
 
-/// What the system knows of the way to somewhere, found out without sending anything.
+/// The system's knowledge of a route, without sending a packet.
 package enum NetworkPath {
-    /// To a numeric host or localhost: whether a route leads there. To a name: whether there is any network at all.
+    /// For a numeric host or localhost: whether a route leads there. For a name: whether there is any network at all.
     package static func leads(to url: HTTPURL) -> Bool {
         guard let known = try? url.knownAddresses() else { return isAvailable }
         return known.contains(where: hasRoute)
@@ -21,7 +21,7 @@ package enum NetworkPath {
     /// Whether an interface other than the loopback is up and has an address that reaches beyond its own link.
     static var isAvailable: Bool {
         var list: UnsafeMutablePointer<ifaddrs>?
-        // no answer is no reason to call the machine offline
+        // a failed call does not make the machine offline
         guard getifaddrs(&list) == 0 else { return true }
         defer { freeifaddrs(list) }
         var next = list

@@ -5,9 +5,9 @@ import Glibc
 import NIOCore
 package import OutriderHTTP
 
-/// What the system says of the way to a host, and of its interfaces. Nothing is sent.
+/// Samples the route to a host, and the interfaces. Sends no packet.
 extension NetworkPath {
-    /// The way to a URL; without one, any way out of this machine. For a host name that must be looked up, the same.
+    /// The route to a URL; without a URL, or for a host name that must be looked up, any route out of this machine.
     package static func sample(to url: HTTPURL?) -> PathSample {
         let entries = interfaceAddresses()
         guard let url, let known = try? url.knownAddresses() else { return general(entries) }
@@ -30,7 +30,7 @@ extension NetworkPath {
     /// The local addresses of this machine, 4 or 16 bytes each.
     package static func localAddresses() -> Set<[UInt8]> { Set(interfaceAddresses().map(\.bytes)) }
 
-    /// Any way out: the interface of the default route goes first.
+    /// Any route out: the interface of the default route goes first.
     private static func general(_ entries: [InterfaceAddress]) -> PathSample {
         guard isAvailable else { return PathSample(entries.isEmpty ? .unknown : .unreachable) }
         let ways = entries.filter(\.isWayOut)
@@ -50,7 +50,7 @@ extension NetworkPath {
 
         var isLoopback: Bool { flags & UInt32(clamping: IFF_LOOPBACK) != 0 }
 
-        /// Whether it is up and reaches beyond its own link.
+        /// Whether the interface is up and the address reaches beyond its own link.
         var isWayOut: Bool {
             let wanted = UInt32(clamping: IFF_UP | IFF_RUNNING)
             let isOfLink = bytes.count == 16 && bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
@@ -88,7 +88,7 @@ extension NetworkPath {
         return found
     }
 
-    /// The address that a connection there would come from; nil if no route leads there. Sends nothing.
+    /// The local address of a connection to `address`; nil without a route. Sends nothing.
     private static func localAddress(towards address: SocketAddress) -> SocketAddress? {
         let family: CInt
         switch address {
@@ -119,7 +119,7 @@ extension NetworkPath {
     }
 }
 
-/// What kind of interface a name stands for, as sysfs says.
+/// The kind of an interface, from sysfs.
 enum InterfaceKind {
     static func of(_ name: String, flags: UInt32) -> NetworkInterface.Kind {
         if flags & UInt32(clamping: IFF_LOOPBACK) != 0 { return .loopback }
@@ -134,7 +134,7 @@ enum InterfaceKind {
 
     private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// A short file of the kernel; empty if it cannot be read.
+    /// The content of a short kernel file; empty if unreadable.
     private static func text(_ path: String) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }

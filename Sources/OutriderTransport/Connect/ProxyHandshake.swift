@@ -4,16 +4,16 @@
 import NIOCore
 import OutriderHTTP
 
-/// Runs a `TunnelMachine` over a channel that leads to a proxy. It has no deadline of its own.
+/// Runs a `TunnelMachine` over a channel to a proxy. Has no deadline of its own.
 // proof: confined to the event loop of its channel; other threads only carry the reference.
 final class ProxyHandshake: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     enum Outcome {
-        /// What follows on the channel is between us and the origin.
+        /// From here on the channel leads to the origin.
         case open
-        /// `isReusable`: on the same channel the proxy may be asked again.
+        /// `isReusable`: another request to the proxy may follow on the same channel.
         case refused(ResponseHead, isReusable: Bool)
         case failed(HTTPFailure)
     }
@@ -27,7 +27,8 @@ final class ProxyHandshake: ChannelInboundHandler, RemovableChannelHandler, @unc
         self.proxy = proxy
     }
 
-    /// Calls back once, on the loop, unless the channel is closed by the caller before; then it is gone from the channel.
+    /// Calls back once, on the loop, unless the caller closes the channel before; the handler has then left the
+    /// channel.
     func start(on channel: any Channel, _ completion: @escaping (Outcome) -> Void) {
         channel.eventLoop.assertInEventLoop()
         self.completion = completion

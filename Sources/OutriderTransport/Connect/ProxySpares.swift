@@ -4,13 +4,13 @@
 import NIOCore
 import OutriderHTTP
 
-/// Connections to proxies that said who-are-you to a CONNECT and may be asked again: whoever comes next with an answer need
-/// not connect anew. Nothing was said on them yet that could belong to a request.
+/// Connections to proxies that replied 407 to a CONNECT and allow another: the retry with a password need not connect
+/// anew. These connections have carried no byte of a request.
 // proof: every method runs on `loop` and asserts it; other threads only carry the reference.
 final class ProxySpares: @unchecked Sendable {
-    /// Of all proxies; the oldest goes when there is one more.
+    /// Limit for all proxies; a further connection replaces the oldest.
     private static let most = 16
-    /// How long a connection may wait until a password is typed.
+    /// How long a connection waits for a password.
     private static let patience = TimeAmount.milliseconds(30_000)
 
     private final class Spare: ChannelInboundHandler, RemovableChannelHandler {
@@ -25,7 +25,7 @@ final class ProxySpares: @unchecked Sendable {
             self.channel = channel
         }
 
-        /// No request waits for it.
+        /// The proxy sent bytes without a request.
         func channelRead(context: ChannelHandlerContext, data: NIOAny) { channel.close(promise: nil) }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { channel.close(promise: nil) }
@@ -36,7 +36,7 @@ final class ProxySpares: @unchecked Sendable {
 
     init(on loop: any EventLoop) { self.loop = loop }
 
-    /// - Parameter key: of the tunnel that was refused.
+    /// - Parameter key: the key of the tunnel that was refused.
     func keep(_ channel: any Channel, for key: PoolKey) {
         loop.assertInEventLoop()
         let spare = Spare(Self.anybodys(key), channel)
@@ -46,12 +46,12 @@ final class ProxySpares: @unchecked Sendable {
         if spares.count >= Self.most { drop(spares[0]) }
         spares.append(spare)
         spare.expiry = loop.assumeIsolated().scheduleTask(in: Self.patience) { self.drop(spare) }
-        // its end, or what it says unasked, is to be noticed
+        // so that the end, or unexpected bytes, are noticed
         channel.read()
         channel.closeFuture.hop(to: loop).assumeIsolated().whenComplete { _ in self.drop(spare) }
     }
 
-    /// Nil if there is none.
+    /// Nil if no connection fits.
     func take(for key: PoolKey) -> (any Channel)? {
         loop.assertInEventLoop()
         let key = Self.anybodys(key)
@@ -77,7 +77,7 @@ final class ProxySpares: @unchecked Sendable {
         spare.channel.close(promise: nil)
     }
 
-    /// The same proxy, and the same trust in it; who asks, and for what, is said anew.
+    /// The key of the proxy and the trust alone: user and target are sent anew.
     private static func anybodys(_ key: PoolKey) -> PoolKey {
         var key = key
         (key.isSecure, key.host, key.port) = (false, "", 0)

@@ -3,11 +3,11 @@
 
 import Glibc
 
-/// Hears that links, addresses or routes of this machine have changed (rtnetlink(7)), and not what: the messages are not
-/// read, since some may be lost (ENOBUFS).
+/// Notices changes of links, addresses or routes of this machine (rtnetlink(7)), without details: the messages are not
+/// parsed, since some may be lost (ENOBUFS).
 package final class RouteSocket: Sendable {
     private let descriptor: CInt
-    /// Two ends of a socket: `stop` shuts one down, and `wait`, at the other, returns.
+    /// A socket pair: `stop` shuts down its second end, and `wait`, at the first, returns.
     private let stopper: (waiting: CInt, stopping: CInt)
 
     // From linux/netlink.h and linux/rtnetlink.h, which Swift does not see.
@@ -16,7 +16,7 @@ package final class RouteSocket: Sendable {
     private static let addresses: UInt32 = 0x10 | 0x100
     private static let routes: UInt32 = 0x40 | 0x400
 
-    /// Nil where the system permits no such socket.
+    /// Nil if the system does not permit the socket.
     package init?() {
         // safe: the constants are small
         let flags = CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
@@ -56,7 +56,7 @@ package final class RouteSocket: Sendable {
         close(stopper.stopping)
     }
 
-    /// Blocks until something has changed; false after `stop`, or if that cannot be heard any more.
+    /// Blocks until a change; false after `stop`, or if changes cannot be noticed any more.
     package func wait() -> Bool {
         let wanted = Int16(clamping: POLLIN)
         while true {
@@ -68,17 +68,17 @@ package final class RouteSocket: Sendable {
             if count < 0 && errno != EINTR { return false }
             if waited[1].revents != 0 { return false }
             if hasRung() { return true }
-            // a socket that is broken would be ready for ever
+            // a broken socket would be ready for ever
             if waited[0].revents & ~wanted != 0 { return false }
         }
     }
 
-    /// Whether something has changed since this was asked last. Does not block.
+    /// Whether there was a change since the last call. Does not block.
     package func hasRung() -> Bool {
         var hasRung = false
-        // what a message says beyond that is cut off
+        // the rest of a message is cut off
         var start: UInt64 = 0
-        // a storm of messages must not keep the caller for ever
+        // a storm of messages must not block the caller for ever
         for _ in 0..<256 {
             let count = recv(descriptor, &start, 8, CInt(clamping: MSG_DONTWAIT))
             guard count > 0 || (count < 0 && errno == ENOBUFS) else { break }

@@ -4,13 +4,13 @@
 import NIOCore
 import OutriderHTTP
 
-/// Carries one TCP stream: opens its connection, hands out what comes as the body of a response, and sends what its feed
-/// gives.
+/// Carries a TCP stream: opens its connection, delivers received bytes as the body of a response, and sends the bytes
+/// of its feed.
 ///
 ///     created ──▶ opening ──▶ open ──▶ done
 ///
-/// The body ends when both directions have. The end of reading alone is told to the owner, once everything before it was
-/// handed out.
+/// The body ends when both directions have ended. The owner learns separately when only reading has ended, after all
+/// received bytes were delivered.
 // proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
 final class DuplexRunner: LoopAttempt, @unchecked Sendable {
     enum Stage { case created, opening, open, done }
@@ -35,10 +35,10 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
     /// The peer has ended its bytes, or the client wants no more of them.
     var isReadOver = false
     private var isReadEndTold = false
-    /// What comes is dropped.
+    /// Received bytes are dropped.
     var isReadClosed = false
     var isWriteOver = false
-    /// Bytes that came, of those that can be read.
+    /// Received bytes, without dropped bytes.
     var received = 0
     var upgrade: TLSUpgrade?
     var deadlineIndex = 0
@@ -56,7 +56,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
 
     var peer: String { attempt.url.socketPath ?? attempt.url.authorityWithPort }
 
-    // MARK: what the caller wants
+    // MARK: calls from the exchange
 
     func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
         pool.loop.assertInEventLoop()
@@ -115,7 +115,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         clock.pause()
         observer.connected(clock.timeline)
         duplex.owner.opened(self, clock.snapshot, security)
-        // it may have been cancelled by then
+        // the owner may have cancelled the stream
         guard stage == .open else { return }
         let response = AttemptResponse(
             status: 200, reason: "", version: "1.1", fields: [], body: DuplexBody(self))
@@ -132,7 +132,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         end(.cancelled(.sent))
     }
 
-    /// The next bytes; nil if they must be waited for.
+    /// The next bytes; nil if they are not there yet.
     func tryNext() -> Result<ByteBuffer?, HTTPFailure>? {
         pool.loop.assertInEventLoop()
         if isHeld, stage == .open { return nil }
@@ -154,7 +154,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
     func poll(_ completion: @escaping BodyQueue.Hand) -> Result<ByteBuffer?, HTTPFailure>? {
         if let ready = tryNext() { return ready }
         body.wait(completion)
-        // behind the end nothing is expected
+        // after the end no bytes are expected
         if !isReadOver, !isReadClosed { moved() }
         readMore()
         return nil
@@ -170,7 +170,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         pool.deadlines.movedUp(self)
     }
 
-    /// Everything that came is handed out, and no more will come.
+    /// Tells the owner that reading has ended, after all received bytes were delivered.
     private func tellReadEnd() {
         guard isReadOver || isReadClosed, !isReadEndTold else { return }
         isReadEndTold = true
@@ -208,7 +208,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         opening = nil
         writer?.stop()
         writer = nil
-        // before it is open there may be another attempt
+        // before the connection is open another attempt may use the feed
         if connection != nil { duplex.feed.drop() }
         connection?.close()
         connection = nil
@@ -240,7 +240,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
 
     // MARK: reading
 
-    /// Hands what came to the caller that waits for it.
+    /// Delivers received bytes to the waiting reader.
     func deliver() {
         guard !isHeld, let hand = body.takeWaiting() else { return }
         guard let ready = tryNext() else { return body.wait(hand) }
@@ -270,7 +270,7 @@ extension DuplexRunner: UpgradedConnectionUser {
     }
 
     func ended(_ error: (any Error)?) {
-        // where we have ended, the end of the peer is the end of the connection
+        // after our own end, the end of the peer ends the connection
         if isWriteOver, isReadOver || error == nil { return endInOrder() }
         guard let error else {
             return end(HTTPFailure(.connectionLost, "\(peer) closed the connection", phase: .response, sent: .sent))
@@ -311,7 +311,7 @@ extension DuplexRunner: AttemptControl {
     }
 }
 
-/// What comes on a stream, for code that is async. When the last reference goes, so does the stream.
+/// Received bytes of a stream, for async code. The stream ends with the last reference.
 final class DuplexBody: AttemptResponseBody {
     private let runner: DuplexRunner
 
@@ -343,7 +343,7 @@ final class DuplexBody: AttemptResponseBody {
     var expectedBytes: Int64? { nil }
     var trailers: HTTPFields { [] }
 
-    /// Known on the loop only.
+    /// Available on the loop only.
     var timeline: Timeline { runner.pool.loop.inEventLoop ? runner.clock.snapshot : Timeline() }
 
     func abandon() {

@@ -4,7 +4,7 @@
 import NIOCore
 import OutriderHTTP
 
-/// A wish to begin TLS, until it is done.
+/// A pending STARTTLS, until the handshake is done.
 struct TLSUpgrade {
     var tls: DuplexTLS
     /// Bytes that the client has read.
@@ -36,7 +36,7 @@ extension DuplexRunner: DuplexControl {
         writer.stop(behind: written)
     }
 
-    /// What the client wrote before is sent: hands may be shaken.
+    /// Begins the handshake once all earlier bytes of the client are sent.
     func secureIfReady() {
         guard let upgrade, !upgrade.isBegun, let connection, connection.unsentBytes == 0 else { return }
         self.upgrade?.isBegun = true
@@ -89,7 +89,7 @@ extension DuplexRunner: DuplexControl {
         if isWriteOver { return endInOrder() }
         body.dropPieces()
         deliver()
-        // bytes that come are read and dropped, so that the peer is not held up and its end is noticed
+        // bytes that still come are read and dropped, so that the peer is not blocked and its end is noticed
         connection?.read()
     }
 }

@@ -4,20 +4,20 @@
 import NIOCore
 import OutriderHTTP
 
-/// Sends what a feed gives, a bounded number of bytes ahead of the kernel, in the order in which it came.
+/// Sends the bytes of a feed in order, at most `aheadBytes` ahead of the kernel.
 // proof: every method runs on the connection's loop; other threads only carry the reference.
 final class DuplexWriter: @unchecked Sendable {
     enum Step {
-        /// The kernel has taken so many more bytes.
+        /// The kernel has taken this many more bytes.
         case sent(Int)
-        /// Everything up to the barrier is sent, and nothing behind it.
+        /// All bytes before the barrier are sent, and none behind.
         case rested
-        /// The feed has ended, and everything is sent.
+        /// The feed has ended, and all bytes are sent.
         case finished
         case failed(HTTPFailure)
     }
 
-    /// With so many bytes on their way to the kernel, no more are taken from the feed.
+    /// Limit of unsent bytes; above it, reading from the feed stops.
     private static let aheadBytes = 512 << 10
 
     private let feed: any BodyFeed
@@ -30,7 +30,7 @@ final class DuplexWriter: @unchecked Sendable {
     private var taken = 0
     /// Bytes of the feed that may be sent for now; nil for all.
     private var barrier: Int?
-    /// What came behind the barrier.
+    /// Bytes from behind the barrier.
     private var kept: [UInt8] = []
 
     init(_ feed: any BodyFeed, to connection: UpgradedConnection) {
@@ -54,14 +54,14 @@ final class DuplexWriter: @unchecked Sendable {
         fill()
     }
 
-    /// Nothing more is sent or told.
+    /// Ends sending and reporting.
     func stop() {
         tell = nil
         kept = []
     }
 
-    /// Sends the first so many bytes of the feed, and none of the others before `lift`. Tells `rested` when the kernel has
-    /// them, perhaps before this returns.
+    /// Sends the first `bytes` bytes of the feed, and holds the others until `lift`. Reports `rested` when the kernel
+    /// has them, perhaps before this function returns.
     func stop(behind bytes: Int) {
         barrier = max(bytes, taken)
         fill()
@@ -77,14 +77,14 @@ final class DuplexWriter: @unchecked Sendable {
         finishIfDone()
     }
 
-    /// Asks until enough is on its way. A piece may come before this returns: then the loop that runs already goes on.
+    /// Reads the feed up to `aheadBytes`. A piece may come before `feed.next` returns: then the outer call continues.
     private func fill() {
         guard !isFilling else { return }
         isFilling = true
         defer { isFilling = false }
         var turn = 64
         while tell != nil, !isAsking, !isHeld, !isAtEnd, kept.isEmpty, connection.unsentBytes < Self.aheadBytes {
-            // the loop has other work, too
+            // yields to other work on the loop
             guard turn > 0 else { return connection.channel.eventLoop.assumeIsolated().execute { self.fill() } }
             turn -= 1
             isAsking = true

@@ -5,28 +5,28 @@ package import NIOCore
 import NIOSSL
 import OutriderHTTP
 
-/// What an upgraded connection tells the code that reads and writes it. Everything happens on its event loop.
+/// Receives the events of an upgraded connection. Everything happens on its event loop.
 package protocol UpgradedConnectionUser: AnyObject {
-    /// Bytes came, at least one.
+    /// Bytes were received, at least one byte.
     func received(_ bytes: ByteBuffer)
 
-    /// Everything that one read brought was given to `received`: whether the next read should follow now. Otherwise `read`
-    /// asks for it later.
+    /// All bytes of a read were passed to `received`. Returns whether the next read should follow now; otherwise `read`
+    /// resumes reading.
     func wantsMore() -> Bool
 
-    /// The peer sends no more bytes; it may still read.
+    /// The peer has ended its output, but may still read.
     func readEnded()
 
-    /// The connection is gone, and nothing follows. Nil if nothing went wrong.
+    /// The connection is gone; no more calls follow. Nil without an error.
     func ended(_ error: (any Error)?)
 }
 
 /// A connection that carries bytes both ways: after a 101, or from its beginning for TCP, TLS and Unix streams.
 ///
-/// Bytes are read on demand only, one read at a time. Each write tells when the kernel has its bytes, and the user paces
-/// itself by that. Each direction ends by itself.
+/// Bytes are read on demand only, a single read at a time. Each write reports when the kernel has its bytes, and the
+/// user paces its writes accordingly. Each direction ends separately.
 ///
-/// The connection holds its user until it ends.
+/// The connection holds its user until the end.
 // proof: every method runs on the channel's event loop and asserts it; other threads only carry the reference.
 package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
     package typealias InboundIn = ByteBuffer
@@ -35,7 +35,7 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
     package let channel: any Channel
     private let place: ConnectionPlace?
     private var user: (any UpgradedConnectionUser)?
-    /// Bytes that came before there was a user.
+    /// Bytes received before `start`.
     private var early = ByteBuffer()
     private var error: (any Error)?
     private var room = ReadRoom()
@@ -46,22 +46,22 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
     /// Bytes given to `write` that the kernel has not taken.
     package private(set) var unsentBytes = 0
 
-    /// - Parameter place: given back when the connection ends.
+    /// - Parameter place: returned when the connection ends.
     init(_ channel: any Channel, place: ConnectionPlace?) {
         self.channel = channel
         self.place = place
     }
 
-    /// Puts the connection behind everything that the channel has. What followed the channel until now must be removed.
+    /// Adds the connection to the end of the pipeline. The previous last handler must have been removed.
     func install() throws {
         channel.eventLoop.assertInEventLoop()
         try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
         try channel.pipeline.syncOperations.addHandler(self)
     }
 
-    // MARK: what the user wants
+    // MARK: calls from the user
 
-    /// Begins: gives the user the bytes that are there already, and reads if the user wants more.
+    /// Begins: passes the bytes received so far to the user, and reads on demand.
     package func start(_ user: any UpgradedConnectionUser) {
         channel.eventLoop.assertInEventLoop()
         guard !isClosed else { return user.ended(error) }
@@ -73,7 +73,7 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
         if user.wantsMore() { read() }
     }
 
-    /// Asks for one read from the network. Asking again before the read has ended changes nothing.
+    /// Requests a read from the network. Further calls before its end have no effect.
     package func read() {
         channel.eventLoop.assertInEventLoop()
         guard !isClosed, !isReadOver, !isReadAsked else { return }
@@ -81,7 +81,7 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
         channel.pipeline.syncOperations.read()
     }
 
-    /// Writes and flushes. `completion` hears whether the kernel took the bytes; without success `ended` follows.
+    /// Writes and flushes. `completion` gets whether the kernel took the bytes; after a failure `ended` follows.
     package func write(_ bytes: ByteBuffer, _ completion: ((Bool) -> Void)? = nil) {
         channel.eventLoop.assertInEventLoop()
         guard !isClosed, !isWriteOver else {
@@ -98,8 +98,8 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
         channel.pipeline.syncOperations.writeAndFlush(NIOAny(bytes), promise: promise)
     }
 
-    /// Says that no more bytes follow (FIN; with TLS close_notify before it). Earlier writes must have completed. Where both
-    /// directions have ended, so has the connection.
+    /// Ends the output (FIN; with TLS close_notify before). Earlier writes must have completed. The connection ends
+    /// when both directions have ended.
     package func finish() {
         channel.eventLoop.assertInEventLoop()
         guard !isClosed, !isWriteOver else { return }
@@ -108,7 +108,7 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
         channel.close(mode: .output, promise: nil)
     }
 
-    /// Ends both directions; the user hears nothing more.
+    /// Ends both directions; the user gets no more calls.
     package func close() {
         channel.eventLoop.assertInEventLoop()
         user = nil
@@ -117,7 +117,7 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
         channel.close(promise: nil)
     }
 
-    // MARK: what the channel says
+    // MARK: calls from the channel
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = Self.unwrapInboundIn(data)
@@ -135,14 +135,14 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
         guard case ChannelEvent.inputClosed = event else { return context.fireUserInboundEventTriggered(event) }
         guard !isReadOver, !isClosed else { return }
         isReadOver = true
-        // what TLS says about an end without close_notify came just before
+        // NIOSSL reported an end without close_notify just before
         if error != nil { return fail() }
         user?.readEnded()
         if isWriteOver, !isClosed { channel.close(promise: nil) }
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // a peer that has read all it wants may not wait for our close_notify
+        // a peer that has finished reading may close without waiting for our close_notify
         if isReadOver, isWriteOver { return }
         self.error = self.error ?? error
         if case NIOSSLError.uncleanShutdown = error { return }

@@ -7,18 +7,18 @@ import NIOPosix
 package import OutriderHTTP
 import Synchronization
 
-/// Waits on this machine alone for the one request with which a browser comes back from a login; see LoopbackMachine.
+/// Waits, on this machine only, for the single request with which a browser returns from a login; see LoopbackMachine.
 package final class LoopbackListener: Sendable {
     /// The redirect URI.
     package let address: String
     private let channels: [any Channel]
     private let desk: Desk
 
-    /// So often another port is tried where one is free on one address and taken on the other.
+    /// Number of tries with other ports, if a port is free on one address but taken on another.
     private static let mostTries = 8
 
-    /// Listens until it is closed. `arrived` hears of the answer, once, with what stood behind the question mark;
-    /// `expects` says whether a query is the answer, and all others change nothing.
+    /// Listens until closed. `expects` decides whether a query is the expected response; `arrived` gets that query,
+    /// once. Other queries have no effect.
     ///
     /// Throws `config` if the port is taken.
     package static func open(
@@ -43,8 +43,8 @@ package final class LoopbackListener: Sendable {
                 + "another one, or none")
     }
 
-    /// A port that somebody else has on another address would send the browser to him: then it is not taken. A machine may
-    /// have no such address at all.
+    /// Listens on the port at the other addresses. If another program has the port at any of them the port is not used,
+    /// because the browser might reach that program. Addresses that the machine does not have are skipped.
     private static func bindOthers(
         _ wishes: LoopbackWishes, _ port: Int, _ first: any Channel, _ group: any EventLoopGroup, _ desk: Desk
     ) async throws -> [any Channel] {
@@ -83,16 +83,16 @@ package final class LoopbackListener: Sendable {
         desk.open(LoopbackMachine(path: wishes.path, host: wishes.writtenHost, port: port))
     }
 
-    /// Takes no more connections; those that are there get their answers.
+    /// Accepts no more connections; open connections still get their responses.
     package func close() { for channel in channels { channel.close(promise: nil) } }
 
     deinit { close() }
 }
 
-/// What its connections share.
+/// The state that all connections share.
 private final class Desk: Sendable {
     private struct State {
-        /// Nil until it is known where we listen.
+        /// Nil until the port is known.
         var machine: LoopbackMachine?
         /// Oldest first.
         var visitors: [any Channel] = []
@@ -102,7 +102,7 @@ private final class Desk: Sendable {
     private let expects: @Sendable (String) -> Bool
     private let arrived: @Sendable (String) -> Void
 
-    /// A browser opens a few at once.
+    /// A browser opens several at once.
     private static let mostVisitors = 64
 
     init(_ expects: @escaping @Sendable (String) -> Bool, _ arrived: @escaping @Sendable (String) -> Void) {
@@ -112,8 +112,8 @@ private final class Desk: Sendable {
 
     func open(_ machine: LoopbackMachine) { state.withLock { $0.machine = machine } }
 
-    /// One more visitor. Where there are too many the oldest gives way: it said nothing for longest, and visitors that say
-    /// nothing must not keep the browser out.
+    /// Adds a visitor. Above the limit the oldest visitor gives way, so that silent visitors cannot lock the browser
+    /// out.
     func enter(_ visitor: any Channel) {
         let oldest = state.withLock { state -> (any Channel)? in
             state.visitors.append(visitor)
@@ -131,7 +131,7 @@ private final class Desk: Sendable {
     func deliver(_ query: String) { arrived(query) }
 }
 
-/// One connection: reads a head, answers, closes.
+/// A connection: reads a head, responds, closes.
 private final class VisitorHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -141,7 +141,7 @@ private final class VisitorHandler: ChannelInboundHandler {
     private var isAnswered = false
     private var alarm: Scheduled<Void>?
 
-    /// How long it may take to say what it wants.
+    /// Time limit for the head of the request.
     private static let patience = TimeAmount.milliseconds(10_000)
 
     init(_ desk: Desk) { self.desk = desk }
@@ -173,7 +173,7 @@ private final class VisitorHandler: ChannelInboundHandler {
         guard let answer = desk.answer(head) else { return context.close(promise: nil) }
         let (desk, query, channel) = (desk, answer.query, context.channel)
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: answer.bytes))).whenComplete { _ in
-            // the page is out before anything else happens
+            // the page is sent before any other effect
             channel.close(mode: .output, promise: nil)
             if let query { desk.deliver(query) }
         }
@@ -181,7 +181,7 @@ private final class VisitorHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    /// Behind the empty line.
+    /// The position after the empty line.
     private static func end(of bytes: [UInt8], from start: Int) -> Int? {
         guard bytes.count >= 4 else { return nil }
         for index in start...(bytes.count - 4) where bytes[index...].starts(with: [13, 10, 13, 10]) { return index + 4 }

@@ -133,7 +133,7 @@ package final class MessageInflate: MessageInflating, @unchecked Sendable {
         stream.pointee.avail_in = UInt32(clamping: bytes.count)
         defer { stream.pointee.next_in = nil }
         while true {
-            // one byte more than the room shows that there is more
+            // an extra byte beyond the room shows that there is more
             let count = min(Self.roomBytes, max(1, room &+ 1))
             var code = Z_OK
             let chunk = [UInt8](unsafeUninitializedCapacity: count) { target, used in

@@ -4,13 +4,13 @@
 import NIOCore
 import OutriderHTTP
 
-/// Finds the heads of responses to an upgrade request, and leaves every byte behind them alone.
+/// Finds the heads of responses to an upgrade request, and leaves all bytes behind them untouched.
 struct UpgradeHead {
-    /// Bytes of one head.
+    /// Limit of a head in bytes.
     private static let mostBytes = 64 << 10
 
     private var bytes: [UInt8] = []
-    /// Where the search for the end of the head goes on.
+    /// The position at which the search for the end of the head continues.
     private var searched = 0
     private var informational = 0
 
@@ -41,7 +41,7 @@ struct UpgradeHead {
         return head
     }
 
-    /// What follows the head; once.
+    /// The bytes after the head; empty on a second call.
     var rest: ByteBuffer {
         mutating get {
             defer { bytes = [] }
@@ -49,7 +49,7 @@ struct UpgradeHead {
         }
     }
 
-    /// Behind the empty line; nil if it has not come.
+    /// The position after the empty line; nil if the line has not come.
     private mutating func endOfHead() -> Int? {
         for index in bytes.indices[max(0, searched - 3)...] where bytes[index] == 0x0A {
             if index >= 1, bytes[index - 1] == 0x0A { return index + 1 }
@@ -60,10 +60,10 @@ struct UpgradeHead {
     }
 }
 
-/// The body of a response that is no 101, out of its framing (RFC 9112 section 6).
+/// Decodes the body of a response other than 101 from its framing (RFC 9112 section 6).
 struct UpgradeRefusal {
     private enum Chunk {
-        /// The line with the size of the next chunk, or the empty line before it.
+        /// The line with the size of the next chunk, or the empty line before that.
         case size([UInt8])
         case data(Int64)
         case trailers
@@ -138,7 +138,7 @@ struct UpgradeRefusal {
     }
 }
 
-/// The body of an upgraded connection's response, for async code. When the last reference goes, so does the connection.
+/// The body of an upgraded connection's response, for async code. The connection ends with the last reference.
 final class UpgradeBody: AttemptResponseBody {
     private let runner: UpgradeRunner
     let expectedBytes: Int64?
@@ -173,7 +173,7 @@ final class UpgradeBody: AttemptResponseBody {
 
     var trailers: HTTPFields { [] }
 
-    /// Known on the loop only.
+    /// Available on the loop only.
     var timeline: Timeline { runner.pool.loop.inEventLoop ? runner.clock.snapshot : Timeline() }
 
     func abandon() {

@@ -4,18 +4,18 @@
 import NIOCore
 import OutriderHTTP
 
-/// Carries one attempt that asks for another protocol, on a connection of its own that no pool counts.
+/// Carries an attempt with an upgrade request, on a connection of its own outside the pool.
 ///
 ///     created ──▶ queued ──▶ opening ──▶ asking ──101──▶ open ──finish──▶ lingering ──▶ done
 ///                                          └──other──▶ refused ──────────────────────▶ done
 ///
-/// After a 101 the body of the response is everything that comes, read on demand. Another final response is handed out as
-/// such with its body, and its connection is not used again.
+/// After a 101 the body of the response is the connection's bytes, read on demand. Another final response is delivered
+/// with its body, and the connection is not used again.
 // proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
 final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     enum Stage { case created, queued, opening, asking, open, refused, lingering, done }
 
-    /// Bytes that are dropped while the connection lingers; then it closes.
+    /// Limit of bytes that are dropped while the connection lingers; then the connection closes.
     private static let mostDropped = 1 << 20
 
     let attempt: Attempt
@@ -23,7 +23,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     let key: PoolKey
     /// Why the connection cannot be opened at all.
     private let refusal: HTTPFailure?
-    /// The server whose handshakes follow each other; nil while this one neither waits nor is under way.
+    /// The server whose handshakes are serialised; nil unless this handshake waits or is in progress.
     var handshake: HandshakeQueue.Key?
     var isQueued = false
     let pool: ConnectionPool
@@ -59,7 +59,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
 
     var host: String { attempt.url.host }
 
-    // MARK: what the caller wants
+    // MARK: calls from the exchange
 
     func start(_ completion: @escaping (Result<AttemptResponse, HTTPFailure>) -> Void) {
         pool.loop.assertInEventLoop()
@@ -174,7 +174,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
 
     // MARK: ends
 
-    /// The body ends well.
+    /// Ends the body without an error.
     private func endBody() {
         guard stage == .open || stage == .refused else { return }
         stage = .done
@@ -184,7 +184,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     }
 
     func end(_ failure: HTTPFailure) {
-        // a connection that closes is let alone
+        // a closing connection is left alone
         guard stage != .done, stage != .lingering else { return }
         stage = .done
         var failure = failure
@@ -212,7 +212,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         waiting(result)
     }
 
-    /// Hands what came to the caller that waits for it.
+    /// Delivers received bytes to the waiting reader.
     private func deliver() {
         guard let hand = body.takeWaiting() else { return }
         guard let ready = tryNext() else { return body.wait(hand) }
@@ -326,7 +326,7 @@ extension UpgradeRunner: UpgradedConnectionUser {
         }
     }
 
-    /// The server sends no more. The connection stays for what is still to be written, until the owner finishes.
+    /// The server has ended its output. The connection stays open for pending writes, until the owner finishes.
     private func endReading() {
         isReadOver = true
         body.end([])
@@ -382,7 +382,7 @@ extension UpgradeRunner: AttemptControl {
         guard stage != .done, !isHeld else { return }
         isHeld = true
         clock.freeze()
-        // a suspended handshake holds up no other one
+        // a suspended handshake does not delay others
         if !isQueued { leaveQueue() }
     }
 

@@ -5,15 +5,15 @@ import NIOCore
 import NIOSSL
 import OutriderHTTP
 
-/// One handshake after the other, and their deadlines.
+/// Serialises handshakes, and sets their deadlines.
 extension UpgradeRunner: HandshakeWaiter {
     func beginHandshake() {
         isQueued = false
-        // not from here: it may fail at once, and let another one go
+        // deferred: the opening may fail at once, and start the next
         pool.loop.assumeIsolated().execute { if self.stage == .queued { self.open() } }
     }
 
-    /// The handshake is over, or not wanted any more: the next one may begin.
+    /// The handshake is over, or cancelled: the next may begin.
     func leaveQueue() {
         guard let key = handshake.take() else { return }
         guard !isQueued else { return pool.handshakes.withdraw(self, key) }
@@ -36,7 +36,7 @@ extension UpgradeRunner: Timed {
 extension UpgradeRunner: AskingRunner {}
 
 extension Error {
-    /// TLS without close_notify: the frames themselves say whether anything is missing.
+    /// TLS without close_notify: the frames themselves show whether bytes are missing.
     var isUncleanShutdown: Bool {
         if case .uncleanShutdown = self as? NIOSSLError { true } else { false }
     }
