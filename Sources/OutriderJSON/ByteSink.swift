@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Bytes written one behind the other into memory that grows when it must.
+/// Bytes appended to memory that grows on demand.
 ///
-/// An array would ask at each step whether it is shared, which costs more than the few bytes of most steps.
+/// An array would check at each step whether it is shared, which costs more than the few bytes of most steps.
 struct ByteSink: ~Copyable {
     private var memory: UnsafeMutablePointer<UInt8>
     private var capacity: Int
     private(set) var count = 0
-    /// Whether the memory is the caller's, as it was given; what outgrows it moves to memory of our own.
+    /// Whether the memory is the caller's; output that outgrows the memory moves to an allocation of the sink.
     private(set) var isLent: Bool
 
     init(capacity: Int) {
@@ -17,7 +17,7 @@ struct ByteSink: ~Copyable {
         isLent = false
     }
 
-    /// - Parameter lent: not empty; it must stay until the sink is gone.
+    /// - Parameter lent: not empty; must stay valid until the sink is gone.
     init(lent: UnsafeMutableBufferPointer<UInt8>) {
         if let start = lent.baseAddress {
             (memory, capacity, isLent) = (start, lent.count, true)
@@ -71,11 +71,11 @@ struct ByteSink: ~Copyable {
 // MARK: text of JSON
 
 extension ByteSink {
-    /// Writes text as the inside of a JSON string in ASCII, from an index on, up to the first byte that takes more than a
-    /// backslash and a letter. Returns where that is; the count if there is none.
+    /// Writes text as the inside of a JSON string in ASCII, from an index on, up to the first byte that takes more than
+    /// a backslash and a letter. Returns where that is; the count if there is none.
     ///
-    /// Eight bytes at a time, because texts are long; they are written before they are looked at, because quotes in texts
-    /// that are JSON themselves are near to each other.
+    /// Eight bytes at a time, because texts are long; they are written before they are looked at, because quotes in
+    /// texts that are JSON themselves are near to each other.
     mutating func append(jsonText text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         guard let base = text.baseAddress else { return start }
         var index = start
@@ -104,12 +104,12 @@ extension ByteSink {
         return index
     }
 
-    /// What one step of it writes at most, and more: eight bytes, and an escape.
+    /// Upper limit of the bytes written in a step: eight bytes and an escape, with a reserve.
     private static var step: Int { 16 }
 
     private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C }
 
-    /// How many of eight bytes are plain before the first that is not.
+    /// The number of plain bytes among eight, before the first special byte.
     private static func plainBytes(_ word: UInt64) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
@@ -119,11 +119,11 @@ extension ByteSink {
         let special =
             (quote &- ones) & ~quote | (slash &- ones) & ~slash | (delete &- ones) & ~delete
             | (word &- ones &* 0x20) & ~word | word
-        // the lowest mark is exact; those above it may stand for a carry. The first byte is the lowest one here
+        // the lowest mark is exact; higher marks may be carries. The first byte of the text is the lowest here
         return UInt64(littleEndian: special & highs).trailingZeroBitCount / 8
     }
 
-    /// What stands behind the backslash; nil where that is more than a letter.
+    /// The letter after the backslash; nil if the escape needs more than a letter.
     private static func letter(_ byte: UInt8) -> UInt8? {
         switch byte {
         case 0x22, 0x5C: byte

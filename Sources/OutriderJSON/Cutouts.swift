@@ -3,13 +3,13 @@
 
 import Glibc
 
-/// Values that are taken out of a text before jansson sees it, and put back when its tree is copied.
+/// Values that are cut out of a text before jansson parses the rest, and put back when its tree is copied.
 ///
-/// Long strings: a body in base64 then costs one copy instead of jansson's three, at a fifteenth of the speed. Numbers
-/// that an Int64 or a Double would not give back as they were written. Secrets, which are decoded into locked memory.
+/// Long strings: a body in base64 then costs a single copy instead of jansson's three, at a fifteenth of the speed.
+/// Numbers that an Int64 or a Double would not reproduce as written. Secrets, which are decoded into locked memory.
 ///
-/// In their places stand short strings that begin with U+0000 and a number drawn anew for each text, so that no
-/// client can write one.
+/// Their placeholders are short strings that begin with U+0000 and a number drawn anew for each text, so that no client
+/// can forge a placeholder.
 struct Cutouts {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let ranges: [Range<Int>]
@@ -19,7 +19,7 @@ struct Cutouts {
     /// Where each begins in the skeleton.
     private var starts: [Int] = []
 
-    /// The ranges in order: what stands between the quotes of a string, or the whole of a number.
+    /// The ranges in order: the text between the quotes of a string, or a whole number.
     ///
     /// - Parameter secrets: the insides of strings, in order, that may be among the ranges as well.
     init(of bytes: UnsafeBufferPointer<UInt8>, at ranges: [Range<Int>], secrets: [Range<Int>] = []) {
@@ -51,7 +51,7 @@ struct Cutouts {
         return out
     }
 
-    /// The value that a placeholder stands for; nil if it is no placeholder.
+    /// The value of a placeholder; nil for any other string.
     func value(for start: UnsafePointer<CChar>, _ length: Int) -> JSONValue? {
         guard length > mark.count + 1, memcmp(start + 1, mark, mark.count) == 0 else { return nil }
         let digits = UnsafeRawBufferPointer(start: start + 1 + mark.count, count: length - 1 - mark.count)
@@ -75,7 +75,7 @@ struct Cutouts {
         return min(max(0, place + grown - shrunk), bytes.count)
     }
 
-    /// Whether a range is the inside of a string: a quote stands before it, which nothing else can follow.
+    /// Whether a range is the inside of a string: only a string has a quote before its range.
     private func isQuoted(_ range: Range<Int>) -> Bool {
         range.lowerBound > 0 && bytes[range.lowerBound - 1] == UInt8(ascii: "\"")
     }

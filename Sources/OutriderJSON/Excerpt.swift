@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Cuts what an error complains about, so that every error stays far below 64 KiB however long the name, value or path at
-/// fault is. No function here looks at more of a text than the part that stays.
+/// Shortens the names, values and paths in errors, so that every error stays far below 64 KiB. No function here reads
+/// more of a text than the part that stays.
 package enum Excerpt {
     /// Characters of a name or value that stay.
     package static let characters = 200
@@ -14,7 +14,7 @@ package enum Excerpt {
     /// A name or value: its first 200 characters, and "…" if more follow.
     package static func of(_ text: String) -> String { cut(text, to: characters) }
 
-    /// A message: every word of at most 200 characters, all of it of at most 4,000.
+    /// A message: every word of at most 200 characters, 4,000 characters in total.
     package static func sentence(_ text: String) -> String {
         if text.utf8.count <= characters { return text }
         let text = cut(text, to: sentenceCharacters)
@@ -30,7 +30,7 @@ package enum Excerpt {
             .map { of(String($0)) }.joined(separator: "/")
     }
 
-    /// The data of an error: as it is if its text has at most 12 KiB, else its beginning with long texts cut.
+    /// The data of an error: unchanged if its text has at most 12 KiB, else shortened, with long texts cut.
     package static func data(_ data: JSONObject) -> JSONObject {
         var room = dataBytes
         if fits(.object(data), &room) { return data }
@@ -38,7 +38,7 @@ package enum Excerpt {
         return shortened(.object(data), &room).object ?? JSONObject()
     }
 
-    /// Characters and bytes are limited, because one character can have any number of bytes.
+    /// Limits both characters and bytes, because a character can have any number of bytes.
     private static func cut(_ text: String, to characters: Int) -> String {
         if text.utf8.count <= characters { return text }
         // 1.5 bytes a character for a message, which then has at most 36 KiB as JSON; four for all of 200 characters
@@ -89,7 +89,7 @@ package enum Excerpt {
         return room >= 0
     }
 
-    /// How many bytes a byte becomes: what is not ASCII, and control characters, are written as `\u` escapes.
+    /// The length of a byte in the output: control characters and non-ASCII characters become `\u` escapes.
     private static func written(_ byte: UInt8) -> Int {
         switch byte {
         case ..<0x20, 0x7F: 6
@@ -128,6 +128,6 @@ package enum Excerpt {
 }
 
 extension String {
-    /// The text in a message about it: its first 200 characters.
+    /// The text for use in a message: its first 200 characters.
     package var excerpt: String { Excerpt.of(self) }
 }

@@ -3,10 +3,10 @@
 
 import Glibc
 
-/// Moves over a JSON text value by value, without building anything.
+/// Moves over a JSON text value by value, without building values.
 ///
-/// Finds where values stand in a text that JSONScanner accepts. In any other text the cursor gets lost, which it says, and
-/// never leaves the bytes.
+/// Finds the places of values in a text that JSONScanner accepts. In any other text the cursor sets `isLost`, and never
+/// leaves the bytes.
 package struct JSONCursor {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
@@ -29,8 +29,8 @@ package struct JSONCursor {
     /// Whether nothing but white space is left.
     package mutating func isAtEnd() -> Bool { peek() == 0 && position >= bytes.count }
 
-    /// Moves over the object that begins here; `visit` gets the range of each name between its quotes, and must move over
-    /// the value.
+    /// Moves over the object that begins here; `visit` gets the range of each name between its quotes, and must move
+    /// over the value.
     package mutating func eachMember(_ visit: (inout JSONCursor, Range<Int>) -> Void) {
         each(until: UInt8(ascii: "}")) { cursor in
             guard let name = cursor.string(), cursor.peek() == UInt8(ascii: ":") else { return cursor.isLost = true }
@@ -84,7 +84,7 @@ package struct JSONCursor {
         return nil
     }
 
-    /// Moves over the value that begins here, and tells of every string value inside it, or of itself.
+    /// Moves over the value that begins here, and reports every string value, including the value itself.
     package mutating func skip(_ string: (Range<Int>) -> Void = { _ in }) {
         var depth = 0
         repeat {
@@ -100,7 +100,7 @@ package struct JSONCursor {
                 position += 1
             case UInt8(ascii: "\""):
                 guard let range = self.string() else { return }
-                // a name has a colon behind it
+                // a name is followed by a colon
                 if peek() != UInt8(ascii: ":") { string(range) }
             case 0:
                 isLost = true

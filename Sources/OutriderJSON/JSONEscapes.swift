@@ -3,9 +3,9 @@
 
 /// The escapes of JSON strings (RFC 8259 section 7).
 enum JSONEscapes {
-    /// Hands over the UTF-8 of what stands between the quotes of a string, piece by piece, and allocates nothing.
+    /// Decodes the text between the quotes of a string to UTF-8, piece by piece, without allocation.
     ///
-    /// The text should have passed JSONScanner. In any other, an escape that is wrong ends the text.
+    /// The text should have passed JSONScanner. In other texts, an invalid escape ends the output.
     static func decode(_ bytes: UnsafeBufferPointer<UInt8>, _ emit: (UnsafeBufferPointer<UInt8>) -> Void) {
         var position = 0
         while position < bytes.count {
@@ -25,7 +25,7 @@ enum JSONEscapes {
         }
     }
 
-    /// The scalar of the escape that begins at the position, which moves behind it.
+    /// The scalar of the escape at the position, which moves past the escape.
     private static func scalar(_ bytes: UnsafeBufferPointer<UInt8>, _ position: inout Int) -> Unicode.Scalar? {
         let byte = bytes[position + 1]
         position += 2

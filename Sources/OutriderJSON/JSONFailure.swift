@@ -3,7 +3,7 @@
 
 /// Why bytes are not an acceptable JSON text, and where.
 package struct JSONFailure: Error, Equatable {
-    /// One sentence for a person, naming the byte position.
+    /// A sentence for a person, naming the byte position.
     package var reason: String
     /// Bytes from the start of the text to the place of the fault.
     package var offset: Int
@@ -17,12 +17,12 @@ package struct JSONFailure: Error, Equatable {
     }
 }
 
-/// Why a well-formed JSON value is not what was asked for, and where.
+/// Why a well-formed JSON value is not accepted, and where.
 package struct JSONComplaint: Error, Equatable {
     package var pointer: JSONPointer
-    /// One sentence for a person, naming the member and the remedy.
+    /// A sentence for a person, naming the member and the remedy.
     package var message: String
-    /// The names that would have been accepted, where an unknown one was given.
+    /// The accepted names, if the complaint is about an unknown name.
     package var known: [String]?
 
     package init(_ message: String, at pointer: JSONPointer = .root, known: [String]? = nil) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What can be read from JSON.
+/// A type that can be decoded from JSON.
 package protocol JSONDecodable: SendableMetatype {
     init(json: JSONValue) throws(JSONComplaint)
 }
 
-/// Reads the members of one object, each once, strictly: `finish` refuses members nobody asked for, so that a typo never
-/// passes silently.
+/// Reads the members of an object, each once, strictly: `finish` refuses members that were not read, so that a typo
+/// never passes silently.
 ///
 ///     var fields = try JSONFields(json)
 ///     seconds = try fields.required("seconds")
@@ -17,11 +17,11 @@ package protocol JSONDecodable: SendableMetatype {
 /// `null` is the same as absent. Complaints carry a pointer that begins at this object.
 package struct JSONFields: ~Copyable {
     private let object: JSONObject
-    /// As long as there are members that nobody has asked for.
+    /// The names read so far; recorded only while unread members may remain.
     private var asked: [StaticString] = []
-    /// The members that nobody has asked for yet, one bit each; of more than 64, nothing is known.
+    /// The unread members, a bit each; meaningless for more than 64 members.
     private var unasked: UInt64
-    /// The lengths of the members' names, modulo 64, one bit each: most names that are asked for are not there.
+    /// The lengths of the members' names, modulo 64, a bit each: most names that are read are absent.
     private let lengths: UInt64
 
     /// The empty array counts as the empty object, because Lisp and Lua cannot tell them apart.
@@ -38,9 +38,9 @@ package struct JSONFields: ~Copyable {
         unasked = count < 64 ? (1 << UInt64(clamping: count)) &- 1 : .max
     }
 
-    /// The value as it stands, or nil if absent or null.
+    /// The member's value, or nil if absent or null.
     ///
-    /// Remembers the name as one that is known.
+    /// Records the name as known.
     package mutating func value(_ name: StaticString) -> JSONValue? {
         if hasMore {
             if asked.isEmpty { asked.reserveCapacity(32) }
@@ -74,7 +74,7 @@ package struct JSONFields: ~Copyable {
         throw JSONComplaint("\(name) is required", at: JSONPointer(member: name))
     }
 
-    /// Reads and checks: the test says what is wrong, as "must be …", or nil.
+    /// Reads and checks: `check` returns the fault, as "must be …", or nil.
     package mutating func optional<T: JSONDecodable>(
         _ name: StaticString, as type: T.Type = T.self, check: (T) -> String?
     ) throws(JSONComplaint) -> T? {
@@ -88,22 +88,22 @@ package struct JSONFields: ~Copyable {
         }
     }
 
-    /// Whether there may be members that nobody has asked for yet; without any, all further names are absent.
+    /// Whether unread members may remain; if not, all further names are absent.
     package var hasMore: Bool { unasked != 0 || object.members.count > 64 }
 
     /// All members, for objects whose names are the client's own.
     package var all: JSONObject { object }
 
-    /// How many of the names are present (not null): for unions, where exactly one of several keys is allowed.
+    /// The names that are present (not null): for unions, where exactly one of several keys is allowed.
     package func present(_ names: [StaticString]) -> [StaticString] {
         names.filter { name in
             object.members.contains { Self.same($0.name, name) && $0.value != .null }
         }
     }
 
-    /// Refuses what was not asked for.
+    /// Refuses members that were not read.
     ///
-    /// `_meta` is welcome everywhere, and ignored: the libraries of the Model Context Protocol add it.
+    /// `_meta` is accepted everywhere, and ignored: the libraries of the Model Context Protocol add that member.
     package consuming func finish() throws(JSONComplaint) {
         if !hasMore { return }
         for member in object.members where !asked.contains(where: { Self.same(member.name, $0) }) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Finds places in a JSON text without building it: where a byte belongs, and where a member's text stands.
+/// Finds places in a JSON text without building values: the value that contains a byte, and the text of a member.
 package enum JSONLocator {
     /// The innermost value that contains, or begins at, a byte.
     ///
@@ -82,7 +82,7 @@ private struct Walk {
         return text(name).utf8.elementsEqual(wanted.utf8)
     }
 
-    /// Reads one token; false at the end.
+    /// Reads a token; false at the end.
     mutating func step() -> Bool {
         guard position < bytes.count else { return false }
         let byte = bytes[position]
@@ -123,7 +123,7 @@ private struct Walk {
         let level = levels.count
         while position < bytes.count {
             let byte = bytes[position]
-            // closing brackets and braces differ by one bit
+            // closing brackets and braces differ by a bit
             if levels.count == level, byte == UInt8(ascii: ",") || byte | 0x20 == UInt8(ascii: "}") { break }
             _ = step()
         }
@@ -143,7 +143,7 @@ private struct Walk {
         }
     }
 
-    /// The text of a name; one with escapes is decoded by the parser, being a JSON string of its own.
+    /// The text of a name; a name with escapes is decoded by the parser, as a JSON string of its own.
     private func text(_ range: Range<Int>) -> String {
         let slice = bytes[range]
         guard slice.contains(UInt8(ascii: "\\")) else { return String(decoding: slice, as: UTF8.self) }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Lays out and colours JSON for a terminal while it arrives, piece by piece and without parsing it: text that is no JSON
-/// keeps all its characters. Control characters are escaped, so that no body can operate the terminal.
+/// Lays out and colours JSON for a terminal while the text arrives, piece by piece and without parsing: other text
+/// keeps all its characters. Control characters are escaped, so that no body can control the terminal.
 package struct JSONPainter {
     /// Deeper containers are not indented further.
     private static let mostIndented = 100
@@ -38,8 +38,9 @@ package struct JSONPainter {
     private var held: UInt8?
 
     /// - Parameters:
-    ///   - colours: colour names, strings, numbers and words.
-    ///   - layout: one member or item on each line, indented by two spaces; else the white space stays.
+    ///   - colours: whether to colour names, strings, numbers and words.
+    ///   - layout: whether to put each member or item on a line of its own, indented by two spaces; else the white
+    ///     space stays.
     package init(colours: Bool, layout: Bool) {
         isColoured = colours
         isLaidOut = layout
@@ -141,7 +142,7 @@ package struct JSONPainter {
         endValue()
     }
 
-    /// White space in front of a value: the first one of a container, or a further text of a row of texts.
+    /// White space before a value: the first value of a container, or a further text in a sequence of texts.
     private mutating func beginValue() {
         if isEmpty || (isTopLevelOver && containers.isEmpty) { breakLine() }
         isEmpty = false
@@ -173,7 +174,7 @@ package struct JSONPainter {
         if isColoured { painted += "\u{1B}[0m".utf8 }
     }
 
-    /// A byte of a text, as `\u001b` if it is part of a control character.
+    /// Appends a byte of a text, as `\u001b` if the byte is part of a control character.
     private mutating func put(_ byte: UInt8) {
         if held != nil {
             held = nil

@@ -3,13 +3,13 @@
 
 import CJansson
 
-/// JSON bytes to a JSONValue: our own scan first, then jansson builds the tree, which is copied and freed at once. Small texts
-/// of the usual form are read by `JSONPlainReader`.
+/// JSON bytes to a JSONValue: our own scan first, then jansson builds the tree, which is copied and freed at once.
+/// Small texts of the usual form are read by `JSONPlainReader`.
 ///
-/// Strict: UTF-8 only, duplicate names refused, numbers beyond the range of a Double refused, and integers beyond Int64 unless
-/// the limits allow them; U+0000 allowed in strings but not in names.
+/// Strict: UTF-8 only, duplicate names refused, numbers beyond the range of a Double refused, and integers beyond Int64
+/// unless the limits allow them; U+0000 allowed in strings but not in names.
 package enum JSONParser {
-    /// jansson's hash seed must exist before two threads can want it.
+    /// jansson's hash seed must exist before two threads can use the library.
     private static let seeded: Void = json_object_seed(0)
 
     package static func parse(_ bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONFailure) -> JSONValue {
@@ -18,7 +18,8 @@ package enum JSONParser {
         }
     }
 
-    /// - Parameter secrets: finds, in a text that is valid, the ranges between the quotes of strings that become `.secret`.
+    /// - Parameter secrets: finds, in a text that is valid, the ranges between the quotes of strings that become
+    ///   `.secret`.
     package static func parse(
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits(),
         secrets: ((UnsafeBufferPointer<UInt8>) -> [Range<Int>])? = nil
@@ -56,8 +57,8 @@ package enum JSONParser {
 
     /// The jansson half.
     ///
-    /// The bytes must have passed JSONScanner, whose depth limit keeps the recursion here shallow, and which counted the
-    /// members of all objects.
+    /// The bytes must have passed JSONScanner, whose depth limit keeps the recursion here shallow, and which counted
+    /// the members of all objects.
     static func build(
         _ bytes: UnsafeBufferPointer<UInt8>, members: Int = 0, putBack cutouts: Cutouts? = nil
     ) throws(JSONFailure) -> JSONValue {
@@ -83,7 +84,7 @@ package enum JSONParser {
 
     private static let flags = Int(JSON_ALLOW_NUL | JSON_DECODE_ANY)
 
-    /// Nil if jansson refuses the text, or if objects had two members of one name.
+    /// Nil if jansson refuses the text, or if an object has two members of the same name.
     private static func tree(
         _ bytes: UnsafeBufferPointer<UInt8>, members: Int, putBack cutouts: Cutouts?
     ) -> JSONValue? {

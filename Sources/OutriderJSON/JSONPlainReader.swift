@@ -3,9 +3,9 @@
 
 /// Reads small texts of the usual form into values without jansson and its tree.
 ///
-/// The text must have passed `JSONQuickScan` with `refusesCuts`, so that every number in it reads back as it is written, and
-/// only what is checked there is left out here. Nil for strings with escapes, objects of more than 16 members, repeated names,
-/// and texts that are long or deep: jansson reads those.
+/// The text must have passed `JSONQuickScan` with `refusesCuts`, so that every number reads back as written; this
+/// reader omits exactly the checks made there. Nil for strings with escapes, objects of more than 16 members, repeated
+/// names, and texts that are long or deep: jansson reads those.
 struct JSONPlainReader {
     private var place: UnsafePointer<UInt8>
 

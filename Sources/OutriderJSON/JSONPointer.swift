@@ -17,9 +17,9 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
 
     package init(index: Int) { description = "/\(index)" }
 
-    /// The same place, seen from one level further up.
+    /// The same place, relative to the enclosing level.
     ///
-    /// Complaints grow this way while they are thrown upwards, so that the way down costs nothing when all is well.
+    /// Complaints grow this way while they are thrown upwards, so that valid input costs nothing on the way down.
     package func under(member name: String) -> JSONPointer {
         var pointer = self
         pointer.description = Self.token(name) + description

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Accepts most JSON texts in one pass over a pointer; the checks are those of `JSONScanner`.
+/// Accepts most JSON texts in a single pass over a pointer; the checks are those of `JSONScanner`.
 ///
-/// A refusal says nothing about the text: the caller then asks `JSONScanner`, which accepts the rest, and describes faults.
+/// A refusal does not mean that the text is invalid: the caller then uses `JSONScanner`, which accepts the rest, and
+/// describes faults.
 ///
-/// The quick scan takes arrays and objects only, whose last byte is a bracket. No other byte can be the last one, so a step
-/// past a byte that is no bracket stays inside the text, and only closing brackets, words and strings compare with the end.
+/// The quick scan takes arrays and objects only, whose last byte is a bracket. A byte other than a bracket is never the
+/// last, so a step past that byte stays inside the text, and only closing brackets, words and strings compare with the
+/// end.
 package struct JSONQuickScan {
     /// The byte to be read next.
     private var place: UnsafePointer<UInt8>
     /// The place after the last bracket.
     private let end: UnsafePointer<UInt8>
-    /// One bit for each open container, the innermost lowest; 1 is an object.
+    /// A bit for each open container, the innermost lowest; 1 is an object.
     private var kinds: UInt64 = 0
     private var depth = 0
     private var tokens = 0
@@ -89,7 +91,7 @@ package struct JSONQuickScan {
             kinds = kinds &<< 1 | (byte == UInt8(ascii: "{") ? 1 : 0)
             place += 1
             skipSpace()
-            // a closing bracket is two above its opening one
+            // a closing bracket is two above its opening bracket
             if place.pointee == byte &+ 2 { return close() ? .closed : .refused }
             if byte == UInt8(ascii: "{"), !name() { return .refused }
         }
@@ -106,7 +108,7 @@ package struct JSONQuickScan {
 
     private enum Separation { case next, end, refused }
 
-    /// All between a value and the next one: brackets, comma, name.
+    /// Everything between two values: brackets, comma, name.
     @inline(__always)
     private mutating func separate() -> Separation {
         while depth > 0 {
@@ -190,7 +192,7 @@ extension JSONQuickScan {
         return fraction(whole, isZero: isZero)
     }
 
-    /// What follows the whole digits of a number. Whether a number is cut out is the rule of `JSONScanner.isPlain`.
+    /// The fraction and exponent of a number. Whether a number is cut out is the rule of `JSONScanner.isPlain`.
     private mutating func fraction(_ whole: Int, isZero: Bool) -> Bool {
         if place.pointee == UInt8(ascii: ".") {
             place += 1
@@ -228,7 +230,7 @@ extension JSONQuickScan {
         }
     }
 
-    /// A high bit in the lowest byte that is a quote, a backslash or no printable ASCII; bits above that one mean nothing.
+    /// Sets a high bit in the lowest byte that is a quote, a backslash or no printable ASCII; higher bits mean nothing.
     @inline(__always)
     private static func special(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -239,7 +241,7 @@ extension JSONQuickScan {
         return found & 0x8080_8080_8080_8080
     }
 
-    /// One byte, scalar or escape of a string, whatever it is.
+    /// A byte, scalar or escape of a string, of any kind.
     private mutating func unusual() -> Bool {
         let byte = place.pointee
         switch byte {
@@ -290,8 +292,8 @@ extension JSONQuickScan {
         return unit
     }
 
-    /// A scalar of two to four bytes, by the table of RFC 3629 section 4. A byte that is no continuation ends it, so the
-    /// bracket at the end of the text is never passed.
+    /// A scalar of two to four bytes, by the table of RFC 3629 section 4. Any byte other than a continuation ends the
+    /// scalar, so the bracket at the end of the text is never passed.
     private mutating func multibyte(_ first: UInt8) -> Bool {
         isPrintable = false
         let second = place[1]

@@ -5,9 +5,9 @@
     import Glibc
 #endif
 
-/// How much a JSON text may ask of us.
+/// Limits for a JSON text.
 ///
-/// Checked before anything is allocated for it.
+/// Checked before any memory is allocated for the text.
 package struct JSONLimits: Sendable {
     /// Arrays and objects inside each other.
     ///
@@ -17,21 +17,21 @@ package struct JSONLimits: Sendable {
     ///
     /// Default 250,000.
     package var tokens = 250_000
-    /// Members of one object.
+    /// Members of an object.
     ///
     /// Default 10,000.
     package var members = 10_000
-    /// Whether an integer may have more than 64 bits; of those who call us it must not, for half of their libraries round
-    /// it. Default false.
+    /// Whether an integer may have more than 64 bits. Refused from clients, because half of their libraries would round
+    /// such integers. Default false.
     package var hasLongIntegers = false
 
     package init() {}
 }
 
-/// Reads a JSON text (RFC 8259) from end to end without building anything: grammar, UTF-8, surrogates and limits.
+/// Reads a JSON text (RFC 8259) from end to end without building values: grammar, UTF-8, surrogates and limits.
 ///
 /// Responsible for: everything that must be refused before jansson may allocate. Not responsible for: duplicate names,
-/// which only matter where a tree is built.
+/// which only matter if a tree is built.
 package struct JSONScanner {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let start: UnsafePointer<UInt8>
@@ -40,10 +40,10 @@ package struct JSONScanner {
     private var tokens = 0
     /// Of all objects.
     private var members = 0
-    /// What need not pass through jansson, or would not come through it unchanged; collected where a tree is wanted.
+    /// Ranges that need not pass through jansson, or would be changed there; collected if a tree is built.
     private var cuts: [Range<Int>] = []
     private let collects: Bool
-    /// One entry for each open container: members so far, or -1 for an array.
+    /// An entry for each open container: members so far, or -1 for an array.
     private var open: [Int] = []
 
     private init(
@@ -66,11 +66,11 @@ package struct JSONScanner {
     /// String values from this length on, in bytes, are found by the scan and need not pass through jansson.
     static let longString = 4096
 
-    /// The check without `JSONQuickScan` before it.
+    /// The check without `JSONQuickScan` before.
     ///
-    /// - Parameter collects: refuse numbers beyond the range of a Double, and give, in order, the ranges of what `Cutouts`
-    ///   takes out: the inside of long string values without escapes, and numbers whose written form would be lost.
-    /// - Returns: those ranges, and how many members all objects have.
+    /// - Parameter collects: refuse numbers beyond the range of a Double, and collect, in order, the ranges for
+    ///   `Cutouts`: the inside of long string values without escapes, and numbers whose written form would be lost.
+    /// - Returns: those ranges, and the number of members of all objects.
     package static func scanWhole(
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits, collects: Bool
     ) throws(JSONFailure) -> (cuts: [Range<Int>], members: Int) {
@@ -159,7 +159,7 @@ package struct JSONScanner {
         skipSpace()
     }
 
-    /// One value; a container that is not empty stays open, with its first element or member read.
+    /// Reads a value; a container that is not empty stays open after its first element or member.
     private mutating func value() throws(JSONFailure) {
         while true {
             try count()
@@ -240,8 +240,8 @@ package struct JSONScanner {
         try cutNumber(first, isInteger: point == position)
     }
 
-    /// Whether a number without exponent certainly reads back as it is written: Int64 holds every integer of 18 digits,
-    /// Double every decimal of 15, and what is not very small is written without exponent.
+    /// Whether a number without exponent certainly reads back as written: Int64 holds every integer of 18 digits,
+    /// Double every decimal of 15, and all but very small numbers are written without exponent.
     private func isPlain(_ first: Int, _ whole: Int, _ point: Int) -> Bool {
         let isZero = bytes[whole] == UInt8(ascii: "0")
         if point == position { return point - whole <= 18 && !(isZero && first < whole) }
@@ -251,7 +251,7 @@ package struct JSONScanner {
         return bytes[position - 1] != UInt8(ascii: "0") && (!isZero || fraction <= 4)
     }
 
-    /// Takes the number that begins there out, unless it reads back as it is written after all.
+    /// Cuts out the number that begins at `first`, unless the number reads back as written after all.
     private mutating func cutNumber(_ first: Int, isInteger: Bool) throws(JSONFailure) {
         let text = String(decoding: bytes[first..<position], as: UTF8.self)
         let integer = Int64(text)
@@ -349,7 +349,7 @@ package struct JSONScanner {
         return unit
     }
 
-    /// One scalar of two to four bytes, by the table of RFC 3629 section 4.
+    /// A scalar of two to four bytes, by the table of RFC 3629 section 4.
     private mutating func multibyte(_ first: UInt8) throws(JSONFailure) {
         let length: Int
         let second: ClosedRange<UInt8>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A JSON text that is already written: passed through as it stands, so that big integers, `1.0`, repeated names and the
-/// order of members survive.
+/// A JSON text in its written form: passed through unchanged, so that big integers, `1.0`, repeated names and the order
+/// of members survive.
 package struct JSONText: Sendable, JSONEncodable {
     package let bytes: [UInt8]
 
-    /// For bytes that our own writer made.
+    /// For bytes made by `JSONWriter`.
     package init(written bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Somebody else's bytes, checked and brought into the form that every client can read: one line, ASCII.
+    /// Checks foreign bytes, and brings them into the form that every client can read: a single line, ASCII.
     ///
-    /// Throws where the text is not JSON, not UTF-8, has a lone surrogate, or is nested too deep.
+    /// Throws if the text is not JSON, not UTF-8, has a lone surrogate, or is nested too deep.
     package init(checking foreign: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONFailure) {
         let clean = try foreign.withUnsafeBufferPointer { foreign throws(JSONFailure) in
             if let quick = JSONQuickScan(foreign, limits: limits, refusesCuts: false) { return quick.isPrintable }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// One JSON value (RFC 8259), as a client wrote it: integers and reals stay different, numbers keep their written form,
+/// A JSON value (RFC 8259), as a client wrote it: integers and reals stay different, numbers keep their written form,
 /// objects keep their order.
 package enum JSONValue: Sendable, Equatable {
     case null
@@ -10,7 +10,7 @@ package enum JSONValue: Sendable, Equatable {
     case integer(Int64)
     /// A number with a fraction; always finite.
     case real(Double)
-    /// A number that neither of them would give back as it was written: `1.10`, `1e3`, 18446744073709551615. In the
+    /// A number that neither Int64 nor Double would reproduce as written: `1.10`, `1e3`, 18446744073709551615. In the
     /// grammar of JSON, and within the range of a Double.
     case written(String)
     case string(String)
@@ -19,7 +19,7 @@ package enum JSONValue: Sendable, Equatable {
     case array([JSONValue])
     case object(JSONObject)
 
-    /// What a person calls this type, for complaints: "a string", "an object".
+    /// The name of the type in complaints: "a string", "an object".
     package var typeName: String {
         switch self {
         case .null: "null"
@@ -46,7 +46,7 @@ package enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// Digits alone are an integer of any size; they are never rounded into one.
+    /// Digits without fraction and exponent are never rounded to an integer that fits.
     private static func integer(_ text: String) -> Int64? {
         if let number = Int64(text) { return number }
         guard text.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }) else {
@@ -65,7 +65,7 @@ package enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// The value as it is, but for a written number: that as an integer or real, rounded where it must be.
+    /// The value, with a written number converted to an integer or real, rounded if necessary.
     package var rounded: JSONValue {
         guard case .written(let text) = self else { return self }
         return integer.map { .integer($0) } ?? Double(text).map { .real($0) } ?? .null
@@ -94,7 +94,7 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 
     package var members: [Member]
 
-    /// The names must be unique; the parser refuses duplicates before it builds an object.
+    /// The names must be unique; the parser refuses duplicates before building an object.
     package init(members: [Member] = []) {
         self.members = members
     }
@@ -105,9 +105,9 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 
     package var isEmpty: Bool { members.isEmpty }
 
-    /// The member of that name; setting nil removes it.
+    /// The member of that name; setting nil removes the member.
     ///
-    /// Linear: objects that we look into are small.
+    /// Linear: the objects searched here are small.
     package subscript(name: String) -> JSONValue? {
         get {
             for member in members where Self.same(member.name, name) { return member.value }
@@ -124,6 +124,6 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Names are bytes: Swift's own equality would take two spellings of one accent for the same.
+    /// Names are compared as bytes: Swift's own equality would equate two spellings of an accent.
     private static func same(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 }

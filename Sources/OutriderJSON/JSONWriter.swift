@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What can be written as JSON.
+/// A type that can be written as JSON.
 package protocol JSONEncodable: SendableMetatype {
     func encode(to writer: inout JSONWriter)
 
-    /// About how many bytes it takes, so that the memory for it need not grow; default 256.
+    /// An estimate of the size in bytes, so that the memory need not grow; default 256.
     var expectedBytes: Int { get }
 }
 
@@ -13,7 +13,8 @@ extension JSONEncodable {
     package var expectedBytes: Int { 256 }
 }
 
-/// Values to JSON bytes, straight into one buffer: ASCII, one line, reals in their shortest form that reads back the same.
+/// Writes values as JSON bytes, straight into one buffer: ASCII, a single line, reals in their shortest form that reads
+/// back the same.
 ///
 /// Containers are closures, so they cannot be left open:
 ///
@@ -28,7 +29,7 @@ package struct JSONWriter: ~Copyable {
 
     private init(_ memory: UnsafeMutableBufferPointer<UInt8>) { out = ByteSink(lent: memory) }
 
-    /// The bytes of one value.
+    /// The bytes of a value.
     package static func bytes(of value: some JSONEncodable) -> [UInt8] {
         var overflow: [UInt8]?
         let bytes = [UInt8](unsafeUninitializedCapacity: max(64, value.expectedBytes)) { memory, count in
@@ -39,10 +40,10 @@ package struct JSONWriter: ~Copyable {
         return overflow ?? bytes
     }
 
-    /// A string of text in UTF-8; what is not becomes U+FFFD.
+    /// A JSON string from UTF-8 text; invalid bytes become U+FFFD.
     package static func bytes(ofText text: [UInt8]) -> [UInt8] {
         var overflow: [UInt8]?
-        // room for quotes in it, which texts that are JSON themselves have many of
+        // room for escaped quotes: texts that are JSON themselves have many
         let room = text.count &+ text.count / 4 &+ 64
         let bytes = [UInt8](unsafeUninitializedCapacity: room) { memory, count in
             var writer = JSONWriter(memory)
@@ -52,7 +53,7 @@ package struct JSONWriter: ~Copyable {
         return overflow ?? bytes
     }
 
-    /// What was written so far.
+    /// The bytes written so far.
     package var bytes: [UInt8] { out.bytes }
 
     // MARK: values
@@ -150,7 +151,7 @@ package struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
-    // Generics are not specialised across targets, so what replies mostly consist of has functions of its own.
+    // Generics are not specialised across targets, so the common members of replies have functions of their own.
 
     package mutating func member(_ name: StaticString, _ value: String) {
         self.name(name)
@@ -245,7 +246,7 @@ package struct JSONWriter: ~Copyable {
         out.append(UInt8(ascii: "\""))
     }
 
-    /// Writes the scalar that starts at the index by its number, U+FFFD for what is none; returns how many bytes it took.
+    /// Writes the scalar at the index as an escape, or U+FFFD if invalid; returns its length in bytes.
     private mutating func appendEscape(_ text: UnsafeBufferPointer<UInt8>, _ index: Int) -> Int {
         if text[index] < 0x80 {
             appendEscape(of: Unicode.Scalar(text[index]))

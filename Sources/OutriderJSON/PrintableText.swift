@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 extension Unicode.Scalar {
-    /// Whether a terminal or a viewer could obey it instead of showing it: the control characters C0, DEL and C1, and the
-    /// controls of the direction of text (Unicode Standard Annex #9, section 2).
+    /// Whether a terminal or viewer could interpret the scalar as a command: the control characters C0, DEL and C1, and
+    /// the controls of the direction of text (Unicode Standard Annex #9, section 2).
     package var isControl: Bool {
         switch value {
         case 0..<0x20, 0x7F..<0xA0: true
@@ -14,7 +14,8 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text in one line that is safe to show: line breaks and tabs become spaces, other controls `\u{1b}` and the like.
+    /// The text as a single line that is safe to display: line breaks and tabs become spaces, other controls `\u{1b}`
+    /// and the like.
     package var printable: String {
         // most texts are ASCII without controls, and come back as they are
         if utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return self }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A text that is shown to no one: a token, a client secret, a passphrase. Its bytes are in a `SecretBuffer` that all
+/// A text that is never displayed: a token, a client secret, a passphrase. Its bytes are in a `SecretBuffer` that all
 /// copies share, and are compared in constant time.
 package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private final class Storage: Sendable {
@@ -12,12 +12,12 @@ package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugS
 
     private let storage: Storage
 
-    /// What stands for a secret wherever one would be shown.
+    /// The text displayed in place of a secret.
     package static let mask = "***"
 
     package init(_ buffer: consuming SecretBuffer) { storage = Storage(buffer) }
 
-    /// Copies a text, which itself stays in ordinary memory: only for what was made or received here as text.
+    /// Copies a text, which itself stays in ordinary memory: only for text that was made or received here.
     package init(_ text: String) {
         var buffer = SecretBuffer(capacity: text.utf8.count)
         buffer.append(contentsOf: text.utf8)
@@ -27,14 +27,14 @@ package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugS
     /// Copies bytes, which must be UTF-8 if they are ever exposed.
     package init(copying bytes: UnsafeRawBufferPointer) { self.init(SecretBuffer(copying: bytes)) }
 
-    /// Decodes what stands between the quotes of a valid JSON string (RFC 8259 section 7), without a copy elsewhere.
+    /// Decodes the text between the quotes of a valid JSON string (RFC 8259 section 7), without a further copy.
     package init(unescaping bytes: UnsafeBufferPointer<UInt8>) {
         var buffer = SecretBuffer(capacity: bytes.count)
         JSONEscapes.decode(bytes) { buffer.append(UnsafeRawBufferPointer($0)) }
         self.init(buffer)
     }
 
-    /// Bytes of its UTF-8.
+    /// Length of the UTF-8 text in bytes.
     package var count: Int { storage.buffer.count }
 
     package func withBytes<Result, Failure: Error>(
@@ -43,7 +43,8 @@ package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugS
         try storage.buffer.withBytes(body)
     }
 
-    /// A copy of the text in ordinary memory: only for a process that ends soon, or for a token that goes into a request.
+    /// A copy of the text in ordinary memory: only for a process that ends soon, or for a token that goes into a
+    /// request.
     package var exposed: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
     package static func == (left: Secret, right: Secret) -> Bool {

@@ -3,10 +3,10 @@
 
 import Glibc
 
-/// Bytes of a secret in memory that nothing else uses: locked against swapping, left out of core dumps, and zeroed before
-/// the memory is given back.
+/// Bytes of a secret in dedicated memory: locked against swapping, excluded from core dumps, and zeroed before the
+/// memory is released.
 ///
-/// Each buffer has pages of its own. Where the system locks no more memory (`RLIMIT_MEMLOCK`), the bytes are on the heap
+/// Each buffer has pages of its own. If the system locks no more memory (`RLIMIT_MEMLOCK`), the bytes are on the heap
 /// instead, and are still zeroed at the end. A buffer that grows zeroes the memory it leaves.
 package struct SecretBuffer: ~Copyable {
     private var memory: UnsafeMutableRawBufferPointer
@@ -48,7 +48,7 @@ package struct SecretBuffer: ~Copyable {
         if copied == nil { for byte in bytes { append(byte) } }
     }
 
-    /// Replaces bytes that are there already; those beyond the end are left out.
+    /// Replaces existing bytes; bytes beyond the end are left out.
     package mutating func replace(at position: Int, with bytes: some Collection<UInt8>) {
         for (index, byte) in zip(max(0, position)..<max(0, position, count), bytes) { memory[index] = byte }
     }
@@ -86,5 +86,5 @@ package struct SecretBuffer: ~Copyable {
     }
 }
 
-// proof: it owns its memory alone, and what may change it has it exclusively
+// proof: the buffer is the only owner of its memory, and every change has exclusive access
 extension SecretBuffer: @unchecked Sendable {}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How much work one document may cause: values, bytes of text that are made of it, and time.
+/// The work that a document may cause: values, bytes of text made from the document, and time.
 ///
-/// References, aliases and shared parts let a short document describe a large one, so the result is counted and not only the
-/// document. The clock comes from outside: the code that spends has none.
+/// References, aliases and shared parts let a short document describe a large one, so the result is counted as well as
+/// the document. The caller passes the clock: the spending code has none.
 package struct WorkBudget: Sendable {
     /// Parts of the result that are left.
     private var values: Int
@@ -12,7 +12,7 @@ package struct WorkBudget: Sendable {
     private var bytes: Int
     private let isLate: (@Sendable () -> Bool)?
     private var untilLook = 0
-    /// Why the budget is used up. Once it is set, every `spend` throws it again.
+    /// Why the budget is used up. Once set, every `spend` throws this complaint again.
     package private(set) var complaint: JSONComplaint?
 
     private static let spendsPerLook = 64

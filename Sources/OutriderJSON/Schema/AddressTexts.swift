@@ -59,7 +59,7 @@ enum AddressTexts {
             groups.removeLast()
             wanted = 6
         }
-        // a gap at an end is written with one colon more
+        // a gap at an end has an extra colon
         if groups.first?.isEmpty == true {
             guard groups.count > 1, groups[1].isEmpty else { return false }
             groups.removeFirst()

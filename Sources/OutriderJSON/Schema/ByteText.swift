@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A text compared by its bytes: Swift's own equality would take two spellings of one accent for the same.
+/// A text compared by its bytes: Swift's own equality would equate two spellings of an accent.
 struct ByteText: Hashable, Sendable {
     let text: String
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Finds values of one document by pointer, in time that does not grow with the number of members of an object.
+/// Finds values of a document by pointer, in time independent of the number of members of an object.
 ///
 /// An object keeps its members in a list. Looking up each of 100,000 references in a list of 100,000 schemas would take
 /// minutes, so the names of a large object are indexed at the first lookup.

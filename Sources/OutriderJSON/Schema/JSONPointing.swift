@@ -3,9 +3,9 @@
 
 /// Walking a document by pointer.
 extension JSONPointer {
-    /// A pointer as a person wrote it; nil unless it is empty or begins with a slash, and each `~` is followed by 0 or 1.
+    /// Parses a pointer; nil unless the text is empty or begins with a slash, and each `~` is followed by 0 or 1.
     ///
-    /// Such a text is the pointer's own description. Takes time in proportion to its length.
+    /// A valid text is the pointer's own description. Takes time in proportion to its length.
     package init?(written text: String) {
         self.init()
         guard !text.isEmpty else { return }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A JSON Schema, compiled once and asked often: draft 2020-12, and what older drafts and OpenAPI 3.0 spell differently.
+/// A JSON Schema, compiled once for many checks: draft 2020-12, and the different spellings of older drafts and OpenAPI
+/// 3.0.
 ///
-/// References stay within the document; nothing is ever fetched. Unknown keywords mean nothing, as the standard has it.
-/// `format` is an assertion only when asked for.
+/// References stay within the document; nothing is ever fetched. Unknown keywords are ignored, as the standard
+/// requires. `format` is an assertion only if `formats` is true.
 ///
 ///     let schema = try JSONSchema(document)
 ///     if let fault = schema.faults(in: value).first { … }
@@ -31,10 +32,11 @@ package struct JSONSchema: Sendable {
         self.root = root
     }
 
-    /// Several schemas that stand in one document, such as the parameters of the operations of an API; what they refer to
-    /// is compiled once for all of them.
+    /// Several schemas in the same document, such as the parameters of the operations of an API; shared references are
+    /// compiled once for all of them.
     ///
-    /// A schema that cannot be compiled gives its complaint, and the others stand. Throws if the budget is used up.
+    /// A schema that cannot be compiled gives its complaint, and the others are unaffected. Throws if the budget is
+    /// used up.
     package static func all(
         in document: JSONValue, at pointers: [JSONPointer], formats: Bool = false, budget: inout WorkBudget
     ) throws(JSONComplaint) -> [Result<JSONSchema, JSONComplaint>] {
@@ -54,14 +56,14 @@ package struct JSONSchema: Sendable {
         return roots.map { root in root.map { JSONSchema(nodes: nodes, root: $0) } }
     }
 
-    /// What is wrong with the value, the most telling first; empty when it fits.
+    /// The faults of the value, the most informative first; empty if the value fits.
     package func faults(in value: JSONValue, limits: SchemaLimits = SchemaLimits()) -> [SchemaFault] {
         var run = SchemaRun(nodes, limits)
         return run.faults(in: value, root)
     }
 }
 
-/// How much checking one value may ask of us.
+/// Limits for checking a value.
 package struct SchemaLimits: Sendable {
     /// Faults that are listed.
     package var faults = 16
@@ -79,7 +81,7 @@ package struct SchemaFault: Error, Sendable, Equatable {
     package var instance: JSONPointer
     /// The keyword at fault, in the schema's document.
     package var schema: JSONPointer
-    /// One sentence for a person, naming the value by its place.
+    /// A sentence for a person, naming the value by its place.
     package var message: String
 }
 

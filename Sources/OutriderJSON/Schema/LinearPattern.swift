@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A regular expression that takes time in proportion to its text, whatever the text: all ways through it are followed at
-/// once, and none is tried again (Thompson's construction).
+/// A regular expression that takes time in proportion to its text, for every text: all ways through the pattern are
+/// followed at once, without backtracking (Thompson's construction).
 ///
-/// Knows what ECMA 262 has in common with other dialects: alternatives, groups, quantifiers, classes, `^`, `$`, `\b`, and
-/// `\p{…}` by general category. Looking ahead or behind and references to groups are refused.
+/// Supports the common subset of ECMA 262 and other dialects: alternatives, groups, quantifiers, classes, `^`, `$`,
+/// `\b`, and `\p{…}` by general category. Looking ahead or behind and references to groups are refused.
 package struct LinearPattern: Sendable {
-    /// What a place in the text must be like.
+    /// A condition on a position in the text.
     enum Place: Sendable, Equatable {
         case start, end, wordEdge, noWordEdge
     }
@@ -27,7 +27,7 @@ package struct LinearPattern: Sendable {
     private let isAnchored: Bool
 
     private static let maximumSteps = 20_000
-    /// Trees visited while building: those that are empty add no step.
+    /// Trees visited while building: empty trees add no step.
     private var visited = 0
 
     /// Throws a complaint about the pattern itself.
@@ -104,7 +104,7 @@ package struct LinearPattern: Sendable {
 
     // MARK: matching
 
-    /// Whether the pattern matches somewhere in the text; nil if that would take more steps than are left.
+    /// Whether the pattern matches at any position of the text; nil if matching would take more steps than are left.
     package func matches(_ text: String, spending budget: inout Int) -> Bool? {
         let scalars = text.unicodeScalars.map(\.value)
         var ways = Ways(steps: steps, text: scalars)
@@ -121,17 +121,17 @@ package struct LinearPattern: Sendable {
     }
 }
 
-/// All ways through a pattern that are open at one place of the text.
+/// All open ways through a pattern at a position of the text.
 private struct Ways {
     private let steps: [LinearPattern.Step]
     private let text: [UInt32]
     /// Steps that wait for the next scalar.
     private var open: [Int] = []
-    /// For each step the place at which it was last entered, plus one.
+    /// The position at which each step was last entered, plus 1.
     private var entered: [Int]
     private var todo: [Int] = []
     private(set) var hasMatched = false
-    /// Steps taken since this was last set to zero.
+    /// Steps taken since the last reset to zero.
     var spent = 0
 
     init(steps: [LinearPattern.Step], text: [UInt32]) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Reads what follows a backslash in a pattern (ECMA 262 section 22.2.1), but for `\b` and `\B`.
+/// Reads the escape after a backslash in a pattern (ECMA 262 section 22.2.1), except for `\b` and `\B`.
 struct PatternEscapes {
     enum Meaning: Equatable {
         case scalar(UInt32)

@@ -13,19 +13,20 @@ indirect enum PatternTree: Equatable {
     case place(LinearPattern.Place)
 }
 
-/// Why a pattern is not one of ours: a sentence without a subject, to be put behind the pattern.
+/// Why a pattern is not supported: a sentence without a subject, to follow the pattern.
 struct PatternFault: Error, Equatable {
     var reason: String
 }
 
-/// Reads a pattern: what ECMA 262 and all others have in common, but for what cannot be matched in linear time.
+/// Parses a pattern: the common subset of ECMA 262 and other dialects, without constructs that cannot be matched in
+/// linear time.
 struct PatternParser {
     private let scalars: [UInt32]
     private var position = 0
     private var depth = 0
 
     private static let maximumDepth = 64
-    /// How often a quantifier may say at most.
+    /// The largest number in a quantifier.
     private static let maximumTimes = 10_000
 
     static func parse(_ pattern: String) throws(PatternFault) -> PatternTree {
@@ -109,7 +110,7 @@ struct PatternParser {
         guard peek == "{" else { return nil }
         let start = position
         position += 1
-        // a brace that begins no quantifier stands for itself, as browsers read it
+        // a brace outside a quantifier stands for itself, as browsers read patterns
         guard let least = try number() else {
             position = start
             return nil
@@ -169,7 +170,7 @@ struct PatternParser {
         return .set(set)
     }
 
-    /// One scalar, or nil if it was a whole class, which is added.
+    /// Reads a scalar; nil after a whole class, which is added to the set.
     private mutating func classAtom(into set: inout ScalarSet) throws(PatternFault) -> UInt32? {
         guard position < scalars.count else { throw PatternFault(reason: "has a [ without its ]") }
         let scalar = scalars[position]

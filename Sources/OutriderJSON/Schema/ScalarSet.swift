@@ -3,9 +3,9 @@
 
 /// A set of Unicode scalars, as a class in a pattern describes it.
 struct ScalarSet: Sendable, Equatable {
-    /// What `\p{…}` asks of a scalar.
+    /// A condition of `\p{…}` on a scalar.
     enum Property: Sendable, Equatable {
-        /// One of these general categories.
+        /// Any of these general categories.
         case category([Unicode.GeneralCategory])
         case alphabetic
         case whitespace

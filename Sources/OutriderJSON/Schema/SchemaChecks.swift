@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What each rule asks of a value.
+/// Applies the rules to a value.
 extension SchemaRun {
     mutating func apply(_ rule: SchemaRule, of node: SchemaNode, to value: JSONValue, _ seen: inout SchemaSeen) -> Bool
     {
@@ -119,7 +119,7 @@ extension SchemaRun {
             let (one, faults) = trial(schema, value, &seen)
             closest = Self.closer(closest, faults.first)
             fits = fits || one
-            // what else fits matters to those who ask what was looked at
+            // further alternatives matter only for unevaluated members and elements
             if fits && !nodes.hasUnevaluated { return true }
         }
         return fits || misses(node, "anyOf", schemas.count, closest)
@@ -151,7 +151,7 @@ extension SchemaRun {
         return fail(node, word) { "\($0) fits none of \(Self.many(count, "alternative"))\(hint)" }
     }
 
-    /// The fault that lies deeper in the value: what is wrong only there was otherwise meant.
+    /// The fault that lies deeper in the value: that alternative fits up to there, so the author probably meant it.
     private static func closer(_ one: SchemaFault?, _ other: SchemaFault?) -> SchemaFault? {
         guard let one else { return other }
         guard let other else { return one }
@@ -162,7 +162,7 @@ extension SchemaRun {
 
     static func many(_ count: Int, _ noun: String) -> String { count == 1 ? "1 \(noun)" : "\(count) \(noun)s" }
 
-    /// A value as it stands in a sentence; a long one is cut.
+    /// A value as part of a sentence; a long value is cut.
     static func shown(_ value: JSONValue) -> String {
         switch value {
         case .array, .object: break

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A schema document to its compact form.
+/// Compiles a schema document to its compact form.
 ///
-/// Each schema is compiled once, wherever it is referred to from; references are followed last, one after the other, so
-/// that a chain of them needs no stack.
+/// Each schema is compiled once, for all references to that schema; references are followed last, one after the other,
+/// so that a chain of them needs no stack.
 struct SchemaCompiler {
     private var document: DocumentIndex
     let dialect: SchemaDialect
@@ -36,7 +36,7 @@ struct SchemaCompiler {
             list, anchors: anchors, hasUnevaluated: hasUnevaluated, containsEvaluates: dialect.containsEvaluates)
     }
 
-    /// The schema at that place, and all that it refers to.
+    /// Compiles the schema at that place, and all schemas that it refers to.
     mutating func compile(at pointer: JSONPointer) throws(JSONComplaint) -> Int {
         let before = list.count
         let root = try reserve(pointer)
@@ -47,7 +47,7 @@ struct SchemaCompiler {
             }
             while let next = waiting.popLast() { try fill(next.node, next.pointer) }
         } catch {
-            // nothing half done may be found by the next one
+            // removes incomplete schemas, so that later calls do not find them
             waiting = []
             list.removeSubrange(before...)
             known = known.filter { $0.value < before }
@@ -56,7 +56,7 @@ struct SchemaCompiler {
         return root
     }
 
-    /// The index that the schema at that place has or is going to have.
+    /// The index of the schema at that place, reserved if necessary.
     mutating func reserve(_ pointer: JSONPointer) throws(JSONComplaint) -> Int {
         let key = ByteText(pointer.description)
         if let node = known[key] { return node }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What the rules for arrays and objects ask.
+/// Applies the rules for arrays and objects.
 extension SchemaRun {
     mutating func array(
         _ rule: SchemaRule, of node: SchemaNode, _ values: [JSONValue], _ seen: inout SchemaSeen
@@ -105,7 +105,7 @@ extension SchemaRun {
         _ names: [String], _ keyword: String, of node: SchemaNode, _ object: JSONObject, because: String? = nil
     ) -> Bool {
         guard spend(names.count, node) else { return false }
-        // looking each up in a long list would take the square of it
+        // avoids quadratic time for long lists
         let there = object.members.count > 16 ? Set(object.members.map { ByteText($0.name) }) : nil
         var fits = true
         for name in names where there.map({ !$0.contains(ByteText(name)) }) ?? (object[name] == nil) {
@@ -160,7 +160,8 @@ extension SchemaRun {
         return true
     }
 
-    /// A value inside the one that we are at; a schema that allows nothing is named by the keyword that holds it.
+    /// Checks a value inside the current value; a schema that allows nothing is reported by the keyword that holds the
+    /// schema.
     private mutating func inner(
         _ schema: Int, _ value: JSONValue, _ place: JSONPointer, _ node: SchemaNode, _ keyword: String,
         known: SchemaMembers? = nil

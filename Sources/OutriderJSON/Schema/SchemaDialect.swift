@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Which spelling of JSON Schema a document uses, told by its `$schema`.
+/// The dialect of JSON Schema in a document, decided by its `$schema`.
 ///
-/// Without one it is draft 2020-12, and the spellings of older drafts and of OpenAPI 3.0 that mean nothing there are
-/// understood as well.
+/// Without `$schema` the dialect is draft 2020-12, and spellings of older drafts and of OpenAPI 3.0 that have no
+/// meaning there are understood as well.
 struct SchemaDialect {
-    /// Up to draft 7 nothing counts beside `$ref`.
+    /// Up to draft 7, keywords beside `$ref` are ignored.
     let ignoresBesideReference: Bool
-    /// Whether `contains` tells `unevaluatedItems` what it looked at: not in draft 2019-09.
+    /// Whether elements matched by `contains` count as evaluated for `unevaluatedItems`: not in draft 2019-09.
     let containsEvaluates: Bool
     let knowsNullable: Bool
-    /// Where a URI for a schema is written.
+    /// Keywords for the URI of a schema.
     let idWords: [String]
 
-    /// The anchor that `$recursiveAnchor` of draft 2019-09 stands for; no other can have this name.
+    /// The anchor that `$recursiveAnchor` of draft 2019-09 stands for; no other anchor can have this name.
     static let recursive = ByteText("\u{0}")
 
     init(_ document: JSONValue) {
@@ -37,7 +37,7 @@ struct SchemaDialect {
     /// Keywords whose value is a list of schemas.
     private static let listed: [String] = ["allOf", "anyOf", "items", "oneOf", "prefixItems"]
 
-    /// All schemas that stand directly in one.
+    /// All direct subschemas of a schema.
     static func schemas(in object: JSONObject, at pointer: JSONPointer) -> [(JSONValue, JSONPointer)] {
         var found: [(JSONValue, JSONPointer)] = []
         for member in object.members {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A value as JSON schemas compare them: members in any order, numbers by what they are worth, texts by their bytes.
+/// A value with the equality of JSON Schema: members in any order, numbers by value, texts by their bytes.
 struct SchemaEqual: Hashable {
     let value: JSONValue
 

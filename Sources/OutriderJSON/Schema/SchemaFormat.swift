@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The formats that are checked when a schema asks for it; others mean nothing, as the standard has it.
+/// The supported formats, checked if the schema was compiled with `formats`; others are ignored, as the standard
+/// requires.
 enum SchemaFormat: String, Sendable {
     case dateTime = "date-time"
     case date, time, duration, email, hostname, ipv4, ipv6, uri, uuid, regex, byte, int32, int64
@@ -14,7 +15,7 @@ enum SchemaFormat: String, Sendable {
         self = format
     }
 
-    /// As a sentence calls it.
+    /// The format in a sentence.
     var spoken: String {
         switch self {
         case .dateTime: "a date and time such as 2030-01-31T23:59:59Z"
@@ -37,7 +38,7 @@ enum SchemaFormat: String, Sendable {
         }
     }
 
-    /// Formats of texts let everything pass that is no text, those of numbers what is no number.
+    /// Formats for texts accept all values that are not texts, and formats for numbers all that are not numbers.
     func fits(_ value: JSONValue) -> Bool {
         switch (self, value.rounded) {
         case (.int32, .integer(let number)): Int32(exactly: number) != nil

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What a schema object has become: one rule per keyword, or per group of keywords that depend on each other.
+/// A compiled schema object: a rule per keyword, or per group of keywords that depend on each other.
 struct SchemaNode: Sendable {
-    /// Where it stands in its document.
+    /// The place of the schema in its document.
     var pointer: JSONPointer
-    /// The part of the document whose `$id` covers it.
+    /// The part of the document whose `$id` covers the schema.
     var resource: Int
     var rules: [SchemaRule] = []
     /// For the schemas `true` and `false`.
     var always: Bool?
-    /// OpenAPI 3.0: null fits, whatever else is said.
+    /// OpenAPI 3.0: null fits, regardless of other keywords.
     var isNullable = false
 }
 
-/// All schemas of one document; they name each other by their index.
+/// All schemas of a document; they refer to each other by index.
 final class SchemaNodes: Sendable {
     let list: [SchemaNode]
-    /// For each resource its dynamic anchors.
+    /// The dynamic anchors of each resource.
     let anchors: [[ByteText: Int]]
-    /// Whether which members and elements have been looked at matters anywhere.
+    /// Whether any schema uses `unevaluatedItems` or `unevaluatedProperties`.
     let hasUnevaluated: Bool
-    /// Whether `contains` counts as having looked at what it found.
+    /// Whether elements matched by `contains` count as evaluated.
     let containsEvaluates: Bool
 
     init(_ list: [SchemaNode], anchors: [[ByteText: Int]], hasUnevaluated: Bool, containsEvaluates: Bool) {
@@ -32,7 +32,7 @@ final class SchemaNodes: Sendable {
     }
 }
 
-/// One question to a value. Numbers are indexes of other schemas.
+/// A condition on a value. Numbers are indexes of other schemas.
 enum SchemaRule: Sendable {
     case types(SchemaTypes)
     case constant(JSONValue)
@@ -59,7 +59,7 @@ enum SchemaRule: Sendable {
     case not(Int)
     case condition(Int, then: Int?, otherwise: Int?)
     case reference(Int, keyword: String)
-    /// The schema with that dynamic anchor in the outermost resource that was entered and has one.
+    /// The schema with that dynamic anchor in the outermost entered resource that has such an anchor.
     case dynamicReference(Int, anchor: ByteText)
     case unevaluatedItems(Int)
     case unevaluatedMembers(Int)

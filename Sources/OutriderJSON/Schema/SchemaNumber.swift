@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A number as JSON schemas see it: exact, with no difference between `1` and `1.0`.
+/// A number with the semantics of JSON Schema: exact, with no difference between `1` and `1.0`.
 ///
 /// The digits are the shortest that read back as the number: 0.1 is a tenth here.
 struct SchemaNumber: Sendable, Hashable {
@@ -11,7 +11,7 @@ struct SchemaNumber: Sendable, Hashable {
     /// The value is digits × 10^exponent.
     private let exponent: Int
 
-    /// Nil for what is no number.
+    /// Nil if the value is not a number.
     init?(_ value: JSONValue) {
         switch value.rounded {
         case .integer(let number): self.init(number < 0, number.magnitude, 0)
@@ -37,7 +37,7 @@ struct SchemaNumber: Sendable, Hashable {
                 exponent &+= Int(String(decoding: text[text.index(after: index)...], as: UTF8.self)) ?? 0
                 break
             } else {
-                // a real of less than 2^54 is written out, a larger one has 17 digits
+                // a real below 2^54 is written in full, a larger real has 17 digits
                 digits = digits &* 10 &+ UInt64(byte &- 0x30)
                 if isFraction { exponent &-= 1 }
             }
@@ -59,7 +59,7 @@ struct SchemaNumber: Sendable, Hashable {
 
     var isPositive: Bool { !isNegative && digits != 0 }
 
-    /// Whether it is this number, taken a whole number of times.
+    /// Whether the number is an integral multiple of the divisor.
     func isMultiple(of divisor: SchemaNumber) -> Bool {
         guard divisor.digits != 0 else { return false }
         if digits == 0 { return true }
@@ -80,14 +80,14 @@ struct SchemaNumber: Sendable, Hashable {
         // at most some 650 turns: reals end at 10^308, and begin at 10^-324
         for _ in 0..<shift {
             if rest == 0 { return true }
-            // rest is less than the modulus, so the high half of ten times it is, too
+            // rest is less than the modulus, so the high half of ten times rest is, too
             let (high, low) = rest.multipliedFullWidth(by: 10)
             rest = high < modulus ? modulus.dividingFullWidth((high, low)).remainder : 0
         }
         return rest == 0
     }
 
-    /// Negative, zero or positive, as one value is less than, equal to or greater than the other.
+    /// Negative, zero or positive, if the first value is less than, equal to or greater than the second.
     ///
     /// Nil unless both are numbers. Exact: no integer is rounded.
     static func order(_ one: JSONValue, _ other: JSONValue) -> Int? {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Collects what a compiler of schemas needs to know about a document before it can follow references: which parts have an
-/// `$id`, and which anchors there are.
+/// The facts about a document that a compiler of schemas needs before it can follow references: the parts with an
+/// `$id`, and the anchors.
 struct SchemaPlaces {
     /// The URI of each resource; the document itself is the first.
     private(set) var bases: [String] = [""]
@@ -19,7 +19,7 @@ struct SchemaPlaces {
     /// The resource that a schema belongs to, itself included.
     func resource(at pointer: JSONPointer) -> Int? { byPointer[ByteText(pointer.description)] }
 
-    /// Notes a schema and all schemas in it; the second time does nothing. Throws if the budget is used up.
+    /// Records a schema and all its subschemas; repeating the call has no effect. Throws if the budget is used up.
     mutating func add(
         _ schema: JSONValue, at pointer: JSONPointer, in resource: Int, _ budget: inout WorkBudget
     ) throws(JSONComplaint) {
@@ -63,7 +63,7 @@ struct SchemaPlaces {
         if let fragment, !fragment.isEmpty, !fragment.hasPrefix("/") { anchors[resource][ByteText(fragment)] = pointer }
     }
 
-    /// Where a reference leads; nil if it leads out of the document, or nowhere.
+    /// The target of a reference; nil if the reference leads out of the document, or to no schema.
     func target(of reference: String, in resource: Int) -> JSONPointer? {
         let (uri, fragment) = URIText.split(reference)
         var home = resource

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Reads the keywords of one schema object into rules.
+/// Reads the keywords of a schema object into rules.
 ///
-/// Cheap rules come first, and those that depend on what the others looked at last.
+/// Cheap rules come first; rules that depend on the members and elements evaluated by others come last.
 struct SchemaReader {
     let object: JSONObject
     var node: SchemaNode

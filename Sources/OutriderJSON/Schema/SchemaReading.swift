@@ -21,7 +21,7 @@ extension SchemaReader {
         }
     }
 
-    /// Two counts, of which at least one is there.
+    /// Two counts; nil if both are absent.
     func bounds(_ least: String, _ most: String) throws(JSONComplaint) -> (least: Int, most: Int?)? {
         let low = try count(least)
         let high = try count(most)
@@ -37,7 +37,7 @@ extension SchemaReader {
         return Int(exactly: number) ?? Int.max
     }
 
-    /// The names in a list; nil for what is no list of names where that is allowed, a boolean.
+    /// The names in a list; nil if absent, or for the permitted boolean in place of a list.
     func texts(_ value: JSONValue?, _ pointer: JSONPointer) throws(JSONComplaint) -> [String]? {
         switch value {
         case nil, .bool: return nil

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// One value against one schema: the only part that walks both.
+/// Checks a value against a schema: the only part that walks both.
 ///
-/// Bounded three ways: how deep, how many steps, how many faults.
+/// Limited in three ways: depth, steps, and number of faults.
 struct SchemaRun {
     let nodes: SchemaNodes
     private let limits: SchemaLimits
     private(set) var found: [SchemaFault] = []
-    /// Where we are in the value.
+    /// The path to the current value.
     var path: [JSONPointer] = []
     var steps: Int
     private var depth = 0
     /// The resources that were entered and not left, outermost first.
     private(set) var scopes: [Int] = []
-    /// Nobody will hear of faults: the first settles it.
+    /// Faults are not reported: the first fault ends the check.
     var isQuiet = false
-    /// Checking was given up: then the value does not fit, whatever a `not` may make of it.
+    /// Set if the check was given up: the value then does not fit, even inside `not`.
     private var givenUp: SchemaFault?
 
     init(_ nodes: SchemaNodes, _ limits: SchemaLimits) {
@@ -32,7 +32,7 @@ struct SchemaRun {
         return fits ? [] : found
     }
 
-    /// Whether the value fits; what was looked at is added.
+    /// Whether the value fits; evaluated members and elements are added to `seen`.
     mutating func check(_ index: Int, _ value: JSONValue, _ seen: inout SchemaSeen) -> Bool {
         let node = nodes.list[index]
         if node.isNullable, case .null = value { return true }
@@ -48,7 +48,7 @@ struct SchemaRun {
         var fits = true
         var own = SchemaSeen()
         for rule in node.rules {
-            // faults there would only repeat those above
+            // further faults would only repeat the earlier faults
             if rule.isLast && !fits { break }
             if apply(rule, of: node, to: value, &own) { continue }
             fits = false
@@ -58,7 +58,7 @@ struct SchemaRun {
         return fits
     }
 
-    /// As check, for a value inside the one that we are at.
+    /// The same check for a value inside the current value.
     mutating func check(_ index: Int, _ value: JSONValue, at place: JSONPointer) -> Bool {
         path.append(place)
         defer { path.removeLast() }
@@ -66,7 +66,7 @@ struct SchemaRun {
         return check(index, value, &seen)
     }
 
-    /// As check, keeping the faults to itself.
+    /// The same check without reporting faults.
     mutating func test(_ index: Int, _ value: JSONValue, _ seen: inout SchemaSeen) -> Bool {
         let before = isQuiet
         isQuiet = true
@@ -90,7 +90,7 @@ struct SchemaRun {
 
     private var isFull: Bool { found.count >= limits.faults }
 
-    /// The value that we are at, as sentences call it: "address/street", or "the value" for the whole.
+    /// The current value in sentences: "address/street", or "the value" for the whole.
     var subject: String {
         path.isEmpty ? "the value" : place.names.joined(separator: "/")
     }
@@ -106,7 +106,7 @@ struct SchemaRun {
         return false
     }
 
-    /// The same for a value inside the one that we are at.
+    /// The same for a value inside the current value.
     mutating func fail(
         _ node: SchemaNode, _ keyword: String, at inner: JSONPointer, _ message: (String) -> String
     ) {
@@ -139,7 +139,7 @@ struct SchemaRun {
     }
 }
 
-/// Which members or elements of one value some schema has looked at.
+/// The members or elements of a value that a schema has evaluated.
 struct SchemaSeen {
     var all = false
     var indexes: Set<Int> = []

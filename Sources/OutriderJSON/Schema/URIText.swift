@@ -3,13 +3,13 @@
 
 /// The little that schemas need of URIs (RFC 3986): resolving a reference, as text.
 package enum URIText {
-    /// What stands before and behind the first `#`.
+    /// The text before and after the first `#`.
     static func split(_ text: String) -> (uri: String, fragment: String?) {
         guard let mark = text.firstIndex(of: "#") else { return (text, nil) }
         return (String(text[..<mark]), String(text[text.index(after: mark)...]))
     }
 
-    /// RFC 3986 section 5.2; a base that is itself relative is as good as none.
+    /// RFC 3986 section 5.2; a base that is itself relative is ignored.
     static func resolve(_ reference: String, against base: String) -> String {
         if schemeEnd(reference) != nil { return reference }
         guard let colon = schemeEnd(base) else { return reference.isEmpty ? base : reference }

@@ -92,8 +92,8 @@ package final class SystemResolver: NameResolver {
 }
 
 extension HTTPURL {
-    /// The addresses that need no lookup: of a numeric host, of localhost (RFC 6761 section 6.3), of a socket path. A dot at
-    /// the end of the host makes no difference.
+    /// The addresses that need no lookup: of a numeric host, of localhost (RFC 6761 section 6.3), of a socket path. A
+    /// dot at the end of the host makes no difference.
     func knownAddresses() throws(HTTPFailure) -> [SocketAddress]? {
         if let socketPath {
             guard let address = try? SocketAddress(unixDomainSocketPath: socketPath) else {

@@ -6,7 +6,8 @@ import NIOHTTP1
 import NIOSSL
 import OutriderHTTP
 
-/// Runs `HTTP1Machine` over a channel: one request at a time, whose response is read no faster than the reader consumes.
+/// Runs `HTTP1Machine` over a channel: one request at a time, whose response is read no faster than the reader
+/// consumes.
 ///
 /// An idle connection keeps a read pending, so that the server's close, or unexpected bytes, are noticed at once.
 ///
