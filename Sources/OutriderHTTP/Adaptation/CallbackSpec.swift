@@ -4,16 +4,16 @@
 /// A decision delegated to the caller's code, and the way to reach that code.
 package struct CallbackSpec: Sendable, Hashable {
     package enum Way: String, Sendable, CaseIterable {
-        /// The caller is asked.
+        /// The service sends a request to the caller.
         case request
-        /// The caller comes and asks whether there is something to decide.
+        /// The caller polls for pending callbacks.
         case pull
     }
 
-    /// The caller's own word for its code; comes back with every question.
+    /// The caller's name for its code; part of every callback.
     package var name: String
     package var way: Way
-    /// Seconds to wait for the answer. Default 30.
+    /// Seconds to wait for the reply. Default: 30.
     package var timeout: Double
 
     package init(_ name: String, way: Way = .request, timeout: Double = 30) {

@@ -20,7 +20,7 @@ package struct AuthenticationMachine: Sendable {
     package enum Step: Sendable {
         /// Send the request again, signed so.
         case sign(Signature)
-        /// Ask the client's code, then say `answered`.
+        /// Make the client's callback, then call `answered`.
         case ask(AuthenticationQuestion)
         /// The refusal is the response.
         case leave
@@ -101,7 +101,7 @@ package struct AuthenticationMachine: Sendable {
         own.append(Own(credential: credential, origin: origin, isKept: false, isEarly: true))
     }
 
-    /// An attempt begins: its first URL is where the request's own credential belongs.
+    /// Begins an attempt: the origin of its first URL becomes that of the request's own credential.
     package mutating func begin(at url: HTTPURL) {
         answers = 0
         stales = 0
@@ -197,7 +197,8 @@ package struct AuthenticationMachine: Sendable {
         return !digests.isEmpty
     }
 
-    /// Basic says the same in all realms, and a server that takes Digest back wants to see the password.
+    /// Notes a refusal: for all realms with Basic, whose value is the same in every realm, or if the server no longer
+    /// offers Digest, and thus requests the password itself.
     private mutating func refuse(_ sent: Signature, _ pending: Pending) {
         let isWhole = sent.scheme == .basic || !pending.offers.contains { $0.isOf("Digest") }
         refusals.append(
@@ -263,7 +264,7 @@ package struct AuthenticationMachine: Sendable {
     }
 }
 
-/// A challenge that we know how to answer.
+/// A challenge of a supported scheme.
 package struct AuthenticationOffer: Sendable {
     package var scheme: UserCredential.Scheme
     package var realm: String

@@ -38,7 +38,7 @@ package struct Challenge: Sendable, Equatable {
 package enum ChallengeSource: Sendable, Hashable {
     /// The server itself: 401.
     case origin
-    /// A proxy on the way: 407.
+    /// A proxy: 407.
     case proxy
 
     package init?(status: Int) {

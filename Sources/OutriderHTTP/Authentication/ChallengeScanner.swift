@@ -31,7 +31,7 @@ package struct ChallengeScanner {
         return found
     }
 
-    /// The parameters of a field that is nothing but a list of them, as Authentication-Info is.
+    /// The parameters of a field without a scheme, such as Authentication-Info.
     package static func parameters(in fields: [String]) -> [Challenge.Parameter] {
         var found = [Challenge("")]
         for field in fields.prefix(mostChallenges) {
@@ -135,7 +135,7 @@ package struct ChallengeScanner {
         return place < bytes.count && bytes[place] == UInt8(ascii: "=")
     }
 
-    /// Something that no challenge begins with: on to the next comma.
+    /// Skips malformed bytes up to the next comma.
     private mutating func passOver() {
         while let byte = current, byte != UInt8(ascii: ",") {
             if byte == UInt8(ascii: "\"") { _ = quoted() } else { position += 1 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A challenge of Digest authentication that can be answered (RFC 7616 section 3.3).
+/// A supported Digest challenge (RFC 7616 section 3.3).
 package struct DigestChallenge: Sendable, Equatable {
     /// Quality of protection.
     package enum Protection: String, Sendable {
@@ -18,9 +18,9 @@ package struct DigestChallenge: Sendable, Equatable {
     package var algorithmName: String?
     /// `-sess`: the hash of user and password is bound to the nonce.
     package var isSession: Bool
-    /// Nil for a server of RFC 2069, which knows no protection, no client nonce and no count.
+    /// Nil for a server of RFC 2069, without protection, client nonce and count.
     package var protection: Protection?
-    /// The last answer was right but for its nonce.
+    /// Only the nonce of the last response was wrong.
     package var isStale: Bool
     /// The user name is to be hashed, too.
     package var hashesUsername: Bool

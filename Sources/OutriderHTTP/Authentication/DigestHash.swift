@@ -68,7 +68,7 @@ package struct DigestHash: Sendable {
         }
     }
 
-    /// Of all that came, as lower-case hexadecimal.
+    /// The hash of all bytes, as lower-case hexadecimal.
     package func finish() -> String {
         switch state {
         case .md5(let hash): Self.hexadecimal(hash.finalize())

@@ -35,7 +35,7 @@ package struct Netrc: Sendable {
 
     /// The credential of the first entry for the host, or of `default`.
     ///
-    /// - Parameter login: the user whose password is wanted; nil for any.
+    /// - Parameter login: the user; nil for any.
     package func credential(host: String, login: String? = nil) -> UserCredential? {
         let host = host.lowercased()
         for entry in entries where entry.machine == nil || entry.machine == host {

@@ -19,7 +19,7 @@ package struct ProtectionSpaces: Sendable {
         /// Nil for any.
         package var realm: String?
         package var credential: UserCredential
-        /// Send Basic without being asked.
+        /// Send Basic before any challenge.
         package var isEarly: Bool
 
         package init(
@@ -68,7 +68,7 @@ package struct ProtectionSpaces: Sendable {
 
     /// Most remembered spaces; beyond that, the least recently used is forgotten.
     package static let mostLearned = 256
-    /// Credentials that have not proved right yet; beyond that, the oldest goes.
+    /// Most credentials that no server has accepted yet; beyond that, the oldest is dropped.
     package static let mostTried = 16
     /// Most credentials kept from callbacks; beyond that, the oldest is dropped.
     package static let mostKept = 256

@@ -44,7 +44,7 @@ package struct SharedQuestionMachine: ~Copyable {
 
     /// Seconds for which a credential serves requests sent before its arrival; an older request asks again.
     package static let patience = 300.0
-    /// Answers, and credentials that were refused, that are kept; beyond that the oldest goes.
+    /// Most remembered credentials, and most remembered refusals; beyond that the oldest is dropped.
     package static let mostKept = 64
 
     private var open: [ProtectionSpace: Open] = [:]

@@ -4,9 +4,9 @@
 /// How an attempt authenticates. A value; the field is written once method, target and body are known.
 package struct Signature: Sendable {
     package enum Proof: Sendable {
-        /// Whether the server reads UTF-8, and so wants its normal form.
+        /// Whether the server expects UTF-8 in normal form (NFC).
         case basic(isUTF8: Bool)
-        /// The challenge, how often its nonce has been used with this use, and our own nonce.
+        /// The challenge, the count of uses of its nonce including this use, and the client nonce.
         case digest(DigestChallenge, count: UInt32, clientNonce: String)
     }
 

@@ -3,7 +3,7 @@
 
 internal import OutriderJSON
 
-/// A user name and a password, and which schemes may make use of them. Never shows the password.
+/// A user name and a password, and the permitted schemes. Its descriptions never show the password.
 package struct UserCredential: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How the end of an answer's body is found (RFC 9112 section 6.3).
+/// How the end of a response body is found (RFC 9112 section 6.3).
 package enum BodyFraming: Sendable, Equatable {
-    /// There is no body, whatever the fields say.
+    /// No body, whatever the fields declare.
     case none
     /// Exactly so many bytes.
     case length(Int64)
     /// Chunks, each with its size, and a last one of size zero (RFC 9112 section 7.1).
     case chunked
-    /// All that comes until the connection ends.
+    /// All bytes until the connection ends.
     case untilClose
 
     /// The framing that a head announces, and whether the start of the next response is certain.

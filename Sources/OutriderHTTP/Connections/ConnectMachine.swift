@@ -28,13 +28,13 @@ package struct ConnectMachine: TunnelMachine {
     private let authorization: String?
     private var state = State.head
     private var held: [UInt8] = []
-    /// Where the search for the end of the head goes on.
+    /// The index from which the search for the end of the head continues.
     private var searched = 0
     private var informational = 0
 
     /// - Parameters:
     ///   - url: of the origin.
-    ///   - authorization: the value of Proxy-Authorization; nothing else of the request is told to the proxy but its
+    ///   - authorization: the value of Proxy-Authorization; of the request's own fields, the proxy gets only
     ///     User-Agent.
     package init(to url: HTTPURL, userAgent: String?, authorization: String?) {
         authority = url.authorityWithPort
@@ -93,7 +93,7 @@ package struct ConnectMachine: TunnelMachine {
 
     private mutating func answered(_ head: ResponseHead) -> TunnelStep {
         if head.status < 300 {
-            // an origin that speaks TLS waits for us: these bytes are the proxy's own
+            // an origin with TLS waits for the client's first byte: these bytes are the proxy's own
             guard held.isEmpty else {
                 return fail("sent \(held.count) bytes into the tunnel that are not the origin's")
             }

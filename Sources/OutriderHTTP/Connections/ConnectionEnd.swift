@@ -3,12 +3,12 @@
 
 /// The effect of the end of a connection, or of a stream, on its attempt.
 package enum ConnectionEnd: Sendable, Equatable {
-    /// Nothing was running.
+    /// No attempt was running.
     case quiet
     /// The end of a body that ends so.
     case endsBody
-    /// Not a byte of the response had come. `replayable`: on a reused connection, as when the server ended an idle
-    /// connection while a request was on its way; an idempotent request may be sent again (RFC 9112 section 9.3.1).
+    /// No byte of the response had arrived. `replayable`: on a reused connection, as when the server closed an idle
+    /// connection while a request was in flight; an idempotent request may be sent again (RFC 9112 section 9.3.1).
     case beforeResponse(replayable: Bool)
     /// In the middle of a head, or between a 1xx and the final head.
     case inHead
@@ -16,6 +16,6 @@ package enum ConnectionEnd: Sendable, Equatable {
     case inBody
     /// The server has not looked at the request, so any method may be sent again (RFC 9113 section 8.7).
     case unprocessed
-    /// The server wants this request over HTTP/1.1 (HTTP_1_1_REQUIRED, RFC 9113 section 7).
+    /// The server requires HTTP/1.1 for this request (HTTP_1_1_REQUIRED, RFC 9113 section 7).
     case needsHTTP11
 }

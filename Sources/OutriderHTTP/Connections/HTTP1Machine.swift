@@ -20,7 +20,7 @@ package struct HTTP1Machine: ~Copyable {
     private struct Exchange {
         var method: String
         var requestSent = false
-        /// Whether any byte of an answer has come.
+        /// Whether any byte of the response has arrived.
         var heard = false
         var framing: BodyFraming?
         var reusable = true
@@ -75,14 +75,14 @@ package struct HTTP1Machine: ~Copyable {
         case wanted
         /// Bytes without a request: the connection must close, or they would count as the next request's response.
         case unasked
-        /// They belong to the answer before, which was to have no body. The connection must be closed as by a server that
-        /// has not heard of the running request.
+        /// The bytes belong to the previous response, which has no body by definition. The connection must be closed,
+        /// as if the server had not received the running request.
         case leftOver
     }
 
-    /// Bytes came.
+    /// Handles received bytes.
     ///
-    /// - Parameter beginsAnswer: whether the first of them can be the beginning of a status line.
+    /// - Parameter beginsAnswer: whether the first of them can begin a status line.
     package mutating func bytesReceived(beginsAnswer: Bool) -> Arrival {
         guard case .busy(var exchange) = state else {
             state = .ended
@@ -95,7 +95,7 @@ package struct HTTP1Machine: ~Copyable {
         return .wanted
     }
 
-    /// A head came. Throws `malformedResponse`, after which the connection must be closed.
+    /// Handles a head. Throws `malformedResponse`, after which the connection must be closed.
     package mutating func headReceived(_ head: ResponseHead) throws(HTTPFailure) -> Head {
         guard case .busy(var exchange) = state, exchange.framing == nil else {
             state = .ended
@@ -119,7 +119,7 @@ package struct HTTP1Machine: ~Copyable {
         }
     }
 
-    /// The body of the final answer is complete; also called after a head whose framing is `none`.
+    /// The body of the final response is complete; also called after a head whose framing is `none`.
     package mutating func bodyEnded() -> End {
         guard case .busy(let exchange) = state, exchange.framing != nil, exchange.reusable, exchange.requestSent else {
             state = .ended

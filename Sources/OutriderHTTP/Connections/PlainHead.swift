@@ -41,7 +41,7 @@ package struct PlainHead: Sendable, Equatable {
     }
 }
 
-/// Where `PlainHead` stands in the bytes.
+/// The position of `PlainHead` in the bytes.
 private struct PlainHeadReader {
     private let bytes: UnsafeRawBufferPointer
     private(set) var position = 0

@@ -8,7 +8,7 @@ package struct PoolKey: Sendable, Hashable {
     package var port: Int
     package var socketPath: String?
     package var security: ConnectionSecurity
-    /// Nil for the direct way.
+    /// Nil for a direct connection.
     package var proxy: ProxyRoute?
     package var addresses: AddressPolicy
     /// Nil for the place that the URL names.
@@ -28,7 +28,7 @@ package struct PoolKey: Sendable, Hashable {
         self.connectTo = connectTo
         self.proxy = proxy
         self.addresses = addresses
-        // plain http speaks HTTP/1.1 unless HTTP/2 is asked for, so there is no need for connections of its own
+        // plain http uses HTTP/1.1 unless HTTP/2 is requested, and can share those connections
         self.version = version == .auto && !url.isSecure ? .http11 : version
     }
 
@@ -41,6 +41,6 @@ package struct PoolKey: Sendable, Hashable {
         if let connectTo { hasher.combine(connectTo) }
     }
 
-    /// Whether a connection of this key may turn out to carry several attempts at once.
+    /// Whether a connection of this key may carry several attempts at once.
     package var mayBeShared: Bool { version != .http11 }
 }

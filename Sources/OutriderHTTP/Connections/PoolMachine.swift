@@ -7,10 +7,10 @@
 ///      ├────▶ open another ──▶ opened ─────────────────────┤
 ///      └────▶ wait, in order ──▶ takeBack, release, ended ─┴──▶ carrying ──▶ takeBack, release ──▶ idle ──▶ expire
 ///
-/// A connection takes a place from the moment when it is being opened until it has ended. An HTTP/1.1 connection carries
-/// a single attempt; an HTTP/2 connection has slots, and leaves the machine once the connection takes no new attempts. Until
-/// the protocol of an origin is known, a single connection is opened and the other attempts wait. Connections and
-/// waiters are ids; the runner keeps the objects. Times are seconds of any clock that does not go back.
+/// A connection takes a place from the moment when it is being opened until it has ended. An HTTP/1.1 connection
+/// carries a single attempt; an HTTP/2 connection has slots, and leaves the machine once the connection takes no new
+/// attempts. Until the protocol of an origin is known, a single connection is opened and the other attempts wait.
+/// Connections and waiters are ids; the runner keeps the objects. Times are seconds of any clock that does not go back.
 ///
 /// Responsible for: the limit per key, turns of waiters, age and number of idle connections.
 /// Not responsible for: opening, closing, deadlines of waiters (which call `cancel`).
@@ -47,7 +47,7 @@ package struct PoolMachine: ~Copyable {
         }
     }
 
-    /// An attempt that wants a connection, of which at most `limit` of its key may exist for it to open another.
+    /// An attempt that needs a connection; a new connection is opened only while its key has fewer than `limit`.
     package struct Request {
         let waiter: WaiterID
         let limit: Int
@@ -73,7 +73,7 @@ package struct PoolMachine: ~Copyable {
         case refuse
     }
 
-    /// The answer to a waiter.
+    /// The outcome for a waiter.
     package enum Next: Equatable {
         case lend(WaiterID, ConnectionID)
         case open(WaiterID)
@@ -135,7 +135,7 @@ package struct PoolMachine: ~Copyable {
         }
     }
 
-    /// A connection that was being opened is no more.
+    /// A connection that was being opened has ended.
     package mutating func openingEnded(
         of key: PoolKey, by holder: PoolHolder = PoolHolder(), failed: Bool
     ) -> [Next] {
@@ -213,7 +213,7 @@ package struct PoolMachine: ~Copyable {
         }
     }
 
-    /// A shared connection takes no new attempts, or is gone. Harmless when repeated.
+    /// A shared connection takes no new attempts, or is gone. Repeated calls have no effect.
     package mutating func withdraw(_ connection: ConnectionID, of key: PoolKey) -> [Next] {
         guard places[key] != nil else { return [] }
         return change(key) {

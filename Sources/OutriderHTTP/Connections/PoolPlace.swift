@@ -17,7 +17,7 @@ struct PoolPlace {
         /// May fall below `used`, and be 0.
         var capacity: Int
         var used: Int
-        /// When the last slot came back.
+        /// When the last slot was returned.
         var since: Double
 
         var hasSlot: Bool { used < capacity }
@@ -123,7 +123,7 @@ struct PoolPlace {
         shared.append(Shared(connection: connection, capacity: capacity, used: 1, since: now))
     }
 
-    /// The opening does not tell the protocol of the origin soon.
+    /// The opening does not reveal the protocol of the origin soon.
     mutating func openingWaits() { opening = max(0, opening - 1) }
 
     mutating func openingEnded(by holder: PoolHolder, failed: Bool) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Whether an attempt whose connection died may be sent again, once, on a fresh connection (RFC 9110 section 9.2.2,
-/// RFC 9112 section 9.3.1).
+/// Whether an attempt whose connection died may be sent again, once, on a new connection (RFC 9110 section 9.2.2, RFC
+/// 9112 section 9.3.1).
 ///
-/// A server may close an idle connection at any time, so the first byte of a request can meet its end. Where nothing has
-/// been answered, a method that may be repeated is; POST and PATCH never are, since the server could have acted.
+/// A server may close an idle connection at any time, while a request is in flight. Without any byte of a response, an
+/// idempotent request is replayed; POST and PATCH never are, since the server could have acted.
 package enum Replay {
     /// How often an attempt is sent again that the server did not look at (RFC 9113 section 8.7).
     package static let mostUnprocessed = 3

@@ -87,7 +87,7 @@ package struct SOCKSMachine: TunnelMachine {
     private mutating func reply() -> TunnelStep {
         guard held.count >= 2 else { return .wait }
         guard held[0] == 5 else { return notSOCKS }
-        // a proxy that refuses may say no more than that
+        // a refusal may end here
         guard held[1] == 0 else { return fail(.proxyRefused, Self.words(held[1])) }
         guard held.count >= 5 else { return .wait }
         let length: Int

@@ -7,7 +7,7 @@ package enum TunnelStep: Sendable, Equatable {
     case wait
     /// These sent, then more bytes.
     case send([UInt8])
-    /// The way to the origin is open.
+    /// The tunnel to the origin is open.
     case open
     /// The proxy refused. `isReusable`: another request may follow on the same connection.
     case refused(ResponseHead, isReusable: Bool)
@@ -15,7 +15,7 @@ package enum TunnelStep: Sendable, Equatable {
     case failed(HTTPFailure.Kind, String)
 }
 
-/// A handshake with a proxy that opens a way to an origin: bytes in, steps out.
+/// A handshake with a proxy that opens a tunnel to an origin: bytes in, steps out.
 package protocol TunnelMachine: Sendable {
     /// The first bytes to send.
     mutating func begin() -> [UInt8]

@@ -100,7 +100,7 @@ package struct CookieChange: Sendable, Equatable {
     }
 }
 
-/// Why a cookie was not taken, or is not sent.
+/// Why a cookie was refused, or is not sent.
 package enum CookieRefusal: String, Sendable, CaseIterable {
     // taking
     case controlCharacter, noName, tooLarge, domainMismatch, publicSuffix, domainNotASCII, secureOverHTTP,

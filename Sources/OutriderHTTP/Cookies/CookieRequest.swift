@@ -31,7 +31,7 @@ package struct CookieRequest: Sendable, Equatable {
         schemefulSite = "\(url.isSecure ? "https" : "http")://\(site)"
     }
 
-    /// Whether SameSite has a say.
+    /// Whether SameSite applies.
     package var isCrossSite: Bool { context.map { $0 != schemefulSite } ?? false }
 
     /// Requests to this machine cannot be listened to: as safe as TLS (RFC 6265bis section 5.8.3 leaves that open).
@@ -57,7 +57,7 @@ package struct CookieRequest: Sendable, Equatable {
         return !isAddress && Self.isBelow(host, domain)
     }
 
-    /// Whether a cookie of that path goes to this path (RFC 6265bis section 5.1.4).
+    /// Whether a cookie of that path is sent to this path (RFC 6265bis section 5.1.4).
     package func leads(through path: String) -> Bool { Self.leads(self.path, through: path) }
 
     static func isBelow(_ host: String, _ domain: String) -> Bool {

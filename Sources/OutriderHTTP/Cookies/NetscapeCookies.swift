@@ -65,7 +65,7 @@ package enum NetscapeCookies {
         init(_ reason: String) { self.reason = reason }
     }
 
-    /// Six fields mean an empty value; the flag and not a dot decides whether the cookie goes to hosts below.
+    /// Six fields mean an empty value; the flag, not a leading dot, decides whether the cookie is sent to hosts below.
     private static func cookie(
         _ fields: [String], _ suffixes: PublicSuffixes
     ) throws(CookieLineFault) -> Cookie {

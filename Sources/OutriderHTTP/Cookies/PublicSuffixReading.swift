@@ -44,7 +44,7 @@ extension PublicSuffixes {
             let labels = try HostName.canonical(name).split(separator: ".")
             return (Array(labels.reversed().joined(separator: " ").utf8), mark)
         } catch {
-            // a rule that is no name says nothing about names
+            // an invalid rule applies to no name
             return nil
         }
     }

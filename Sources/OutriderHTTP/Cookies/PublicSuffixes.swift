@@ -13,7 +13,7 @@ package struct PublicSuffixes: Sendable {
         static let suffix = Mark(rawValue: 1)
         /// Every name directly below is a suffix.
         static let wildcard = Mark(rawValue: 2)
-        /// No suffix, although a wildcard above says so.
+        /// No suffix, despite a wildcard above.
         static let exception = Mark(rawValue: 4)
     }
 
@@ -112,7 +112,7 @@ package struct PublicSuffixes: Sendable {
         return low
     }
 
-    /// Whether an entry stands before the key. Every lookup asks this dozens of times.
+    /// Whether an entry sorts before the key. Called dozens of times in every lookup.
     private func precedes(_ index: Int, _ key: [UInt8]) -> Bool {
         let (start, end) = (Int(starts[index]), Int(starts[index + 1]))
         let common = min(end - start, key.count)

@@ -29,7 +29,7 @@ package struct SetCookie: Sendable, Equatable {
     }
 }
 
-/// Reads a Set-Cookie field: bytes are never decoded, quotes and commas belong to the value.
+/// Parses a Set-Cookie field: bytes are never decoded, quotes and commas belong to the value.
 package struct SetCookieScanner {
     /// Throws the reason for which the whole field is ignored.
     package static func scan(_ field: String) throws(CookieError) -> SetCookie {
@@ -65,7 +65,7 @@ package struct SetCookieScanner {
 
     private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 && byte != 0x09 || byte == 0x7F }
 
-    /// A name for messages and events: never long, no control characters.
+    /// A name for messages and events: short, without control characters.
     static func shown(_ name: String) -> String {
         let start = name.unicodeScalars.prefix(64).map { $0.value < 0x20 || $0.value == 0x7F ? "?" : $0 }
         return String(String.UnicodeScalarView(start))
@@ -123,7 +123,7 @@ extension SetCookie {
     }
 }
 
-/// Why a cookie was not taken.
+/// Why a cookie was refused.
 package struct CookieError: Error, Equatable {
     package var reason: CookieRefusal
     /// The name as far as known, at most 64 characters.

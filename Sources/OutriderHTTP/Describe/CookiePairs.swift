@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Cookies as they stand in fields (RFC 6265 sections 4.1 and 4.2), for showing them: nothing is judged, nothing stored.
+/// Cookies in fields (RFC 6265 sections 4.1 and 4.2), for display: neither validated nor stored.
 package struct ShownCookie: Sendable, Equatable {
     package var name: String
     package var value: String

@@ -3,7 +3,7 @@
 
 /// An attempt as a curl command line that sends the same request, for people to read and try.
 ///
-/// Nothing in a value can reach the shell. With secrets masked the request is the same but for them.
+/// No value can inject shell code. With secrets masked, the request differs only in them.
 package struct CurlCommand: Sendable {
     /// For any POSIX shell.
     package let text: String

@@ -11,7 +11,7 @@ package struct ExchangeFacts: Sendable {
     package var head: ResponseHead?
     /// The received body, or its beginning; nil if hidden or not kept.
     package var body: [UInt8]?
-    /// Bytes of the body that came, decoded.
+    /// Bytes of the received body, decoded.
     package var bodySize: Int
     package var failure: HTTPFailure?
     package var attempts: Int

@@ -15,10 +15,10 @@ struct JSONRedaction {
     private var depth = 0
     /// The depth outside of the array or object whose values are masked.
     private var secretDepth: Int?
-    /// The name of the member whose value comes next.
+    /// The name of the member whose value follows.
     private var name: String?
 
-    /// Nil if there is nothing to hide.
+    /// Nil if the text holds no secret.
     static func masked(_ bytes: [UInt8], _ names: SecretNames) -> [UInt8]? {
         var redaction = JSONRedaction(bytes, names)
         redaction.run()
@@ -67,7 +67,7 @@ struct JSONRedaction {
         }
     }
 
-    /// A number, or true, false and null, which tell nothing.
+    /// Skips true, false or null, or masks a number.
     private mutating func word() {
         let end = bytes[position...].firstIndex { ",:\"{}[] \t\r\n".utf8.contains($0) } ?? bytes.endIndex
         guard UInt8(ascii: "-") == bytes[position] || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[position])

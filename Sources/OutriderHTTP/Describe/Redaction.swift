@@ -36,7 +36,7 @@ package enum Redaction: Sendable {
         let fragment = bytes[start...].firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
         var masked = Array(bytes[..<start])
         masked += parameters(bytes[start..<fragment], names)
-        // routes of pages stand in a fragment with a query of their own
+        // single-page applications put a route with its own query into the fragment
         let query = bytes[fragment...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.endIndex
         masked += parameters(bytes[fragment..<query], names) + parameters(bytes[query...], names)
         return String(decoding: masked, as: UTF8.self)
@@ -72,16 +72,16 @@ package enum Redaction: Sendable {
         return JSONRedaction.masked(bytes, SecretNames()) ?? bytes
     }
 
-    /// Pairs behind a question mark or a number sign, which are kept.
+    /// Masks pairs behind a question mark or a number sign, which stays.
     private static func parameters(_ bytes: ArraySlice<UInt8>, _ names: SecretNames) -> ArraySlice<UInt8> {
         guard let masked = pairs(bytes.dropFirst(), names) else { return bytes }
         return bytes.prefix(1) + masked
     }
 
-    /// A form; nil if there is nothing to hide.
+    /// Masks a form; nil if the form holds no secret.
     static func masked(form bytes: [UInt8], _ names: SecretNames) -> [UInt8]? { pairs(bytes[...], names) }
 
-    /// Pairs as in a form; nil if there is nothing to hide.
+    /// Masks pairs in the syntax of forms; nil if there is no secret.
     private static func pairs(_ bytes: ArraySlice<UInt8>, _ names: SecretNames) -> [UInt8]? {
         var isChanged = false
         let pairs = bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { pair in

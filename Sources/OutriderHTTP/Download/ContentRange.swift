@@ -3,7 +3,7 @@
 
 /// A Content-Range field of bytes (RFC 9110 section 14.4).
 package enum ContentRange: Sendable, Equatable {
-    /// Which bytes follow, and of how many; nil where the server does not know.
+    /// The range of the body, and the total length; nil if the server does not state the length.
     case part(Range<Int64>, of: Int64?)
     /// None, of so many: with 416.
     case none(of: Int64)

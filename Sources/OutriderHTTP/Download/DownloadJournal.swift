@@ -6,7 +6,7 @@ package import OutriderJSON
 /// The record of an unfinished download, from which a later download resumes, even after a crash: a line of JSON, and
 /// the checksum of that line. In base64, the same text is the client's resume data.
 package struct DownloadJournal: Sendable, Equatable {
-    /// The URL that answered; redirects are met again.
+    /// The URL after redirects.
     package var url: String
     /// The file with the received bytes, an absolute path.
     package var partial: String
@@ -32,7 +32,7 @@ package struct DownloadJournal: Sendable, Equatable {
     /// The longest text that is read, in bytes.
     package static let mostBytes = 64 << 10
 
-    /// In place of resume data that says nothing: nothing can be gone on with, which ends the download (1802).
+    /// Stands for malformed resume data: the download ends with failure 1802.
     package static let unusable = DownloadJournal(url: "http://localhost/", partial: "/", boot: "")
 
     // MARK: writing

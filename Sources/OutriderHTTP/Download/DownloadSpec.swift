@@ -4,7 +4,7 @@
 /// The destination of a download, and how interruptions are handled.
 package final class DownloadSpec: Sendable {
     package enum Place: Sendable, Equatable {
-        /// A private file, that goes with its response.
+        /// A private file, deleted with its response.
         case temporary
         /// An absolute path.
         case path(String)
@@ -33,7 +33,7 @@ package final class DownloadSpec: Sendable {
         package var checksDigests = true
         /// Parallel range requests; 1 for a single request.
         package var segments = 1
-        /// Bytes a second; nil for as many as come.
+        /// Bytes per second; nil for no limit.
         package var rateLimit: Int?
         /// Resume an interrupted download to the same destination, and leave a resumable file when interrupted.
         package var resumes = false

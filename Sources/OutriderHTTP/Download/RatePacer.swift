@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Keeps a transfer to so many bytes a second: says how long to wait after each piece.
+/// Limits a transfer to a rate in bytes per second: returns the delay after each piece.
 ///
-/// Time that was not used is not saved up beyond a tenth of a second, so that nothing comes in bursts.
+/// Unused time is saved up for a tenth of a second at most, which prevents bursts.
 package struct RatePacer: Sendable {
     private let bytesPerSecond: Double
     /// The moment by which the bytes so far are due at that rate; in seconds since any fixed moment.

@@ -11,7 +11,7 @@ package struct ResumeRule: Sendable {
         case whole(ResourceVersion)
         /// The body is these bytes of the same version; the length of the whole may be news.
         case part(Range<Int64>, total: Int64?)
-        /// Nothing is missing.
+        /// The file is complete.
         case complete
         /// The kept bytes are useless: request the whole file.
         case restart

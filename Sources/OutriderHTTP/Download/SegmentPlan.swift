@@ -6,8 +6,8 @@ package enum SegmentPlan {
     /// The smallest segment, in bytes: a smaller request costs more than its bytes gain.
     package static let leastBytes: Int64 = 1 << 20
 
-    /// At most so many pieces, in order, that together are the gaps; the first begins where the first gap does. Where
-    /// there are more gaps than that, the rest is left for later.
+    /// Divides the gaps into at most `count` pieces, in order; the first begins with the first gap. If there are more
+    /// gaps, the rest is left for later.
     package static func pieces(
         _ gaps: [Range<Int64>], _ count: Int, leastBytes: Int64 = leastBytes
     ) -> [Range<Int64>] {

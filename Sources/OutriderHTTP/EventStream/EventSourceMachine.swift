@@ -30,7 +30,7 @@ package struct EventSourceMachine: Sendable {
     package enum End: Sendable, Equatable {
         /// Connect again after so many seconds.
         case reconnect(after: Double)
-        /// There is nothing more, and nothing is wrong.
+        /// The stream is over without a failure.
         case finish
         case fail(HTTPFailure)
     }
@@ -40,10 +40,10 @@ package struct EventSourceMachine: Sendable {
 
     private let policy: ReconnectPolicy
     package private(set) var state = State.connecting
-    /// Attempts in a row that brought nothing.
+    /// Fruitless attempts in a row.
     package private(set) var failures = 0
     private var wasOpen = false
-    /// When the connection was opened, in seconds of any clock that goes forward.
+    /// When the connection was opened, in seconds of a monotonic clock.
     private var opened = 0.0
     private var hasMoved = false
 
@@ -57,7 +57,7 @@ package struct EventSourceMachine: Sendable {
         if state != .closed { state = .connecting }
     }
 
-    /// The head of a final answer has come.
+    /// Handles the head of a final response.
     package mutating func answered(_ facts: ResponseFacts, now: Double) -> Answer {
         if let failure = Self.fault(facts) { return .refuse(failure) }
         guard state != .closed else { return .refuse(HTTPFailure(.explicitlyCancelled, "the stream was closed")) }
@@ -68,7 +68,7 @@ package struct EventSourceMachine: Sendable {
         return .read
     }
 
-    /// Bytes of the stream have come: the server is well.
+    /// Notes that bytes of the stream arrived: the server works.
     package mutating func moved() { hasMoved = true }
 
     /// Notes that a connection ended, or could not be made.

@@ -25,7 +25,7 @@ package struct EventStreamScanner: Sendable {
     private var isBeginning = true
     /// The last line ended in CR; a following LF belongs to that end.
     private var skipsLineFeed = false
-    /// Bytes that were taken since the last event.
+    /// Bytes consumed since the last event.
     private var spanned = 0
     private var type = ""
     /// The data of the last event, as received.
@@ -83,8 +83,8 @@ package struct EventStreamScanner: Sendable {
         start = 0
     }
 
-    /// The next event; nil if more bytes must come first. Throws `limitExceeded` for a line or an event that is too long;
-    /// the scanner is of no use after that.
+    /// The next event; nil if more bytes are needed. Throws `limitExceeded` for a line or an event above the limit; the
+    /// scanner is unusable after that.
     package mutating func next() throws(HTTPFailure) -> ServerSentEvent? { try find() ? event : nil }
 
     /// Finds the next event; `event` holds this event until the next call. False if more bytes are needed. Throws as
@@ -207,7 +207,7 @@ package struct EventStreamScanner: Sendable {
         return memcmp(base, other.utf8Start, name.count) == 0
     }
 
-    /// Digits and nothing else.
+    /// Parses a text of digits alone.
     private static func decimal(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         guard !text.isEmpty else { return nil }
         var number = 0.0
@@ -228,7 +228,7 @@ private struct Finder: Sendable {
 
     init(_ byte: UInt8) { self.byte = byte }
 
-    /// The place of the next such byte, or the end.
+    /// The index of the next such byte, or the end.
     mutating func find(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         place = max(place, start)
         guard place < bytes.count, bytes[place] != byte, let base = bytes.baseAddress else { return place }

@@ -10,7 +10,7 @@ package struct ReconnectPolicy: Sendable, Equatable {
     /// The longest delay, in seconds. The delay doubles with each failure in a row, up to this limit; a longer
     /// reconnection time of the server is kept. Default: 60.
     package var longest = 60.0
-    /// How many attempts in a row may bring nothing before the stream fails; nil for no limit. Default nil.
+    /// The most fruitless attempts in a row before the stream fails; nil for no limit. Default: nil.
     package var max: Int?
     /// Whether a failed first connection is retried, too. Default: false, so that the client hears of the failure at
     /// once.
@@ -18,11 +18,11 @@ package struct ReconnectPolicy: Sendable, Equatable {
 
     package init() {}
 
-    /// No attempt follows sooner, whatever the server asks for, in seconds.
+    /// The shortest delay in seconds, even if the server requests a shorter one.
     package static let shortest = 0.05
     /// A Retry-After beyond this is not waited for to its end, in seconds.
     package static let longestRetryAfter = 3600.0
-    /// Up to so much of a delay is added at random, so that not all clients of a server come back at once.
+    /// The greatest random addition, as a share of the delay: avoids a thundering herd.
     package static let jitter = 0.25
 
     /// The delay before the next attempt, in seconds: never less than the server's reconnection time.

@@ -10,9 +10,9 @@ package struct ServerSentEvent: Sendable, Equatable {
     package var type: String
     /// The lines of data, joined by line feeds, as received: invalid UTF-8 stands for U+FFFD. May be empty.
     package var bytes: [UInt8]
-    /// The last id that the stream has told, with this event or before; empty if there is none.
+    /// The stream's last event ID at this event; empty if none was sent.
     package var id: String
-    /// The reconnection time that came with this event, in seconds; nil where none did.
+    /// The reconnection time in this event, in seconds; nil if absent.
     package var retry: Double?
 
     package init(type: String = Self.defaultType, data: String, id: String = "", retry: Double? = nil) {

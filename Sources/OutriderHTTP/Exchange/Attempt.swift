@@ -110,18 +110,17 @@ package struct Attempt: Sendable {
         get { parts.values.decodesContent }
         set { values.decodesContent = newValue }
     }
-    /// Refuse an answer whose body is longer than this, in decoded bytes; nil for no limit.
+    /// The most decoded bytes of a response body; a longer body is refused. Nil for no limit.
     package var maximumBodyBytes: Int? {
         get { parts.values.maximumBodyBytes }
         set { values.maximumBodyBytes = newValue }
     }
-    /// Send the body only once the server has said 100 Continue, or has kept silent for a while (RFC 9110 section
-    /// 10.1.1).
+    /// Send the body only after 100 Continue, or after a while without any response (RFC 9110 section 10.1.1).
     package var expectsContinue: Bool {
         get { parts.values.expectsContinue }
         set { values.expectsContinue = newValue }
     }
-    /// Which proxy leads to which URL; nil for the direct way to all.
+    /// The proxies by URL; nil for direct connections.
     package var proxies: ProxyRules? {
         get { parts.values.proxies }
         set { values.proxies = newValue }

@@ -10,7 +10,7 @@ package enum AttemptBody: Sendable, Equatable {
     /// Several pieces in sequence, of which some come from files or from the client, or are compressed on the way.
     case composed(ComposedBody)
 
-    /// Its bytes on the wire; nil if they are not known beforehand, and are sent in chunks.
+    /// The length on the wire; nil if unknown in advance, and sent in chunks.
     package var size: Int64? {
         switch self {
         case .none: 0
@@ -20,7 +20,7 @@ package enum AttemptBody: Sendable, Equatable {
         }
     }
 
-    /// Its bytes before they are compressed on their way; nil if they are not known beforehand.
+    /// The length before compression on the way; nil if unknown in advance.
     package var plainSize: Int64? {
         if case .composed(let body) = self { body.plainSize } else { size }
     }
@@ -40,11 +40,11 @@ package enum AttemptBody: Sendable, Equatable {
     }
 }
 
-/// A body of several pieces. Shared, never changed.
+/// A body of several pieces. Shared, immutable.
 package final class ComposedBody: Sendable, Equatable {
     package enum Piece: Sendable {
         case bytes([UInt8])
-        /// A regular file; its size when the body was composed; where its path stands in the caller's params.
+        /// A regular file; its size when the body was composed; the pointer to its path in the caller's params.
         case file(path: String, size: Int64, pointer: String?)
         /// A feed from a client, its length if declared, and the pointer to that length.
         case feed(any BodyFeed, length: Int64?, pointer: String?)
@@ -53,9 +53,9 @@ package final class ComposedBody: Sendable, Equatable {
     package let pieces: [Piece]
     /// The compression on the way.
     package let coding: BodyCoding?
-    /// Bytes on the wire; nil if they are not known beforehand.
+    /// The length on the wire; nil if unknown in advance.
     package let size: Int64?
-    /// The bytes of all pieces; nil if they are not known beforehand.
+    /// The length of all pieces; nil if unknown in advance.
     package let plainSize: Int64?
 
     package init(_ pieces: [Piece], coding: BodyCoding? = nil) {
@@ -69,7 +69,7 @@ package final class ComposedBody: Sendable, Equatable {
         pieces.compactMap { if case .feed(let feed, _, _) = $0 { feed } else { nil } }
     }
 
-    /// Bytes that stand in memory.
+    /// Bytes in memory.
     package var heldBytes: Int {
         pieces.reduce(0) { if case .bytes(let bytes) = $1 { $0 &+ bytes.count } else { $0 } }
     }

@@ -18,7 +18,7 @@ extension Attempt {
         return ProxyRoute(proxy, isTunnel: isTunneled, user: isTunneled ? proxyAuthorization?.credential : nil)
     }
 
-    /// Whether an HTTP proxy is asked for a way (CONNECT) instead of being given the request.
+    /// Whether an HTTP proxy opens a tunnel (CONNECT) instead of forwarding the request.
     package var isTunneled: Bool { url.isSecure || url.isStream || upgrade != nil }
 }
 

@@ -18,7 +18,7 @@ package protocol BodyFeed: AnyObject, Sendable {
 }
 
 package enum BodyFeedStep: Sendable {
-    /// Never none.
+    /// Never empty.
     case bytes([UInt8])
     case end
     /// The client ends the body early, with this failure.

@@ -45,12 +45,12 @@ package struct DuplexSecurity: Sendable, Equatable {
     }
 }
 
-/// Hears how a stream stands, on the event loop of its connection; must return quickly.
+/// Observes a stream, on the event loop of its connection; must return quickly.
 package protocol DuplexOwner: AnyObject, Sendable {
-    /// The connection is open; the timeline says to which address, and how long that took.
+    /// The connection is open; the timeline holds the address and the durations.
     func opened(_ control: any DuplexControl, _ timeline: Timeline, _ security: DuplexSecurity?)
 
-    /// All bytes of the peer were handed over, and no more will come; writing goes on.
+    /// All bytes of the peer were passed on, and no more will arrive; writing continues.
     func readEnded()
 
     /// All bytes were sent, and their end.
@@ -59,10 +59,11 @@ package protocol DuplexOwner: AnyObject, Sendable {
 
 /// Changes an open stream. May be called from anywhere.
 package protocol DuplexControl: AnyObject, Sendable {
-    /// Begins TLS as a client, behind the first `written` bytes of the feed. `completion` is called once, on any thread.
+    /// Begins TLS as a client, behind the first `written` bytes of the feed. `completion` is called once, on any
+    /// thread.
     ///
-    /// Fails with `tlsUpgradeFailed`, which ends the stream, if more bytes came in plain than the `delivered` that the client
-    /// has read: they cannot be told from bytes that an attacker added (RFC 3207 section 6).
+    /// Fails with `tlsUpgradeFailed`, which ends the stream, if more plain bytes arrived than the `delivered` bytes
+    /// that the client has read: an attacker may have added them (RFC 3207 section 6).
     func startTLS(
         _ tls: DuplexTLS, written: Int, delivered: Int,
         _ completion: @escaping @Sendable (Result<DuplexSecurity, HTTPFailure>) -> Void)

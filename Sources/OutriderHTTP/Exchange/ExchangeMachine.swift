@@ -27,9 +27,9 @@ package struct ExchangeMachine: ~Copyable {
         package static let judge = Steps(rawValue: 2)
         /// The whole response is reviewed.
         package static let review = Steps(rawValue: 4)
-        /// Retriers are asked about failures.
+        /// Retriers decide about failures.
         package static let retry = Steps(rawValue: 8)
-        /// Retriers are asked about good responses, too.
+        /// Retriers decide about good responses, too.
         package static let retryAnswers = Steps(rawValue: 16)
         /// Each attempt waits for admission by its session.
         package static let admit = Steps(rawValue: 32)
@@ -37,25 +37,25 @@ package struct ExchangeMachine: ~Copyable {
 
     /// The action to take now; the next event reports its result.
     package enum Step: Sendable, Equatable {
-        /// Make the attempt from the request, then say `adapted` or `failed`.
+        /// Make the attempt from the request, then call `adapted` or `failed`.
         case adapt
-        /// Wait for admission, then say `admitted` or `failed`.
+        /// Wait for admission, then call `admitted` or `failed`.
         case admit
-        /// Send the attempt, then say `responded`, `redirected`, `challenged`, `unfinished` or `failed`.
+        /// Send the attempt, then call `responded`, `redirected`, `challenged`, `unfinished` or `failed`.
         case send
-        /// Judge the head, then say `judged` or `failed`.
+        /// Judge the head, then call `judged` or `failed`.
         case judge
-        /// Take in the body, then say `received`, `refused`, `unfinished` or `failed`.
+        /// Read the body, then call `received`, `refused`, `unfinished` or `failed`.
         case receive
-        /// Review the response, then say `reviewed` or `failed`.
+        /// Review the response, then call `reviewed` or `failed`.
         case review
-        /// Ask the retriers about the failure, or about a good response; then say `decided`.
+        /// Consult the retriers about the failure, or about a good response; then call `decided`.
         case ask(HTTPFailure?)
-        /// Wait so many seconds, then say `waited`.
+        /// Wait so many seconds, then call `waited`.
         case wait(Double)
         /// The exchange is over; nil means success.
         case finish(HTTPFailure?)
-        /// The event was out of turn and changed nothing: an error of the caller, for this reason.
+        /// The event came out of turn and had no effect: an error of the caller, for this reason.
         case ignore(String)
 
         /// The failure that led here.
@@ -179,7 +179,7 @@ package struct ExchangeMachine: ~Copyable {
         }
     }
 
-    /// The response is a redirect: the same attempt goes to another URL.
+    /// The response is a redirect: the same attempt continues at another URL.
     package mutating func redirected() -> Step {
         switch state {
         case .sending:
@@ -227,7 +227,7 @@ package struct ExchangeMachine: ~Copyable {
         }
     }
 
-    /// The body is not read: the retriers may be asked about the head alone.
+    /// The body is not read: the retriers may decide by the head alone.
     package mutating func refused() -> Step {
         switch state {
         case .receiving:
@@ -258,7 +258,7 @@ package struct ExchangeMachine: ~Copyable {
         }
     }
 
-    /// The step could not be done. A cancelled exchange is over in every state; no retrier is asked about that.
+    /// The step failed. A cancelled exchange is over in every state; no retrier is consulted.
     package mutating func failed(_ failure: HTTPFailure) -> Step {
         switch state {
         case .over:
@@ -307,7 +307,7 @@ package struct ExchangeMachine: ~Copyable {
         }
     }
 
-    /// Whether retriers are asked about a response that is no failure.
+    /// Whether retriers decide about a response that no validator rejects.
     package var asksAboutAnswers: Bool { rules.steps.contains(.retryAnswers) && mayRepeat }
 
     private var mayRepeat: Bool { counts.attempts < rules.mostAttempts && counts.retries < rules.mostAttempts }
@@ -342,7 +342,7 @@ package struct ExchangeMachine: ~Copyable {
 }
 
 extension HTTPFailure.Kind {
-    /// Whether the failure ends the exchange for good: the caller or the session wanted that.
+    /// Whether the failure ends the exchange for good, at the request of the caller or the session.
     package var isEnd: Bool {
         self == .explicitlyCancelled || self == .sessionDeinitialized || self == .sessionInvalidated
     }

@@ -111,7 +111,7 @@ package struct ProgressMachine: Sendable {
             remaining: isLast ? 0 : remaining, isLast: isLast)
     }
 
-    /// An expectation that has been passed says nothing any more.
+    /// The expected total; an exceeded hint is ignored.
     private var total: Int64? { declared ?? hint.flatMap { $0 >= completed ? $0 : nil } }
 
     private var fraction: Double? {
@@ -165,7 +165,7 @@ struct Pace: Sendable {
         last = now
     }
 
-    /// Nil if that takes for ever.
+    /// Nil if the rate is unknown or zero, or if the time exceeds 1e9 seconds.
     func seconds(for bytes: Int64) -> Double? {
         guard let rate, rate > 0 else { return nil }
         let seconds = Double(max(bytes, 0)) / rate

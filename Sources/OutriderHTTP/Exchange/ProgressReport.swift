@@ -30,12 +30,12 @@ package struct ProgressReport: Sendable, Equatable {
     /// Whether `total` is only the caller's hint.
     package var isEstimated: Bool
     package var wire: Wire?
-    /// Of 1; nil while no total is known, neither of the body nor on the wire.
+    /// From 0 to 1; nil while no total is known, neither of the body nor on the wire.
     package var fraction: Double?
     /// Bytes of the body per second, of late; nil before any time has passed.
     package var rate: Double?
-    /// Seconds until the end at that rate; nil where that cannot be said.
+    /// Seconds until the end at that rate; nil if unknown.
     package var remaining: Double?
-    /// Nothing more comes of this sending.
+    /// No report follows for this attempt.
     package var isLast: Bool
 }

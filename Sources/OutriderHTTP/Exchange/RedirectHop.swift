@@ -9,7 +9,7 @@ package struct RedirectHop: Sendable, Equatable {
     package var to: String
     /// Names of the fields that were left behind because the origin changed, as they were written.
     package var dropped: [String]
-    /// No response: the host has asked to be reached over TLS only (RFC 6797).
+    /// Not a response, but an upgrade to https by strict transport security (RFC 6797).
     package var isStrict = false
 
     package init(status: Int, from: String, to: String, dropped: [String] = []) {

@@ -15,16 +15,16 @@ package enum RequestPhase: String, Sendable, CaseIterable {
     case adapted
     /// Its head has been written.
     case sent
-    /// The head of the answer has arrived.
+    /// The head of the response has arrived.
     case responded
-    /// Held up by its owner: nothing is sent or read.
+    /// Suspended by its owner: no bytes are sent or read.
     case suspended
     /// Between an attempt and the next.
     case retrying
     case cancelled
     case finished
 
-    /// Nothing follows any more.
+    /// No phase follows.
     package var isFinal: Bool { self == .cancelled || self == .finished }
 
     /// Whether another phase may follow this phase. No phase follows itself.

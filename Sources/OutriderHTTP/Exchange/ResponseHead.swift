@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The first part of an answer: status line and fields (RFC 9112 section 4).
+/// The head of a response: status line and fields (RFC 9112 section 4).
 package struct ResponseHead: Sendable, Equatable {
     /// The status as received: 100 to 999.
     package var status: Int

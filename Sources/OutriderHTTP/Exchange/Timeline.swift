@@ -8,15 +8,15 @@ package struct Timeline: Sendable, Equatable {
     package var queue: Duration?
     package var resolve: Duration?
     package var connect: Duration?
-    /// Asking a proxy for a way to the origin.
+    /// The proxy's reply to CONNECT or the SOCKS handshake.
     package var proxy: Duration?
     /// The TLS handshakes: with an https proxy, and with the origin.
     package var tls: Duration?
     /// From having a connection to the last byte of the request.
     package var request: Duration?
-    /// From the last byte of the request to the first byte of the answer.
+    /// From the last byte of the request to the first byte of the response.
     package var firstByte: Duration?
-    /// From the first byte of the answer to its last.
+    /// From the first byte of the response to its last.
     package var response: Duration?
     package var total: Duration?
     /// Whether the connection had carried a request before.

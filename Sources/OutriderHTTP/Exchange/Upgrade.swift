@@ -13,11 +13,11 @@ package struct Upgrade: Sendable {
 
 /// Hears of the connection that was upgraded, on its event loop; must return quickly.
 package protocol UpgradeOwner: AnyObject, Sendable {
-    /// The head with status 101 has come. The bytes that follow the head are the body of the response.
+    /// The head with status 101 has arrived. The following bytes are the body of the response.
     func upgraded(_ link: any UpgradeLink)
 }
 
-/// The sending side of an upgraded connection. May be called from anywhere.
+/// The sending side of an upgraded connection. May be called from any thread.
 package protocol UpgradeLink: AnyObject, Sendable {
     /// Runs the work on the event loop of the connection: at once if the caller is on that loop.
     func onLoop(_ work: @escaping @Sendable () -> Void)
@@ -28,7 +28,7 @@ package protocol UpgradeLink: AnyObject, Sendable {
     /// Writes; on the loop only. `completion` hears on the loop whether the kernel took the bytes.
     func write(_ bytes: [UInt8], _ completion: @escaping @Sendable (Bool) -> Void)
 
-    /// Nothing more is read: the body of the response ends now. The connection closes when the server has closed its side,
-    /// or after so many seconds.
+    /// Stops reading: the body of the response ends now. The connection closes when the server has closed its side, or
+    /// after so many seconds.
     func finish(within seconds: Double)
 }

@@ -8,6 +8,6 @@ package struct ClientKey: Sendable, Hashable {
     /// - Parameter number: different for each client of the process, and not 0.
     package init(_ number: UInt64) { self.number = number }
 
-    /// Work that no client asked for.
+    /// The service's own work.
     package static let service = ClientKey(0)
 }

@@ -12,10 +12,12 @@ struct HPACKEncoder: ~Copyable {
     private var table = HPACKDynamicTable<Entry>()
     /// Entries that were ever added; the youngest has this number.
     private var added: UInt32 = 0
-    /// By hash, the numbers of the youngest entries with such a field and such a name. A collision costs an entry's use only.
+    /// By hash, the numbers of the youngest entries with such a field and such a name. A collision only makes an entry
+    /// unusable.
     private var fields = [UInt32](repeating: 0, count: 128)
     private var names = [UInt32](repeating: 0, count: 64)
-    /// Sizes that the peer must be told of at the beginning of the next block: the smallest since the last, and the present.
+    /// Table sizes to announce at the beginning of the next block: the smallest since the last block, and the current
+    /// size.
     private var smallest: Int?
     private var announces = false
 
@@ -77,7 +79,7 @@ struct HPACKEncoder: ~Copyable {
             shared = entry.name
         }
         literal(name, value, index, prefix: 6, 0x40, &output)
-        // the table keeps names as they came: they are compared without case
+        // the table keeps names as given; comparison ignores case
         guard table.add(Entry(name: shared ?? name, value: value, size: size)) else { return }
         added &+= 1
         fields[slot] = added

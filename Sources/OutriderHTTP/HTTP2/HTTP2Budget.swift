@@ -13,10 +13,10 @@ struct HTTP2Budget {
     private var tokens = HTTP2Budget.most
     private var last: Double?
 
-    /// Useful bytes came.
+    /// Useful bytes arrived.
     mutating func earn(_ bytes: Int) { tokens = min(Self.most, tokens + Double(bytes) / Self.bytesPerToken) }
 
-    /// False if nothing is left.
+    /// False if the budget is exhausted.
     mutating func spend(now: Double) -> Bool {
         if let last, now > last { tokens = min(Self.most, tokens + (now - last) * Self.perSecond) }
         last = now
@@ -26,7 +26,7 @@ struct HTTP2Budget {
     }
 }
 
-/// Counts our own resets: servers take many in a short time for an attack.
+/// Counts resets by the client: servers take many in a short time for an attack.
 struct HTTP2Resets {
     static let most = 100
     static let seconds = 30.0

@@ -3,7 +3,7 @@
 
 /// How streams, and the connection, end.
 extension HTTP2Machine {
-    /// Credits bytes of a stream that were taken.
+    /// Credits consumed bytes of a stream.
     mutating func take(_ bytes: Int, of id: HTTP2StreamID) {
         let reserve = reserve
         let increment = streams.change(id) { $0.isOver ? 0 : $0.receive.take(bytes, reserve) } ?? 0
@@ -30,7 +30,7 @@ extension HTTP2Machine {
         closeIfDone()
     }
 
-    /// Nothing keeps the slot any more.
+    /// Frees the slot of an ended stream.
     mutating func release(_ id: HTTP2StreamID) {
         if let stream = streams[id], stream.isOver, streams.remove(id) != nil { reserve.giveBack(stream.receive.grown) }
     }
@@ -42,7 +42,7 @@ extension HTTP2Machine {
             return refuse(id, "ends after \(stream.got) bytes of \(declared)")
         }
         _ = streams.change(id) { $0.remote = .closed }
-        // the server needs no more of a body that is still on its way
+        // the server does not need the rest of a body that is still being sent
         if !stream.localClosed { reset(id, .noError) }
         end(id, .ended(id, trailers: trailers))
     }
@@ -74,7 +74,7 @@ extension HTTP2Machine {
         emit(.close(fault))
     }
 
-    /// The connection is gone, or as good as gone.
+    /// Ends a lost connection.
     ///
     /// - Parameter replayable: whether its requests may be sent again if they are the first of the connection.
     mutating func lose(_ fault: HTTP2Fault?, replayable: Bool) {
@@ -92,7 +92,7 @@ extension HTTP2Machine {
         if !forgotten.expects(number, bytes: bytes) { waste() }
     }
 
-    /// A frame that carries nothing.
+    /// Counts a frame without content.
     mutating func waste() {
         if !budget.spend(now: now) {
             fail(HTTP2Fault(.enhanceYourCalm, "more frames that carry nothing than are reasonable"))
@@ -100,7 +100,7 @@ extension HTTP2Machine {
     }
 }
 
-/// Streams that we have reset, the last 128 of them.
+/// The last 128 streams that the client reset.
 struct HTTP2ForgottenStreams {
     private static let most = 128
 
@@ -124,7 +124,7 @@ struct HTTP2ForgottenStreams {
         }
     }
 
-    /// Whether such a frame may have been on its way when the stream was reset.
+    /// Whether such a frame may have been in flight when the stream was reset.
     mutating func expects(_ number: UInt32, bytes: Int) -> Bool {
         guard let index = list.firstIndex(where: { $0.number == number }), list[index].window >= bytes,
             list[index].frames > 0

@@ -35,7 +35,7 @@ package struct HTTP2ErrorCode: Sendable, Hashable, RawRepresentable, CustomStrin
 /// An error reported by the peer or found by the machine, with a sentence if available.
 package struct HTTP2Fault: Error, Sendable, Equatable {
     package var code: HTTP2ErrorCode
-    /// Debug data of the peer's GOAWAY (at most 200 bytes), or the reason in our own words; may be empty.
+    /// Debug data of the peer's GOAWAY (at most 200 bytes), or the machine's own reason; may be empty.
     package var text: String
 
     package init(_ code: HTTP2ErrorCode, _ text: String = "") {

@@ -32,17 +32,17 @@ package enum HTTP2Event: Sendable, Equatable {
 package enum HTTP2StreamEnd: Sendable, Equatable {
     /// The server has not processed the request: any method may be sent again (RFC 9113 section 8.7).
     case unprocessed(HTTP2Fault)
-    /// The server wants the request over HTTP/1.1.
+    /// The server requires HTTP/1.1 for the request.
     case needsHTTP11
     /// The server reset the stream.
     case reset(HTTP2Fault, HTTP2Progress)
-    /// The connection is gone; the fault is that of the server's GOAWAY, or of ours.
+    /// The connection is lost; the fault is that of the server's or the client's GOAWAY.
     case lost(HTTP2Fault?, HTTP2Progress)
-    /// The server broke a rule or a limit, and we have ended the stream or the connection.
+    /// The server broke a rule or a limit, and the machine has ended the stream or the connection.
     case failed(HTTPFailure)
 }
 
-/// How far a response had come.
+/// The progress of a response.
 package enum HTTP2Progress: Sendable, Equatable {
     /// Before any byte of the response. `replayable`: an idempotent request may be sent again, as on a reused
     /// connection of HTTP/1.1.
@@ -55,7 +55,7 @@ package enum HTTP2Progress: Sendable, Equatable {
 /// The part of a request that `begin` needs.
 package struct HTTP2Request: Sendable {
     package var attempt: Attempt
-    /// Whether bytes will follow with `bodyReady`; else the stream is closed on our side at once.
+    /// Whether bytes will follow with `bodyReady`; otherwise the client's side of the stream closes at once.
     package var hasBody: Bool
     package var expectsContinue: Bool
     package var priority: RequestPriority

@@ -56,7 +56,7 @@ enum HTTP2RequestFields {
 
     private static func writeLength(of attempt: Attempt, _ encoder: inout HPACKEncoder, _ output: inout WireBytes) {
         if case .none = attempt.body {
-            // a method that expects a body says so even if there is none (RFC 9110 section 8.6)
+            // a method that expects a body declares an empty body, too (RFC 9110 section 8.6)
             switch attempt.method {
             case "POST", "PUT", "PATCH": encoder.field("content-length", "0", &output)
             default: break

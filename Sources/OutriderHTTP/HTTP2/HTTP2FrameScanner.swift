@@ -33,9 +33,9 @@ package struct HTTP2FrameScanner {
     package private(set) var held: [UInt8] = []
     /// The frame whose payload is being read.
     private var current: HTTP2FrameHead?
-    /// A frame head that came in pieces.
+    /// A frame head that arrived in pieces.
     private var partial: [UInt8] = []
-    /// Of a DATA frame: bytes that are to come. `padding` is -1 while its length is unknown.
+    /// The missing bytes of a DATA frame. `padding` is -1 while its length is unknown.
     private var left = 0
     private var padding = 0
     private var hasBegun = false
@@ -118,7 +118,7 @@ package struct HTTP2FrameScanner {
         let isFirst = !hasBegun
         hasBegun = true
         if left == 0 { current = nil }
-        // pieces of padding say nothing
+        // pieces of padding produce no step
         guard left == 0 || isFirst || length > 0 else { return .needsMore }
         return .data(head, range, isFirst: isFirst, isLast: left == 0)
     }

@@ -39,7 +39,7 @@ extension HTTP2Machine {
         assembly.block.withUnsafeBytes { takeBlock($0, assembly.stream, endStream: assembly.endStream) }
     }
 
-    /// Every block is decoded, for the sake of the table, even if its stream is gone.
+    /// Decodes every block, even of a stream that is gone, since each block changes the table.
     private mutating func takeBlock(_ block: UnsafeRawBufferPointer, _ number: UInt32, endStream: Bool) {
         let id = streams.id(of: number)
         let stream = id.flatMap { streams[$0] }

@@ -6,7 +6,8 @@
 ///     quiet ──5 s without a byte while a stream waits, or a request after 30 s of silence──▶ PING
 ///     PING  ──3 s──▶ suspect (no new stream) ──2 s──▶ dead         any byte ends this
 ///
-/// So a request on a connection that went silent is sent again, or fails, within 12 seconds. At least 10 s between two PINGs, and at most two without a frame of a stream between them: servers count more as abuse.
+/// So a request on a connection that went silent is sent again, or fails, within 12 seconds. At least 10 s between two
+/// PINGs, and at most two without a frame of a stream between them: servers count more as abuse.
 struct HTTP2Liveness {
     static let patience = 5.0
     static let suspicion = 3.0
@@ -28,7 +29,7 @@ struct HTTP2Liveness {
 
     init(now: Double) { lastHeard = now }
 
-    /// Bytes came. True if the connection is not suspect any more.
+    /// Bytes arrived. True if the connection is no longer suspect.
     mutating func heard(_ now: Double) -> Bool {
         lastHeard = now
         guard isSuspect else { return false }
@@ -36,7 +37,7 @@ struct HTTP2Liveness {
         return true
     }
 
-    /// A frame of a stream came.
+    /// A frame of a stream arrived.
     mutating func progressed() { pings = 0 }
 
     mutating func acknowledged() { pending = nil }

@@ -35,15 +35,15 @@ package struct HTTP2Machine: ~Copyable {
     var line = HTTP2SendLine()
     var budget = HTTP2Budget()
     var resets = HTTP2Resets()
-    /// Streams that we have reset, with the bytes that may still come for them.
+    /// Streams that the client reset, with the bytes that may still arrive for them.
     var forgotten = HTTP2ForgottenStreams()
     var liveness: HTTP2Liveness
     var pingNumber: UInt64 = 0
-    /// A block of fields whose CONTINUATION frames are to come.
+    /// A block of fields whose CONTINUATION frames are missing.
     var assembly: HTTP2Assembly?
     /// Bytes of the body in the DATA frame that is being read.
     var frameBytes = 0
-    /// Small WINDOW_UPDATEs that are due for DATA frames of ours.
+    /// Small WINDOW_UPDATEs that the peer may send for DATA frames.
     var expectedUpdates = 0
     /// Acknowledgements in the output, and those in the caller's current write.
     var acksInOutput = 0
@@ -73,7 +73,7 @@ package struct HTTP2Machine: ~Copyable {
     /// Whether no further stream will begin.
     package var isDraining: Bool { phase != .running }
 
-    /// Streams that the connection carries at once; 100 until the peer's settings are here.
+    /// The number of concurrent streams; 100 until the peer's settings arrive.
     package var capacity: Int {
         guard phase == .running, !liveness.isSuspect else { return 0 }
         return awaitsSettings == nil ? peer.streams : HTTP2Settings.assumedStreams
@@ -121,7 +121,7 @@ package struct HTTP2Machine: ~Copyable {
         return try writer.take(body)
     }
 
-    /// The kernel has bytes that were taken, with so many acknowledgements among them.
+    /// The kernel has the bytes of the last output, with so many acknowledgements among them.
     package mutating func written(_ acks: Int) { acksInFlight = max(0, acksInFlight - acks) }
 
     // MARK: streams
@@ -162,7 +162,7 @@ package struct HTTP2Machine: ~Copyable {
     private static let mostDropped = 64 << 10
     private static let dropSeconds = 5.0
 
-    /// The reader of a stream has taken so many bytes of its body.
+    /// The reader of a stream has consumed bytes of its body.
     package mutating func consumed(_ id: HTTP2StreamID, _ bytes: Int) {
         guard !isClosed else { return }
         take(bytes, of: id)

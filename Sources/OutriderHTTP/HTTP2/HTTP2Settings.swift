@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Settings of a connection: ours, which never change, and the peer's (RFC 9113 section 6.5.2).
+/// Settings of a connection: the client's, which never change, and the peer's (RFC 9113 section 6.5.2).
 package struct HTTP2Settings: Sendable, Equatable {
     package struct Name: Sendable, Hashable, RawRepresentable {
         package var rawValue: UInt16
@@ -23,7 +23,7 @@ package struct HTTP2Settings: Sendable, Equatable {
     package static let mostStreams = 1000
     /// Streams that are assumed to be allowed until the peer's settings are here.
     static let assumedStreams = 100
-    /// The window with which a stream of ours begins.
+    /// The initial receive window of a stream.
     static let streamWindow = 512 << 10
     /// The window of the connection.
     static let connectionWindow = 16 << 20
@@ -44,7 +44,7 @@ package struct HTTP2Settings: Sendable, Equatable {
 
     init() {}
 
-    /// Takes the payload of a SETTINGS frame. A value that is out of range is returned as an error of the connection.
+    /// Applies the payload of a SETTINGS frame. A value out of range is returned as a connection error.
     mutating func take(_ payload: UnsafeRawBufferPointer) -> HTTP2Fault? {
         guard payload.count % 6 == 0 else { return HTTP2Fault(.frameSizeError, "SETTINGS of a wrong length") }
         guard payload.count / 6 <= Self.mostEntries else {

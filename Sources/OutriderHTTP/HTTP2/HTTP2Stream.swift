@@ -10,7 +10,7 @@ struct HTTP2Stream {
     var send: HTTP2Window
     var receive: HTTP2ReceiveWindow
     var remote = Remote.head
-    /// Our END_STREAM is written.
+    /// The client's END_STREAM is written.
     var localClosed = false
     /// Bytes that the caller can send, and whether the body ends with them.
     var queued = 0
@@ -29,7 +29,7 @@ struct HTTP2Stream {
     var dropsUntil: Double?
     /// The stream's last event has not been taken yet; the slot stays reserved.
     var isOver = false
-    /// When the last frame came or went.
+    /// When the last frame was received or sent.
     var lastMoved: Double
 
     init(_ number: UInt32, _ request: HTTP2Request, window: Int, now: Double) {

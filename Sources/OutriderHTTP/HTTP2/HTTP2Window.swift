@@ -12,7 +12,7 @@ struct HTTP2Window {
 
     mutating func take(_ bytes: Int) { left -= bytes }
 
-    /// False if the window becomes larger than any may be. Both sides are below 2^32, so nothing overflows.
+    /// False if the window would exceed the maximum. Both values are below 2^32, so the sum cannot overflow.
     mutating func grow(_ bytes: Int) -> Bool {
         guard left + bytes <= Self.most else { return false }
         left += bytes
@@ -52,9 +52,9 @@ struct HTTP2ReceiveWindow {
     /// Bytes that the peer may still send.
     private(set) var left: Int
     private var owed = 0
-    /// Bytes that came and were not taken.
+    /// Bytes received and not consumed.
     private(set) var held = 0
-    /// Bytes taken since the size changed, while the reader kept up.
+    /// Bytes consumed since the size changed, while the reader kept up.
     private var kept = 0
 
     init(_ size: Int) {
@@ -71,7 +71,7 @@ struct HTTP2ReceiveWindow {
         return true
     }
 
-    /// The increment to tell the peer now, 0 for none: half of a window is owed at least.
+    /// The WINDOW_UPDATE increment to send now, or 0: increments are at least half of the window.
     ///
     /// - Parameter reserve: nil for a window that does not grow.
     mutating func take(_ bytes: Int, _ reserve: HTTP2WindowReserve?) -> Int {

@@ -94,7 +94,7 @@ enum HuffmanCode {
         return entry | UInt32(truncatingIfNeeded: node) | (accepting.contains(node) ? accepts : 0)
     }
 
-    /// The most bytes that so many coded ones stand for.
+    /// The most decoded bytes for a number of coded bytes.
     static func mostDecoded(_ coded: Int) -> Int { coded + coded / 2 + coded / 8 + 2 }
 
     /// Decodes into memory with room for `mostDecoded`. Returns the number of bytes; nil for an invalid code or a wrong

@@ -32,7 +32,7 @@ struct WireBytes: ~Copyable {
         capacity = larger
     }
 
-    /// The bytes that were written into `room`; never more than there was.
+    /// Adds the bytes written into `room`, at most its size.
     mutating func advance(_ written: Int) { count += max(0, min(written, capacity - count)) }
 
     mutating func append(_ byte: UInt8) {

@@ -15,13 +15,13 @@ package enum MonitorDetail: Sendable {
     case connection(Timeline, attempt: Int)
     /// The head of a response, or of an informational response, whose version is nil.
     case head(status: Int, version: String?, HTTPFields, attempt: Int)
-    /// How far a body is; nil if its length is not known.
+    /// The progress of a body; nil if its length is unknown.
     case bytes(Int64, of: Int64?, attempt: Int)
     case timeline(Timeline, version: String?, attempt: Int)
     case redirect(RedirectHop, attempt: Int)
     case retry(delay: Double, HTTPFailure?, attempt: Int)
     case finish(Finish)
-    /// A body of a request: "bytes", "file" or "composed", and its size if that is known.
+    /// A request body: "bytes", "file" or "composed", and its size if known.
     case upload(String, size: Int64?)
     /// A parsed body, for the response or for one of its handlers.
     case parsed(String, size: Int, handler: String?, HTTPFailure?)
@@ -37,7 +37,7 @@ package enum MonitorDetail: Sendable {
     case file(path: String, size: Int64)
     /// A stream, the bytes of a read or of an item, and the failure of that item.
     case item(stream: String, size: Int, HTTPFailure?)
-    /// Cookies that were not taken or not sent, without their values.
+    /// Refused cookies, and cookies that were not sent, without their values.
     case cookies([CookieChange], attempt: Int)
     case cache(CacheNote, attempt: Int)
 
@@ -50,7 +50,7 @@ package enum MonitorDetail: Sendable {
         package var reason: String?
         /// Bytes of a body that was stored.
         package var size: Int?
-        /// Entries that gave way.
+        /// Number of evicted entries.
         package var count: Int?
 
         package init(
@@ -90,14 +90,14 @@ package enum MonitorDetail: Sendable {
         }
     }
 
-    /// A question to a client's own code.
+    /// A callback.
     package struct Question: Sendable {
-        /// The method that asks, such as "callback.adapt".
+        /// The method of the callback, such as "callback.adapt".
         package var method: String
         /// The client's word for its code.
         package var name: String
         package var attempt: Int
-        /// Seconds until the answer came; nil while there is none.
+        /// Seconds until the reply; nil while pending.
         package var seconds: Double?
         /// Why there is none.
         package var problem: String?

@@ -17,7 +17,7 @@ package struct TopicPattern: Sendable, Hashable {
         MonitorTopic.allCases.filter { matches($0.name) }.reduce(into: []) { $0.formUnion(TopicSet($1)) }
     }
 
-    /// In time proportional to both lengths at worst: a star that was tried is never tried again.
+    /// Takes at worst time proportional to the product of both lengths: there is no nested backtracking.
     package func matches(_ name: String) -> Bool {
         let pattern = Array(text.utf8)
         let name = Array(name.utf8)

@@ -20,7 +20,7 @@ package struct AccessToken: Sendable, Equatable {
     /// `Bearer` as a rule (RFC 6749 section 7.1).
     package var type: String
     package var obtained: ClockPair
-    /// Nil if the server did not say.
+    /// Nil if the server did not send an expiry.
     package var expires: ClockPair?
     /// The granted scope; nil if equal to the requested scope (RFC 6749 section 5.1).
     package var scope: [String]?

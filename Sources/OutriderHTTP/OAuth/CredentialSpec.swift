@@ -3,7 +3,7 @@
 
 /// The public part of a credential: identity, grant, and permitted use of the tokens. No secrets.
 package struct CredentialSpec: Sendable, Equatable {
-    /// How its tokens come.
+    /// The source of the tokens.
     package enum Grant: String, Sendable, CaseIterable {
         /// RFC 6749 section 6: the client brings the first tokens.
         case refresh
@@ -51,9 +51,9 @@ package struct CredentialSpec: Sendable, Equatable {
     package var window: RefreshWindow?
     /// A token is refreshed before use from this many seconds before expiry on.
     package var refreshBefore: Double
-    /// The statuses that say that the token is no longer good.
+    /// The statuses of responses that refuse the token.
     package var refreshStatuses: [Int]
-    /// New requests wait while a refresh that a refused token led to is under way, too.
+    /// New requests wait also during a refresh after a refused token.
     package var holds: Bool
     package var onFailure: OnFailure
     package var persistence: Persistence
@@ -98,7 +98,7 @@ package enum ClientAuthentication: Sendable, Equatable {
     case privateKeyJWT(file: String, algorithm: String, keyID: String?)
 }
 
-/// Where an authorization server is asked (RFC 8414 section 2).
+/// The endpoints of an authorization server (RFC 8414 section 2).
 package struct OAuthEndpoints: Sendable, Equatable {
     package var token: HTTPURL
     package var authorization: HTTPURL?
@@ -122,7 +122,7 @@ package struct RefreshWindow: Sendable, Equatable {
     }
 }
 
-/// The secrets of a credential. They leave the process that was given them only for the keeper's.
+/// The secrets of a credential. The service sends these secrets only to its helper.
 package struct CredentialSecrets: Sendable, Equatable {
     package var clientSecret: Secret?
     package var refreshToken: Secret?

@@ -12,9 +12,9 @@ package struct DeviceAuthorization: Sendable, Equatable {
     package var verification: String
     /// The verification URL with the code included.
     package var completeVerification: String?
-    /// Seconds from the answer on, 1 to 86,400.
+    /// Seconds from the response on, 1 to 86,400.
     package var lifetime: Double
-    /// Seconds between polls, 1 to 3600; 5 if the server does not say.
+    /// Seconds between polls, 1 to 3600; default 5.
     package var interval: Double
 
     /// Throws `config` that names the member which is wrong.
@@ -53,10 +53,10 @@ package struct DeviceAuthorization: Sendable, Equatable {
     }
 }
 
-/// When a device asks whether a person has approved the login (RFC 8628 section 3.5).
+/// Decides when to poll for the approval of a device login (RFC 8628 section 3.5).
 package struct DeviceMachine: Sendable {
     package enum Action: Sendable, Equatable {
-        /// Ask at that time, and not before.
+        /// Poll at that time.
         case poll(at: Double)
         /// The code expires before the next poll would be allowed.
         case expire(at: Double)
@@ -66,7 +66,7 @@ package struct DeviceMachine: Sendable {
     private let end: Double
     private var interval: Double
 
-    /// - Parameter now: seconds of a clock that does not stand still while the machine sleeps.
+    /// - Parameter now: seconds of a clock that counts sleep.
     package init(_ answer: DeviceAuthorization, now: Double) {
         end = now + answer.lifetime
         interval = answer.interval
@@ -81,11 +81,11 @@ package struct DeviceMachine: Sendable {
         case "slow_down":
             interval += 5
             return next(now, after: interval)
-        // the code is used up
+        // the code has been redeemed
         case OAuthFailure.unusableTokenReason: return .end(failure)
         default:
             guard failure.kind == .temporary || failure.kind == .unknownOutcome else { return .end(failure) }
-            // a server that does not answer is asked less often from then on
+            // poll less often after a server failed to respond
             interval = min(interval * 2, max(60, interval))
             return next(now, after: max(interval, min(failure.retryAfter ?? 0, 300)))
         }

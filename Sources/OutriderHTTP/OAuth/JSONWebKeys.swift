@@ -13,7 +13,7 @@ struct JSONWebKeys {
 
     private let keys: [Key]
 
-    /// More than any server has at once; trying a signature costs time.
+    /// More keys than any server has; each verification costs time.
     private static let most = 64
 
     /// Nil for a malformed JWK Set.

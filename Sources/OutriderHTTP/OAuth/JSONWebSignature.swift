@@ -4,7 +4,7 @@
 internal import Crypto
 internal import CryptoExtras
 
-/// The algorithms of RFC 7518 section 3.1 that we sign with and believe. Never `none`, and none with shared keys.
+/// The supported algorithms of RFC 7518 section 3.1. Never `none`, and none with shared keys.
 package enum JSONWebAlgorithm: String, Sendable, CaseIterable {
     case rs256 = "RS256"
     case ps256 = "PS256"

@@ -23,7 +23,7 @@ package struct LoginAttempt: Sendable {
     /// The redirect URI, as sent to the server.
     package let redirect: String
     package let state: Secret
-    /// Nil where no ID token is asked for.
+    /// Nil if no ID token is requested.
     package let nonce: String?
     /// Where a browser has to go.
     package let url: String
@@ -83,7 +83,7 @@ package struct LoginAttempt: Sendable {
     ///   `state_mismatch`, `issuer_mismatch` or `malformed_answer`.
     package func take(_ answer: String, keys: String?) throws(OAuthFailure) -> TokenRequest {
         let form = Self.parameters(answer)
-        // before all else: an answer without the state is not from the server, and says nothing about the login
+        // before all else: a URL without the state is not from the server, and is no evidence about the login
         guard hasState(form) else {
             throw Self.failure("state_mismatch", "state did not match; someone else may have opened the address")
         }
@@ -100,7 +100,7 @@ package struct LoginAttempt: Sendable {
             scope: scope)
     }
 
-    /// Whether an answer has this attempt's state, and no other.
+    /// Whether a callback URL has this login's state, and no other.
     package func hasState(_ answer: String) -> Bool { hasState(Self.parameters(answer)) }
 
     private func hasState(_ form: FormText) -> Bool {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Where a browser is waited for that comes back from a login.
+/// The options of the local server for the redirect of a login.
 package struct LoopbackWishes: Sendable, Equatable {
     /// As in the redirect URI: "127.0.0.1", "::1", or "localhost" for servers that accept no address. For "localhost"
     /// both addresses are used, since browsers choose either (RFC 8252 sections 7.3 and 8.3).
@@ -48,7 +48,7 @@ package struct LoopbackMachine: Sendable {
     ///   - host: as in the redirect URI, without the port.
     package init(path: String, host: String, port: Int) {
         self.path = path
-        // a browser leaves out the port that goes without saying
+        // browsers omit the default port
         hosts = ["\(host):\(port)"] + (port == 80 ? [host] : [])
     }
 

@@ -108,8 +108,8 @@ extension OAuthForm {
         case refresh = "refresh_token"
     }
 
-    /// To the revocation endpoint (RFC 7009 section 2.1), and to that for introspection, which takes the same (RFC 7662
-    /// section 2.1).
+    /// The form for the revocation endpoint (RFC 7009 section 2.1), and for the introspection endpoint, whose form is
+    /// the same (RFC 7662 section 2.1).
     package static func about(
         _ token: Secret, _ kind: Kind, _ spec: CredentialSpec, _ secrets: CredentialSecrets,
         proof: ClientProof? = nil

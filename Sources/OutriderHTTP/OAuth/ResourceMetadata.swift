@@ -13,7 +13,7 @@ package struct ResourceMetadata: Sendable, Equatable {
     /// The complete document.
     package let document: JSONObject
 
-    /// More are not believed.
+    /// The most servers in valid metadata.
     private static let mostServers = 64
 
     private static let lists = [

@@ -28,7 +28,7 @@ package struct TokenMachine: Sendable {
         case apply(AccessToken, UInt64)
         /// Send the request again.
         case retry
-        /// The answer says nothing about the token.
+        /// The response does not concern the token.
         case leave
         case fail(TokenFault)
         case wait
@@ -43,7 +43,7 @@ package struct TokenMachine: Sendable {
         package var refreshes = false
     }
 
-    /// Counters of the calls that Alamofire makes to its Authenticator.
+    /// Counts the calls that correspond to the methods of Alamofire's Authenticator.
     package struct Counts: Sendable, Equatable {
         package var apply = 0
         package var refresh = 0
@@ -64,7 +64,7 @@ package struct TokenMachine: Sendable {
     package private(set) var access: AccessToken?
     package private(set) var generation: UInt64 = 0
     package private(set) var counts = Counts()
-    /// Why no server is asked again before there are new tokens.
+    /// Why no refresh may begin before new tokens arrive.
     package private(set) var barrier: OAuthFailure?
     /// Whether a token can be had where there is none.
     private var isObtainable = false
@@ -75,7 +75,7 @@ package struct TokenMachine: Sendable {
     /// When the refreshes of the window began, by the clock that counts sleep.
     private var attempts: [Double] = []
     private var failures = 0
-    /// Until when no server is asked, by the clock that counts sleep, and the failure that callers get meanwhile.
+    /// The end of the pause between refreshes, by the clock that counts sleep, and the failure for callers meanwhile.
     private var pause: (until: Double, fault: TokenFault)?
     /// The latest refresh.
     package private(set) var flight = 0
@@ -90,11 +90,11 @@ package struct TokenMachine: Sendable {
 
     // MARK: tokens from outside
 
-    /// There are other tokens, or none: from outside, or by a refresh. The callers that waited get them.
+    /// Takes new tokens, or their absence: from outside, or by a refresh. Waiting callers are released.
     ///
     /// - Parameters:
-    ///   - isObtainable: a token can be had where there is none, without a person.
-    ///   - barrier: why no server is asked for a token.
+    ///   - isObtainable: a token can be requested without a person.
+    ///   - barrier: why no refresh may begin.
     ///   - chance: from 0 to 1, for the jitter.
     package mutating func took(
         _ access: AccessToken?, generation: UInt64, isObtainable: Bool, barrier: OAuthFailure? = nil,
@@ -160,7 +160,7 @@ package struct TokenMachine: Sendable {
 
     // MARK: callers that need a token
 
-    /// A caller wants the token.
+    /// A caller requests the token.
     package mutating func adapt(_ id: Int, for purpose: Purpose = .request, at now: ClockPair) -> Step {
         if state == .refreshing, isHeld { return wait(id, .adapt(purpose)) }
         if barrier != nil { return adaptBehindBarrier(id, purpose, at: now) }
@@ -190,7 +190,7 @@ package struct TokenMachine: Sendable {
         return demand(id, .retry, at: now)
     }
 
-    /// A caller wants a new token, although the present token may be valid.
+    /// A caller requests a new token, although the current token may be valid.
     package mutating func demand(_ id: Int, at now: ClockPair) -> Step {
         if access == nil, !isObtainable, state != .refreshing { return .fail(fault) }
         barrier = nil
@@ -246,7 +246,7 @@ package struct TokenMachine: Sendable {
             ?? .fail(access == nil && rules.onFailure == .clear ? .missingCredential : fault)
     }
 
-    /// Waits for a login, where the rules want that.
+    /// Waits for a login, if the rules require that.
     private mutating func park(_ id: Int, _ waiter: Waiter) -> Step? {
         rules.onFailure == .reauthorize ? wait(id, waiter) : nil
     }

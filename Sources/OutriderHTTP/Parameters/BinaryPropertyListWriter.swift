@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A property list in Apple's binary format, "bplist00": objects, a table of their offsets, and a trailer. Equal strings
-/// are written once.
+/// A property list in Apple's binary format, "bplist00": objects, a table of their offsets, and a trailer. Equal
+/// strings are written once.
 struct BinaryPropertyListWriter {
     /// The content of an object; references are numbers.
     private enum Object {

@@ -42,7 +42,7 @@ package struct DecimalNumber: Sendable, Equatable {
         return Array(digits)
     }
 
-    /// Clamped, so that nothing can grow without bound.
+    /// Clamped, so that numbers cannot grow without bound.
     private static func exponent(_ bytes: ArraySlice<UInt8>) -> Int? {
         var rest = bytes
         let isNegative = rest.first == UInt8(ascii: "-")

@@ -111,7 +111,7 @@ package struct KeyTemplate: Sendable, Equatable {
 
     private var pieces: [Piece] = []
 
-    /// Braces around anything but `key`, `index` and `number` stand for themselves.
+    /// Braces around other text than `key`, `index` and `number` are literal.
     package init(_ text: String) {
         var rest = Array(text.utf8)[...]
         var plain: [UInt8] = []

@@ -19,7 +19,7 @@ package struct FormWriter {
 
     private init(_ options: FormOptions) { self.options = options }
 
-    /// The text; empty where there is nothing to write. Complaints point into the values.
+    /// The text; empty without values. Complaints point into the values.
     package static func text(of values: FormValues, _ options: FormOptions) throws(JSONComplaint) -> String {
         String(decoding: try bytes(of: values, options), as: UTF8.self)
     }

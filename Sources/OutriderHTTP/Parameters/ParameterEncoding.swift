@@ -11,7 +11,7 @@ package enum ParameterEncoding: Sendable {
     /// The caller's own code writes the query or the body.
     case custom(CallbackSpec)
 
-    /// Where a form goes.
+    /// The place of a form in the request.
     package enum Destination: String, Sendable, CaseIterable {
         /// Into the query for GET, HEAD and DELETE, and beside a body; else into the body.
         case methodDependent
@@ -53,17 +53,17 @@ package final class ParameterSpec: Sendable {
 
 /// Parameters as they go out.
 package enum EncodedParameters: Sendable, Equatable {
-    /// Nothing came of them, and nothing of the request changes.
+    /// No parameters to add: the request stays unchanged.
     case nothing
     /// For the query of the URL, without a question mark.
     case query(String)
     case body([UInt8], contentType: String)
 
-    /// Encodes all but `custom`, which only the running side can.
+    /// Encodes all but `custom`, which needs a callback.
     ///
     /// - Parameters:
     ///   - hasBody: whether the request has a body beside its parameters.
-    ///   - pointer: where the parameters stand, for failures.
+    ///   - pointer: to the parameters, for failures.
     package static func encode(
         _ spec: ParameterSpec, method: String, hasBody: Bool, at pointer: JSONPointer
     ) throws(HTTPFailure) -> EncodedParameters {

@@ -85,8 +85,8 @@ package enum KeyStyle: Sendable, Equatable {
         }
     }
 
-    /// A word begins with a capital after a small letter or digit, and with the last capital of a run that is followed by
-    /// a small letter.
+    /// A word begins with a capital after a small letter or digit, and with the last capital of a run if a small letter
+    /// follows.
     private static func separated(_ key: String, _ separator: Unicode.Scalar) -> String {
         let scalars = Array(key.unicodeScalars)
         var out = String.UnicodeScalarView()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How long to wait before a retry: exponentially longer each time, within a limit, and not everybody at once.
+/// The delay before a retry: exponential, limited, and with jitter against a thundering herd.
 package struct Backoff: Sendable, Equatable {
     package enum Jitter: String, Sendable, CaseIterable {
         /// Exactly the computed delay.

@@ -13,9 +13,9 @@ package struct RedirectPolicy: Sendable, Equatable {
     package var limit = 20
     /// Names of fields that go along to another origin.
     package var keepHeaders: [String] = []
-    /// Whether a body goes along to another origin, where method and body are kept.
+    /// Whether a body is sent to another origin if the redirect keeps method and body.
     package var keepsBody = false
-    /// The client's code to ask about each redirect.
+    /// The client's callback for each redirect.
     package var callback: String?
 
     package init() {}
@@ -84,7 +84,7 @@ package struct RedirectPolicy: Sendable, Equatable {
         return dropped
     }
 
-    /// 303 asks for another thing than was sent; 301 and 302 do so after a POST.
+    /// 303 changes all methods but HEAD to GET; 301 and 302 only POST.
     private static func changeMethod(of attempt: inout Attempt, for status: Int) {
         switch (status, attempt.method) {
         case (303, "GET"), (303, "HEAD"): return

@@ -4,8 +4,8 @@
 /// Decides about retries: a rule, or the client's callback.
 package enum Retrier: Sendable, Equatable {
     case policy(RetryPolicy)
-    /// While there is no network: waits until a way leads there over such an interface, for so many seconds in all.
-    /// Default 5.
+    /// For a missing network: waits until a route over such an interface exists, for so many seconds in all. Default:
+    /// 5.
     case offline(wait: Double, over: InterfaceRule = InterfaceRule())
     /// The client's code of that name.
     case callback(String)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The Retry-After field of an answer (RFC 9110 section 10.2.3).
+/// The Retry-After field of a response (RFC 9110 section 10.2.3).
 package enum RetryAfter {
-    /// Seconds to wait from now on, at least 0; nil if the field is absent, or says nothing that can be understood.
+    /// Seconds to wait from now on, at least 0; nil if absent or malformed.
     ///
     /// - Parameter now: seconds since 1970.
     package static func seconds(_ fields: HTTPFields, now: Int64) -> Double? {

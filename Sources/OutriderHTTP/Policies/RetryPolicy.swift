@@ -4,7 +4,7 @@
 /// The input of a retry decision: the outcome of the attempt, and its history.
 package struct RetryQuestion: Sendable {
     package var method: String
-    /// Nil where an answer arrived and is acceptable so far.
+    /// Nil if a response arrived that no validator has rejected so far.
     package var failure: HTTPFailure?
     /// Of the response, if received.
     package var status: Int?
@@ -42,7 +42,7 @@ package struct RetryPolicy: Sendable, Equatable {
     package var limit = 2
     package var backoff = Backoff()
     package var methods: Set<String> = ["DELETE", "GET", "HEAD", "OPTIONS", "PUT", "TRACE"]
-    /// They count whatever kind of failure comes with them.
+    /// These statuses are retried with any kind of failure.
     package var statuses: Set<Int> = [408, 500, 502, 503, 504]
     package var kinds = Self.networkKinds
     /// Whether responses with these statuses are retried although no validator rejects them. Alamofire does not.
@@ -51,9 +51,9 @@ package struct RetryPolicy: Sendable, Equatable {
     package var repeatsUnsent = false
     /// Whether the server's Retry-After replaces a shorter delay.
     package var respectsRetryAfter = true
-    /// A server that asks for more patience than this, in seconds, is not asked again. Default 60.
+    /// The longest Retry-After, in seconds: no retry if the server requests a longer wait. Default: 60.
     package var longestRetryAfter = 60.0
-    /// No retry begins later than so many seconds after the exchange began; nil for no such limit.
+    /// No retry begins later than so many seconds after the start of the exchange; nil for no limit.
     package var deadline: Double?
 
     package init() {}

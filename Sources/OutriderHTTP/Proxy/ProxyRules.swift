@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Which proxy is used for which URL. Shared, never changed.
+/// The choice of the proxy for each URL. Shared, immutable.
 package final class ProxyRules: Sendable, Equatable {
     /// For http URLs; nil for none.
     package let http: ProxyServer?
@@ -20,7 +20,8 @@ package final class ProxyRules: Sendable, Equatable {
 
     package var isDirect: Bool { http == nil && https == nil }
 
-    /// Nil where the way is direct: for Unix sockets always. TCP streams take the proxy of https, which leads anywhere.
+    /// The proxy for a URL; nil for a direct connection, as always for Unix sockets. TCP streams use the https proxy,
+    /// whose tunnel reaches any port.
     package func server(for url: HTTPURL) -> ProxyServer? {
         guard url.socketPath == nil, let server = url.isSecure || url.isStream ? https : http,
             !bypass.covers(url)

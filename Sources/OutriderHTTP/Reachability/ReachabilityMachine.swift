@@ -6,9 +6,9 @@ package struct PathSample: Sendable, Equatable {
     package enum Status: String, Sendable { case reachable, unreachable, unknown }
 
     package var status: Status
-    /// The first interface of the way; nil if no way exists, or if the system tells no interface.
+    /// The first interface of the route; nil if no route exists, or if the system reports no interface.
     package var interface: NetworkInterface?
-    /// Whether a way leads over this version of IP.
+    /// Whether a route exists for this version of IP.
     package var ipv4: Bool
     package var ipv6: Bool
     /// The local address of connections, as written in messages; nil if unknown.
@@ -38,7 +38,7 @@ package struct NetworkInterface: Sendable, Hashable {
     }
 }
 
-/// Which interfaces a way may begin with.
+/// The permitted interfaces of a route.
 package struct InterfaceRule: Sendable, Hashable {
     /// The kind that the interface must have; nil for any.
     package var required: NetworkInterface.Kind?
@@ -60,10 +60,10 @@ package struct InterfaceRule: Sendable, Hashable {
     }
 }
 
-/// Decides which samples of a way are reported as changes.
+/// Decides which samples of a route are reported as changes.
 ///
-/// A change is reported at once, but no sooner than 250 ms after the previous change. A way that changes more than four
-/// times within two seconds is reported once a second. Times are seconds of any clock that does not go back.
+/// A change is reported at once, but no sooner than 250 ms after the previous change. A route that changes more than
+/// four times within two seconds is reported once a second. Times are seconds of a monotonic clock.
 package struct ReachabilityMachine: Sendable {
     package static let pause = 0.25
     package static let flappingPause = 1.0
@@ -77,7 +77,7 @@ package struct ReachabilityMachine: Sendable {
     package enum Step: Sendable, Equatable {
         /// No report.
         case none
-        /// The way has changed from this state.
+        /// The route has changed from this state.
         case tell(PathSample, previous: PathSample)
         /// Too early for a report: sample again at this time.
         case sampleAgain(at: Double)

@@ -80,8 +80,9 @@ package enum AttemptBuilder {
         return attempt
     }
 
-    /// Whether Content-Encoding is undone. Without an Accept-Encoding of its own, a request without default fields offers
-    /// no coding; a download neither, because the digest and the rest of a file belong to the bytes that the server has.
+    /// Whether Content-Encoding is undone. Without an Accept-Encoding of its own, a request without default fields
+    /// offers no coding; a download neither, because the digest and the rest of a file belong to the bytes that the
+    /// server has.
     private static func decodesContent(of spec: RequestSpec) -> Bool {
         let offersCoding = spec.fields.contains("Accept-Encoding") || (spec.addsDefaultFields && spec.download == nil)
         return spec.decodesContent && offersCoding
@@ -103,7 +104,7 @@ package enum AttemptBuilder {
         return url
     }
 
-    /// Whether the caller's own fields ask for 100 Continue; the transport then writes that field.
+    /// Whether the caller's own fields request 100 Continue; the transport then writes that field.
     private static func takesExpectation(from attempt: inout Attempt) -> Bool {
         guard let value = attempt.fields.first("Expect"), HTTPFields.same(value, "100-continue") else { return false }
         attempt.fields.list.removeAll { HTTPFields.same($0.name, "Expect") }

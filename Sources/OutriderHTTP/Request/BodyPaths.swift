@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 extension BodySpec {
-    /// The body with `~/` put in; throws for a relative path of the body itself. Paths of a form are checked with its parts.
+    /// The body with `~/` put in; throws for a relative path of the body itself. Paths of a form are checked with its
+    /// parts.
     package func resolved(home: String?) throws(HTTPFailure) -> BodySpec {
         var body = self
         switch content {

@@ -23,8 +23,9 @@ package enum DefaultFields {
         return items.isEmpty ? nil : items.joined(separator: ", ")
     }
 
-    /// The languages that a user prefers, from `LANGUAGE` (`de_DE:en`) and then the first set of `LC_ALL`, `LC_MESSAGES`,
-    /// `LANG` (`de_DE.UTF-8`); `C` and `POSIX` are no languages. The values come as arguments: rules read no environment.
+    /// The languages that a user prefers, from `LANGUAGE` (`de_DE:en`) and then the first set of `LC_ALL`,
+    /// `LC_MESSAGES`, `LANG` (`de_DE.UTF-8`); `C` and `POSIX` are no languages. The values come as arguments: rules
+    /// read no environment.
     package static func languages(
         language: String?, lcAll: String? = nil, lcMessages: String? = nil, lang: String?
     ) -> [String] {

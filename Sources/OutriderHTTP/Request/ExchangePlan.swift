@@ -12,7 +12,7 @@ package struct ExchangePlan: Sendable {
     package var challenge: String?
     /// Whether the client's code judges the head before the body is read; see ExchangeAdvisor.
     package var asksAboutHead = false
-    /// Whether the client's code looks at the whole answer; see ExchangeAdvisor.
+    /// Whether the client's callback reviews the complete response; see ExchangeAdvisor.
     package var asksAboutAnswer = false
     /// Whether the exchange lasts as long as its retriers decide: no limit counts the attempts, and only the last
     /// finished attempt is remembered.
@@ -22,7 +22,7 @@ package struct ExchangePlan: Sendable {
 
     /// The session's limit of connections per origin; nil without a limit.
     package var sessionConnections: SessionConnections?
-    /// Whose turn comes first, where a session does not do everything at once.
+    /// The priority in a session with limits.
     package var priority = RequestPriority.normal
     /// Which hosts are reached over TLS only; nil if the session does not remember that.
     package var strictTransport: (any StrictTransport)?

@@ -13,7 +13,7 @@ package struct FieldChanges: Sendable, Equatable {
         self.init(known: fields)
     }
 
-    /// Of fields that were made here, of nothing that came from outside unchecked.
+    /// For constant fields of the service, which need no check.
     init(known fields: HTTPFields) {
         self.fields = fields
         for field in fields.list where !has(field.name) { names.append(field.name) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Media types, each with the endings of the names of such files. An ending stands once.
+/// Media types, each with its file name extensions. No extension occurs twice.
 enum MediaTypeTable {
     static let lines = """
         application/atom+xml atom

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The media type that goes with a file name.
+/// The media type for a file name.
 package enum MediaTypes {
     /// The type of unknown files: bytes.
     package static let unknown = "application/octet-stream"

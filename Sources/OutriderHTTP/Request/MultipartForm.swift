@@ -43,7 +43,7 @@ package struct MultipartForm: Sendable {
     /// 1 to 70 characters of RFC 2046 section 5.1.1.
     package var boundary: String
     package var escaping = Escaping.percent
-    /// Where the list of parts stands in the caller's params.
+    /// The pointer to the list of parts in the caller's params.
     package var place: String
     /// The pointer to the caller's boundary, if given.
     package var boundaryPlace: String?

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A form as the pieces that go on the wire (RFC 2046 section 5.1.1, RFC 7578): nothing before the first delimiter, CRLF
-/// behind the last. A form without parts is empty.
+/// A form as pieces for the wire (RFC 2046 section 5.1.1, RFC 7578): no bytes before the first delimiter, CRLF behind
+/// the last. A form without parts is empty.
 package struct MultipartLayout: Sendable {
     package let pieces: [ComposedBody.Piece]
-    /// The bytes of the parts alone, without delimiters and fields, and without streams whose length is not known.
+    /// The bytes of the parts alone, without delimiters and fields, and without streams of unknown length.
     package let partBytes: Int64
 
     /// - Parameter fileSizes: of the parts that are files, by the part's place in the list.

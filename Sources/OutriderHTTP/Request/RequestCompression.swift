@@ -24,7 +24,7 @@ package struct RequestCompression: Sendable, Equatable {
         self.minimumBytes = minimumBytes
     }
 
-    /// Whether a request with these fields and this body is to be compressed; its fields then say so.
+    /// Decides whether to compress a request with these fields and this body, and sets its fields accordingly.
     package func begin(_ fields: inout HTTPFields, _ body: AttemptBody) throws(HTTPFailure) -> Bool {
         if case .none = body { return false }
         if let size = body.size, size < minimumBytes { return false }

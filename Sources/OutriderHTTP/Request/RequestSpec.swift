@@ -26,7 +26,7 @@ package struct RequestSpec: Sendable {
     package var security = SecurityPlan.standard
     /// The request's own security settings; nil for none.
     package var ownSecurity: SecurityPlan.Own?
-    /// Which proxy leads to which URL; nil where nothing was said, which means the direct way.
+    /// The proxies by URL; nil if not set, which means direct connections.
     package var proxies: ProxyRules?
     /// The addresses to which the request may connect.
     package var addresses = AddressPolicy.any
@@ -37,10 +37,10 @@ package struct RequestSpec: Sendable {
     package var serialize = SerializeSpec()
     /// Validators, serializers and observers of the response; nil for none.
     package var wishes: ResponseWishes?
-    /// How long the caller expects the body of the answer to be, in bytes; for progress, where the server does not say.
+    /// The caller's expected length of the response body, in bytes; for progress without a declared length.
     package var expectedSize: Int64?
     package var metrics = false
-    /// Tell the certificates of the server.
+    /// Report the certificates of the server.
     package var showsCertificates = false
     /// A label of the caller's own.
     package var tag: String?
@@ -52,7 +52,7 @@ package struct RequestSpec: Sendable {
     package var decodesContent = true
     /// The destination of a download; `destination` is `file` then.
     package var download: DownloadSpec?
-    /// For a TCP stream, whose endpoint stands in place of the URL; nil for HTTP.
+    /// For a TCP stream, whose endpoint replaces the URL; nil for HTTP.
     package var duplex: Duplex?
     /// The steps around the sending; nil for none.
     package var shared: SharedPlan?
@@ -66,7 +66,7 @@ package struct RequestSpec: Sendable {
     }
 }
 
-/// Where the body of an answer goes.
+/// The destination of a response body.
 package enum BodyDestination: Sendable {
     case inline, stored, file, discard
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Which media types an answer may have.
+/// The acceptable media types of a response.
 package enum AcceptableTypes: Sendable, Equatable {
     /// The types in the request's Accept; any type without that field.
     case accept
-    /// Media types or patterns such as `text/*`. Parameters do not count.
+    /// Media types or patterns such as `text/*`. Parameters are ignored.
     case list([String])
 
     /// As they are written, for these facts.

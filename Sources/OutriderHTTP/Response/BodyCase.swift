@@ -9,7 +9,7 @@ package struct BodyCase: Sendable {
     package var name: String?
     package var when: Condition
     package var serialize: SerializeSpec
-    /// Given in place of the body, for answers that have none worth reading.
+    /// Returned in place of the body, for responses whose body is not needed.
     package var value: JSONText?
 
     package init(name: String? = nil, when: Condition, serialize: SerializeSpec, value: JSONText? = nil) {

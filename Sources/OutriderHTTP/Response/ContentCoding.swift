@@ -33,7 +33,7 @@ package enum ContentCoding: Sendable, Equatable {
     }
 }
 
-/// How much a compressed body may become: a small answer must not fill the memory.
+/// The limits of decompression: a small response must not fill the memory.
 package struct InflationLimits: Sendable, Equatable {
     /// Most decoded bytes for each byte on the wire, once `free` bytes have been decoded. Default 200.
     package var ratio: Int64 = 200

@@ -3,18 +3,18 @@
 
 import Glibc
 
-/// Multi-byte charsets, decoded by the C library: strictly, piece by piece, into UTF-8. Only its decoders for the few
-/// charsets of the web are ever asked for, by names of our own.
+/// Multi-byte charsets, decoded by the C library: strictly, piece by piece, into UTF-8. Only the library's decoders for
+/// the few charsets of the web are used, under constant names.
 enum Iconv {
     /// Nil if the bytes are invalid in that charset, or the system has no decoder for it.
     static func decode(_ bytes: ArraySlice<UInt8>, from name: String) -> String? {
         let converter = iconv_open("UTF-8", name)
-        // (iconv_t) -1 says that there is none
+        // (iconv_t) -1 means that there is no such decoder
         if Int(bitPattern: converter) == -1 { return nil }
         defer { iconv_close(converter) }
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + bytes.count / 2)
-        // a copy, because the C library takes its input as mutable
+        // a copy, because the C library requires mutable input
         var input = Array(bytes)
         let isWhole = input.withUnsafeMutableBytes { input in
             run(converter, input, &output)

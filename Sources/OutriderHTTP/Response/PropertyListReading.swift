@@ -60,7 +60,7 @@ package enum PropertyListReading {
 }
 
 extension String {
-    /// Where the text after a name begins.
+    /// The index behind a name.
     fileprivate func range(ofName name: String) -> String.Index? {
         var rest = self[...]
         while !rest.isEmpty {

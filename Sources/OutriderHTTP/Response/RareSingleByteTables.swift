@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// More single-byte charsets; see SingleByteTables. U+FFFD stands where a byte has no character.
+/// Rare single-byte charsets; see SingleByteTables. U+FFFD marks bytes without a character.
 enum RareSingleByteTables {
     static func table(of charset: Charset) -> [UInt16]? {
         switch charset {

@@ -7,7 +7,7 @@ package struct ResponseFacts: Sendable {
     package var url: String
     /// The values of the attempt's Accept fields; nil without them.
     package var accept: [String]?
-    /// Nil when no answer came.
+    /// Nil without a response.
     package var status: Int?
     package var fields: HTTPFields
 
@@ -23,12 +23,13 @@ package struct ResponseFacts: Sendable {
 
     package var contentType: String? { fields.first("Content-Type") }
 
-    /// Whether an answer to this can have no body: to HEAD, or with 204, 205 or 304 (RFC 9110 sections 9.3.2 and 15).
+    /// Whether the response has no body by definition: to HEAD, or with 204, 205 or 304 (RFC 9110 sections 9.3.2 and
+    /// 15).
     package var hasNoBody: Bool {
         method == "HEAD" || status == 204 || status == 205 || status == 304
     }
 
-    /// Whether the head says that the body is empty.
+    /// Whether the head declares an empty body.
     package var saysEmpty: Bool {
         hasNoBody || fields.first("Content-Length").map { FieldRules.trimmed($0[...]) == "0" } ?? false
     }

@@ -45,8 +45,8 @@ package struct SerializedBody: Sendable {
 /// An empty body is `none`. Text with U+0000 counts as not decodable, because clients lose or change U+0000.
 package enum Serialization {
     /// - Parameters:
-    ///   - contentType: the answer's field, as received.
-    ///   - emptyIsFine: the answer had to be empty: to HEAD, or with status 204, 205 or 304.
+    ///   - contentType: the response's field, as received.
+    ///   - emptyIsFine: the response had to be empty: to HEAD, or with status 204, 205 or 304.
     package static func serialize(
         _ bytes: [UInt8], as spec: SerializeSpec, contentType: String?, emptyIsFine: Bool = false
     ) -> SerializedBody {

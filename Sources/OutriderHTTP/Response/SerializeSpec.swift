@@ -3,14 +3,14 @@
 
 package import OutriderJSON
 
-/// The shape in which the body of an answer is wanted.
+/// The requested shape of a response body.
 package struct SerializeSpec: Sendable {
     package enum Shape: String, Sendable, CaseIterable {
         case auto, json, text, base64, propertyList, none
     }
 
     package var shape: Shape
-    /// The charset of text, whatever the Content-Type says.
+    /// The charset of text, regardless of the Content-Type.
     package var encoding: String?
     /// Behind a reference: most requests have no extras.
     private var box: Box?
@@ -26,7 +26,7 @@ package struct SerializeSpec: Sendable {
         set { box = newValue.map(Box.init) }
     }
 
-    /// Whether nothing but a shape is wanted, or not even that.
+    /// Whether no options beyond the shape are set.
     package var isPlain: Bool { box == nil }
 
     /// Whether a body that does not fit is a failure.
@@ -51,7 +51,7 @@ package struct SerializeExtras: Sendable {
     package var preprocess: Preprocess?
     /// The schema for the value of JSON and property lists.
     package var schema: JSONSchema?
-    /// The client's own serializer, which is asked whatever happened.
+    /// The client's own serializer, called for every outcome.
     package var callback: CallbackSpec?
     /// Bring the body into its shape although the exchange failed, as a handler's result.
     package var ignoresError = false

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The upper halves of single-byte charsets, bytes 0x80 to 0xFF, as the web reads them (WHATWG Encoding section 9): bytes
-/// that a charset leaves undefined are the control characters of the same number.
+/// The upper halves of single-byte charsets, bytes 0x80 to 0xFF, as the web reads them (WHATWG Encoding section 9):
+/// bytes that a charset leaves undefined are the control characters of the same number.
 enum SingleByteTables {
     static let windows1250: [UInt16] = [
         0x20AC, 0x0081, 0x201A, 0x0083, 0x201E, 0x2026, 0x2020, 0x2021, 0x0088, 0x2030, 0x0160, 0x2039, 0x015A, 0x0164,

@@ -77,7 +77,7 @@ package enum TextDecoding {
         Charset(label: label)?.systemName != nil
     }
 
-    /// Surrogates must come in pairs. By hand, because the library takes fifty times as long.
+    /// Checks that surrogates are paired. Written by hand, because the library takes fifty times as long.
     private static func utf16(_ bytes: ArraySlice<UInt8>, highFirst: Bool) -> String? {
         guard bytes.count % 2 == 0 else { return nil }
         var output: [UInt8] = []

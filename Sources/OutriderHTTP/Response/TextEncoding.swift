@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Text to bytes, strictly: a character that a charset does not have is never replaced.
+/// Encodes text strictly: a character without an encoding in the charset is never replaced.
 package enum TextEncoding {
     /// Throws `parameterEncoderFailed`, pointing at the charset or at the text.
     package static func encode(
@@ -53,7 +53,7 @@ package enum TextEncoding {
                 else { continue }
                 table[scalar] = byte
             }
-            // bytes that do not stand alone belong to a charset of several bytes
+            // bytes that mean nothing alone belong to a multi-byte charset
             if table.count > 80 { tables[charset] = table }
         }
         return tables

@@ -38,7 +38,7 @@ package struct ValidationRule: Sendable {
     package var contentType: AcceptableTypes?
     /// Of the body, which must be JSON.
     package var schema: JSONSchema?
-    /// The client's own opinion, asked last.
+    /// The client's callback, called last.
     package var callback: CallbackSpec?
     /// Check all but the schema as soon as the head arrives; after a failure, the body is not read.
     package var onHeaders: Bool

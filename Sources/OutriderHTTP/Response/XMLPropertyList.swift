@@ -3,8 +3,8 @@
 
 import OutriderJSON
 
-/// Reads a property list in XML: just the XML that property lists are written in. Nothing outside the text is ever
-/// fetched, and no entities can be defined.
+/// Reads a property list in XML: only the subset of XML that property lists use. No external resource is fetched, and
+/// no entities can be defined.
 struct XMLPropertyList {
     typealias Fault = PropertyListReading.Fault
 
@@ -111,7 +111,7 @@ struct XMLPropertyList {
         guard tag.isEnd, tag.name == name else { throw fault("<\(name)> has no end") }
     }
 
-    /// The text of an element that holds nothing else.
+    /// The text of an element without children.
     private mutating func content(_ tag: Tag) throws(Fault) -> String {
         if tag.isEmpty { return "" }
         var text: [UInt8] = []

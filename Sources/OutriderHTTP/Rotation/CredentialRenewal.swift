@@ -121,7 +121,7 @@ extension OAuthFailure {
             "the token endpoint of '\(name)' was asked, and its answer cannot be read; the next request clears it up")
     }
 
-    /// Of a member of the answer.
+    /// The failure for an unusable member of the response.
     static func unusableToken(_ name: String, _ member: String) -> OAuthFailure {
         OAuthFailure(
             .unknownOutcome, unusableTokenReason,
@@ -129,7 +129,7 @@ extension OAuthFailure {
                 + "A); it is not kept")
     }
 
-    /// Of an answer whose tokens cannot be used: a login is not tried again for them.
+    /// The reason for unusable tokens: a login is not repeated for this failure.
     static let unusableTokenReason = "unusable_token"
 
     static func refreshLost(_ name: String) -> OAuthFailure {
@@ -145,7 +145,7 @@ extension OAuthFailure {
 
     private static let pausedReason = "paused"
 
-    /// No server was asked: the server has failed, and is left alone by all processes for `retryAfter` seconds.
+    /// Whether no server was contacted: after failures, all processes leave the server alone for `retryAfter` seconds.
     var isPause: Bool { reason == Self.pausedReason }
 
     static func paused(_ name: String, _ seconds: Double) -> OAuthFailure {

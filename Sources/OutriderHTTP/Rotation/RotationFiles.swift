@@ -34,7 +34,7 @@ package struct RotationFiles: Sendable {
 package struct RotationAnswer: Sendable, Equatable {
     package var attempt: UInt64
     package var status: Int
-    /// Seconds, where the server said.
+    /// Seconds, if the server sent the field.
     package var retryAfter: Double?
     /// When the request was sent: expiry counts from then on.
     package var asked: ClockPair
@@ -53,7 +53,7 @@ package struct RotationAnswer: Sendable, Equatable {
     }
 }
 
-/// A server that could not respond is not asked for a while.
+/// A pause after failures of the server.
 package struct RotationPause: Sendable, Equatable {
     /// Failures in a row.
     package var failures: Int
@@ -67,7 +67,7 @@ package struct RotationPause: Sendable, Equatable {
         self.boot = boot
     }
 
-    /// Seconds, whatever the server wants.
+    /// Seconds; a longer Retry-After is cut to this limit.
     static let longest = 300.0
     private static let longestUsual = 60.0
     private static let freeFailures = 2

@@ -13,7 +13,7 @@ package struct RotationIntent: Sendable, Equatable {
     /// How often the same refresh token was sent before.
     package var replays: Int
     package var began: ClockPair
-    /// When the connection was gone; nil if no process saw its end.
+    /// When the connection ended; nil if no process saw its end.
     package var ended: ClockPair?
     package var boot: String
 
@@ -28,7 +28,8 @@ package struct RotationIntent: Sendable, Equatable {
         self.boot = boot
     }
 
-    /// How many seconds the outcome has been unknown; nil if the calendar, the only clock that outlives a boot, was set back.
+    /// How many seconds the outcome has been unknown; nil if the calendar, the only clock that outlives a boot, was set
+    /// back.
     package func age(at now: ClockPair, boot: String) -> Double? {
         let since = ended ?? began
         // a clock ahead of this machine's belongs to another container

@@ -17,7 +17,7 @@ package struct RotationMachine: ~Copyable {
     private var attempt: UInt64
     private var plan: [Action] = []
     private var current = Action.look
-    /// The record by which was asked.
+    /// The record of the running request.
     private var record: CredentialRecord?
     private var isSaved = true
     private var escrowed: UInt64?
@@ -112,7 +112,7 @@ package struct RotationMachine: ~Copyable {
         }
     }
 
-    /// The request may have been sent, and there is no whole answer, or none that can be used.
+    /// Notes that the request may have been sent without a complete, usable response.
     package mutating func lost(
         _ partial: RotationAnswer?, after seconds: Double, at now: ClockPair, _ failure: OAuthFailure? = nil
     ) -> Action {
@@ -131,7 +131,7 @@ package struct RotationMachine: ~Copyable {
         return run([.stamp(intent), .end(.failed(unknown))])
     }
 
-    /// Nothing was sent, for certain.
+    /// Notes that certainly nothing was sent.
     package mutating func notSent(_ failure: OAuthFailure, at now: ClockPair) -> Action {
         var plan: [Action] = [.end(.failed(failure))]
         if failure.kind == .temporary { plan.insert(pause(failure, at: now), at: 0) }
@@ -223,7 +223,7 @@ package struct RotationMachine: ~Copyable {
             }
         }
         guard request == .refresh else {
-            // a login has nothing to do with a refresh whose outcome is unknown, nor with the token of that
+            // a login is independent of a refresh with unknown outcome, and of its token
             intent = nil
             return run([.prepare(record), .ask(request, record, nil)])
         }

@@ -26,7 +26,7 @@ extension RotationMachine {
         case write(CredentialRecord)
         /// Keep the record sealed in the fallback store.
         case escrow(CredentialRecord)
-        /// Remove intent, answer and pause: first the intent.
+        /// Remove intent, response and pause; the intent first.
         case clear
         case pause(RotationPause)
         case end(End)

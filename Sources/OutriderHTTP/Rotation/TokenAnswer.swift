@@ -5,7 +5,7 @@
 package struct TokenAnswer: Sendable, Equatable {
     package var accessToken: Secret?
     package var type: String?
-    /// Seconds, at most ten years; nil if the server did not say, or said something without sense.
+    /// Seconds, at most ten years; nil if absent or malformed.
     package var expiresIn: Double?
     package var refreshToken: Secret?
     package var scope: [String]?
@@ -14,7 +14,7 @@ package struct TokenAnswer: Sendable, Equatable {
     package var error: String?
     /// Seconds between polls (RFC 8628 section 3.2), at most an hour.
     package var interval: Double?
-    /// The first member that stands there and cannot be used.
+    /// The first present but unusable member.
     package var fault: String?
 
     package init() {}
@@ -49,8 +49,8 @@ package struct TokenAnswer: Sendable, Equatable {
         return true
     }
 
-    /// Of the characters that tokens have (RFC 6749 appendixes A.12 and A.17): with others they would be something else where
-    /// they are written into a line.
+    /// Of the characters that tokens have (RFC 6749 appendixes A.12 and A.17): with others they would be something else
+    /// where they are written into a line.
     private mutating func secret(_ name: String, _ text: String) -> Secret? {
         if text.isEmpty { return nil }
         guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {

@@ -20,7 +20,7 @@ package struct TokenAnswerScanner {
         case unreadable
     }
 
-    /// The longest answer that is read, in bytes.
+    /// The longest response, in bytes.
     package static let mostBytes = 128 << 10
     /// Of the byte order, in UTF-8 (RFC 8259 section 8.1).
     static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -110,7 +110,7 @@ package struct TokenAnswerScanner {
         return .other
     }
 
-    /// Whether a comma follows; the end is taken, too.
+    /// Skips a comma, or the end; returns whether a comma follows.
     private mutating func goesOn(to end: UInt8) throws(Stop) -> Bool {
         let byte = try peek()
         guard byte == end || byte == UInt8(ascii: ",") else { throw .malformed }
@@ -137,7 +137,7 @@ package struct TokenAnswerScanner {
             }
         }
         guard !digits.isEmpty, digits.count <= 1024 else { throw .malformed }
-        // more digits may have been meant to come
+        // the rest of the digits may have been cut off
         if digits.endIndex == bytes.count { throw .cut }
         position = digits.endIndex
         guard let number = Double(String(decoding: digits, as: UTF8.self)), !number.isNaN else { throw .malformed }

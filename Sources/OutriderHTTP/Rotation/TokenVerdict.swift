@@ -10,8 +10,8 @@ package enum TokenVerdict: Sendable, Equatable {
 
     /// - Parameters:
     ///   - name: of the credential, for messages.
-    ///   - place: which of its endpoints answered, for messages.
-    ///   - isLogin: a person is asked (RFC 8628 section 3.5), and may have said no.
+    ///   - place: the endpoint, for messages.
+    ///   - isLogin: a login of a person (RFC 8628 section 3.5), who may deny access.
     package static func of(
         _ answer: RotationAnswer, for name: String, at place: String = "token endpoint", isLogin: Bool = false
     ) -> TokenVerdict {
@@ -20,7 +20,7 @@ package enum TokenVerdict: Sendable, Equatable {
         switch scanned {
         case .whole(let found) where isGood && found.isUsable && found.error == nil && answer.isComplete:
             return .tokens(found)
-        // a server that rotates has said all that counts
+        // from a server that rotates, no further member is needed
         case .whole(let found) where isGood && found.isUsable && found.refreshToken != nil,
             .cut(let found) where isGood && found.isUsable && found.refreshToken != nil:
             return .tokens(found)

@@ -15,7 +15,7 @@ package struct OpenAPIImport {
         package var moreNotes = 0
     }
 
-    /// A part that was not carried over, or that a person should know.
+    /// An unsupported part, or a hint for the user.
     package struct Note: Sendable, Equatable {
         package var pointer: JSONPointer
         package var message: String
@@ -55,7 +55,7 @@ package struct OpenAPIImport {
     private var names: [String: Int] = [:]
 
     static let methods = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
-    /// Where schemas of parameters stand while they are compiled; no document has such a member.
+    /// The temporary member that holds the schemas of parameters during compilation; no document has this member.
     static let shelf = "x-outrider-params"
 
     /// The most values and bytes of a router.
@@ -141,8 +141,8 @@ package struct OpenAPIImport {
         }
     }
 
-    /// The server's URL with the values of its variables. Names in braces within a value stay as they are: values are not
-    /// expanded again.
+    /// The server's URL with the values of its variables. Names in braces within a value stay as they are: values are
+    /// not expanded again.
     private mutating func filled(
         _ written: String, _ server: JSONObject, _ place: JSONPointer
     ) throws(JSONComplaint) -> String {
@@ -204,7 +204,7 @@ package struct OpenAPIImport {
         _ operation: JSONObject, _ method: String, _ path: String, _ item: JSONObject, _ base: RouterURL?,
         _ pointer: JSONPointer
     ) throws(JSONComplaint) {
-        // the path stands in the endpoint, in its pointer, and in the pointers of its parameters
+        // the path is stored in the endpoint, in its pointer, and in the pointers of its parameters
         try budget.spend(bytes: 2 * path.utf8.count)
         let template: PathTemplate
         let sent = path.prefix { $0 != "#" }

@@ -176,7 +176,7 @@ struct OperationReading {
 
     // MARK: responses
 
-    /// Which statuses and types count as success, and in which shape the body comes.
+    /// Reads the statuses and types of success, and the shape of the body.
     mutating func readResponses(_ operation: JSONObject, _ run: inout OpenAPIImport) throws(JSONComplaint) {
         var types: [String] = []
         for response in operation["responses"]?.object?.members ?? [] where response.name.hasPrefix("2") {

@@ -5,8 +5,7 @@ import OutriderJSON
 
 /// Compiles the schemas of all endpoints at once, so that shared schemas are compiled once.
 extension OpenAPIImport {
-    /// A pattern or a reference that cannot be used is taken out, with a note, and all else stays. Throws if the budget is
-    /// used up.
+    /// An unusable pattern or reference is removed with a note; all else stays. Throws if the budget is exhausted.
     mutating func compileSchemas() throws(JSONComplaint) {
         guard case .object(var object) = document.document else { return }
         object[Self.shelf] = .object(JSONObject(members: schemas))
@@ -38,7 +37,7 @@ extension OpenAPIImport {
 }
 
 extension JSONValue {
-    /// Takes a member or an element out; nothing happens where there is none.
+    /// Removes a member or an element; without effect if absent.
     fileprivate mutating func remove(at pointer: JSONPointer) {
         remove(pointer.names[...])
     }

@@ -60,8 +60,8 @@ package struct PathTemplate: Sendable, Equatable {
         return names
     }
 
-    /// The path with values in place of names. Throws `missingPathParameter` or `parametersDoNotFit`, whose pointer is that
-    /// of the value within the values.
+    /// The path with values in place of names. Throws `missingPathParameter` or `parametersDoNotFit`, whose pointer is
+    /// that of the value within the values.
     func expanded(_ value: (String) -> ExpandedValue?) throws(HTTPFailure) -> String {
         var path = ""
         for piece in pieces {

@@ -40,7 +40,7 @@ struct RouterDefinitions {
         }
     }
 
-    /// Where a schema that is nothing but a reference into the document leads.
+    /// The target of a schema that is a pure reference into the document.
     private static func pointer(of schema: JSONValue) -> JSONPointer? {
         guard let object = schema.object, object.members.count == 1 else { return nil }
         return object["$ref"]?.string.flatMap(place)
@@ -94,9 +94,9 @@ struct RouterDefinitions {
 
 /// Members of JSON Schemas whose value is not a single schema.
 private enum SchemaMembers {
-    /// In these nothing is a reference.
+    /// Members whose values are data, without references.
     static let data: Set = ["const", "default", "enum", "example", "examples"]
-    /// These hold schemas by names that mean nothing.
+    /// Members that map arbitrary names to schemas.
     static let named: Set = ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"]
 }
 

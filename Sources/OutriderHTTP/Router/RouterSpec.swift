@@ -57,7 +57,7 @@ package struct RouterEndpoint: Sendable {
 
     package var method: String? { options["method"]?.string }
 
-    /// The parameter that stands for a name of the path.
+    /// The parameter for a name in the path.
     func parameter(for name: String) -> String {
         places.first { $0.value.part == .path && ($0.value.name ?? $0.key) == name }?.key ?? name
     }

@@ -3,7 +3,7 @@
 
 /// How much of a session's work may be on the wire.
 package struct AdmissionLimits: Sendable, Equatable {
-    /// So many attempts may begin in so many seconds: all at once, or evenly, as they come.
+    /// At most `requests` attempts may begin within so many seconds, evenly or at once.
     package struct Rate: Sendable, Equatable {
         package var requests: Int
         package var seconds: Double
@@ -17,7 +17,7 @@ package struct AdmissionLimits: Sendable, Equatable {
         var perSecond: Double { Double(max(1, requests)) / max(seconds, 0.001) }
     }
 
-    /// Attempts at once; nil for no such limit.
+    /// Concurrent attempts; nil for no limit.
     package var concurrent: Int?
     package var rate: Rate?
     /// Most attempts that may wait for admission; a further attempt is refused. Default: 10,000.

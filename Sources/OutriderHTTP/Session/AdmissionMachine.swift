@@ -59,7 +59,7 @@ package struct AdmissionMachine: ~Copyable {
 
     private var inLine: Int { lines.values.reduce(0) { $0 + $1.count } }
 
-    /// A request asks for admission.
+    /// Requests admission for an attempt.
     package mutating func ask(_ id: ID, _ priority: RequestPriority, now: Double) -> Answer {
         refill(now)
         if waiting == 0, take() { return .go }

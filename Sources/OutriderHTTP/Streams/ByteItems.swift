@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The bytes themselves, in pieces as long as is asked for.
+/// The bytes themselves, in pieces up to the requested length.
 package struct ByteItems: ItemScanner {
     private var window = ByteWindow()
 

@@ -26,7 +26,7 @@ package struct JSONItems: ItemScanner {
     private var isLost = false
     /// Whether the end of the last value is uncertain if that value is malformed.
     private var hasNoBracket = false
-    /// A byte order mark may stand here.
+    /// A byte order mark may follow.
     private var isFirst = true
     /// How long the next value is.
     private var found: Int?
@@ -162,7 +162,7 @@ package struct JSONItems: ItemScanner {
         }
     }
 
-    /// False if more bytes must come first.
+    /// False if more bytes are needed.
     private mutating func skipMark() -> Bool {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let count = min(mark.count, window.count)

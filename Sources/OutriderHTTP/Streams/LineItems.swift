@@ -9,7 +9,7 @@ import OutriderJSON
 package struct LineItems: ItemScanner {
     /// The content of a line.
     package enum Form: Sendable {
-        /// Text in that charset, or in that of the answer.
+        /// Text in that charset, or in the charset of the response.
         case text(charset: String?)
         /// A JSON value in UTF-8; empty lines are skipped.
         case json
@@ -151,7 +151,7 @@ package struct LineItems: ItemScanner {
         found = nil
     }
 
-    /// Whether the charset is known.
+    /// Determines the charset; false if more bytes are needed.
     private mutating func isReady() throws(HTTPFailure) -> Bool {
         if window.isEmpty { return false }
         if text.charset != nil { return true }

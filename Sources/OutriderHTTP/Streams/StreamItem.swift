@@ -12,7 +12,7 @@ package struct StreamItem: Sendable {
         case value(JSONText)
         /// The members of an object, written as JSON but without its braces.
         case members(JSONText)
-        /// How the connection behind the stream stands: the members of `event.socket`. Travels alone.
+        /// The state of the stream's connection: the members of `event.socket`. Sent alone.
         case state(JSONText)
         /// A malformed item; the stream continues behind this item. Rare, and the largest of the cases.
         indirect case failed(HTTPFailure)
@@ -60,7 +60,7 @@ package struct ItemBudget: Sendable, Equatable {
 ///
 /// Buffers the bytes, and parses only on request. The items do not depend on how the body was cut into pieces.
 package protocol ItemScanner: Sendable {
-    /// Bytes that were fed, and are in no item that was taken.
+    /// Fed bytes that belong to no returned item yet.
     var held: Int { get }
 
     /// Whether items may end at any byte, up to the requested length; otherwise each item is whole, however long.

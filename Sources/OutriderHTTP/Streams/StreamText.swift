@@ -21,8 +21,8 @@ struct StreamText: Sendable {
         charset = nil
     }
 
-    /// Looks at the first bytes, and returns how many of them are a byte order mark; nil if more must come first. Throws
-    /// `stringSerializationFailed` for a charset that is not known.
+    /// Determines the charset from the first bytes, and returns the length of a byte order mark; nil if more bytes are
+    /// needed. Throws `stringSerializationFailed` for an unknown charset.
     mutating func begin(_ window: ByteWindow, isOver: Bool) throws(HTTPFailure) -> Int? {
         let marks: [(bytes: [UInt8], charset: Charset)] = [
             ([0xEF, 0xBB, 0xBF], .utf8), ([0xFF, 0xFE], .utf16le), ([0xFE, 0xFF], .utf16be),
@@ -51,7 +51,7 @@ struct StreamText: Sendable {
     /// How many bytes a unit has: line ends are whole units.
     var width: Int { charset == .utf16le || charset == .utf16be ? 2 : 1 }
 
-    /// The unit that begins there.
+    /// The code unit at the index.
     func unit(_ bytes: ArraySlice<UInt8>, at index: Int) -> UInt16 {
         switch charset {
         case .utf16le: UInt16(bytes[index + 1]) << 8 | UInt16(bytes[index])

@@ -81,7 +81,7 @@ package struct TextItems: ItemScanner {
         return text.whole(window.slice(window.count), isOver: isOver)
     }
 
-    /// Whether the charset is known.
+    /// Determines the charset; false if more bytes are needed.
     private mutating func isReady() throws(HTTPFailure) -> Bool {
         if window.isEmpty { return false }
         if text.charset != nil { return true }

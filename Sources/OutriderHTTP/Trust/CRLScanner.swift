@@ -7,7 +7,7 @@ package struct CRLScanner: Sendable {
     package struct Entry: Sendable, Equatable {
         /// Seconds since 1970; nil if the date cannot be read.
         package var revokedAt: Int64?
-        /// The name of the reason (RFC 5280 section 5.3.1); nil if the list does not say.
+        /// The name of the reason (RFC 5280 section 5.3.1); nil if absent.
         package var reason: String?
     }
 

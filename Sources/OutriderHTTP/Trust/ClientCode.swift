@@ -74,7 +74,7 @@ package struct TrustReply: Sendable {
     package var isTrusted: Bool
     /// Why not.
     package var reason: String?
-    /// How long the same answer counts for the same question, in seconds.
+    /// How long the reply is cached for the same callback content, in seconds.
     package var remembered: Double
 
     package init(isTrusted: Bool, reason: String? = nil, remembered: Double = 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Another place to connect to than a URL says. Host, SNI and verification stay the URL's.
+/// A connection target in place of the URL's host and port. Host field, SNI and verification stay the URL's.
 package struct ConnectTarget: Sendable, Hashable, CustomStringConvertible {
     /// In its canonical form, IPv6 addresses without brackets; nil for the URL's own.
     package let host: String?

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Hosts that ask to be reached over TLS only (RFC 6797).
+/// Hosts with strict transport security (RFC 6797).
 package struct HSTSStore: Sendable {
     package struct Entry: Sendable, Equatable {
         /// Seconds since 1970.
@@ -41,7 +41,7 @@ package struct HSTSStore: Sendable {
         return true
     }
 
-    /// A host that says the same with each response changes the store once in so many seconds.
+    /// A host that repeats its field with each response changes the store at most once in so many seconds.
     private static let grain: Int64 = 3600
 
     /// The https URL, with the matching port; nil if the host has no HSTS entry.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Where a certificate says that its state can be found out. URLs of schemes other than http are left out: TLS would need
-/// the state of further certificates (RFC 5280 section 8).
+/// The sources of a certificate's revocation status, as listed in the certificate. Only http URLs are used: TLS would
+/// need the status of further certificates (RFC 5280 section 8).
 package struct RevocationSources: Sendable, Equatable {
     /// OCSP responders (RFC 5280 section 4.2.2.1).
     package var responders: [String] = []

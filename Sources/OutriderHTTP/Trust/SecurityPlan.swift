@@ -20,7 +20,7 @@ package final class SecurityPlan: Sendable {
 
         package init() {}
 
-        /// Whether the table says nothing that the service does not say.
+        /// Whether the table adds nothing to the service's settings.
         package var isPlain: Bool {
             policy == nil && hosts.isEmpty && settings == .standard && identities.isEmpty && connectTo.isEmpty
         }
@@ -39,7 +39,7 @@ package final class SecurityPlan: Sendable {
         /// Whether code of the client is called.
         package var asks: Bool { policy?.asks == true || settings.identity?.asks == true }
 
-        /// The same with the client that is asked.
+        /// A copy whose callbacks go to that client.
         package func bound(to asker: any SecurityAsking) -> Own {
             var own = self
             own.policy = policy?.bound(to: asker)
@@ -122,7 +122,7 @@ package final class SecurityPlan: Sendable {
     /// Throws `noRequiredEvaluator` if the host needs a policy and has none.
     package func security(for url: HTTPURL, proxy: ProxyServer? = nil) throws(HTTPFailure) -> ConnectionSecurity {
         if let proxy, proxy.kind == .https { return try behind(proxy, url) }
-        // nothing is judged
+        // without TLS nothing is verified
         if !url.isSecure { return .standard }
         return try origin(of: url)
     }

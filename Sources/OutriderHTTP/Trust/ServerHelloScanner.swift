@@ -3,7 +3,7 @@
 
 /// A server's choices in a TLS handshake; sent unencrypted (RFC 5246, RFC 8446 section 4.1.3).
 package struct ServerHello: Sendable, Equatable {
-    /// Numbers of the TLS registry. In TLS 1.2 the group of the key exchange stands in a later message.
+    /// Numbers of the TLS registry. In TLS 1.2 a later message names the group of the key exchange.
     package var cipher: UInt16
     package var group: UInt16?
 
@@ -17,7 +17,7 @@ package struct ServerHello: Sendable, Equatable {
         TLSNames.ciphers.first { $0.number == cipher }?.name ?? TLSNames.hexadecimal(cipher)
     }
 
-    /// "X25519MLKEM768"; nil if the server did not say.
+    /// "X25519MLKEM768"; nil if absent from the hello.
     package var groupName: String? {
         group.map { group in TLSNames.groups.first { $0.number == group }?.name ?? TLSNames.hexadecimal(group) }
     }
@@ -70,7 +70,7 @@ package struct ServerHelloScanner {
             guard let body = reader.take(length) else { break }
             switch type {
             case 22: messages += body
-            // change_cipher_spec comes between a retry and the real hello
+            // change_cipher_spec follows a retry, before the real hello
             case 20: break
             // the encrypted part follows the hello
             default: return messages.isEmpty ? nil : messages

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The memory of a session for hosts that ask to be reached over TLS only (RFC 6797).
+/// The HSTS store of a session (RFC 6797).
 package protocol StrictTransport: AnyObject, Sendable {
     /// The https URL; nil if the host has no HSTS entry.
     func upgraded(_ url: HTTPURL) -> HTTPURL?

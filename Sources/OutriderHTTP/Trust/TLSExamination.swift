@@ -7,9 +7,9 @@ package struct TLSExamination: Sendable {
     package var facts: TLSFacts?
     /// The certificates from the server, or those given instead, in DER.
     package var served: [[UInt8]] = []
-    /// Why the server is not believed, or why there was no handshake.
+    /// Why the server is not trusted, or why the handshake failed.
     package var failure: HTTPFailure?
-    /// Why the server is believed.
+    /// How the server was verified.
     package var verified: VerifiedBy?
     package var revocation: TLSFacts.Revocation?
     /// The verified path in DER, the server's own certificate first.

@@ -4,7 +4,7 @@
 /// The results of a TLS handshake. All requests of a connection share an object.
 package final class TLSFacts: Sendable, Equatable {
     package enum ClientCertificate: String, Sendable {
-        /// Ours was sent.
+        /// The client's certificate was sent.
         case sent
         /// The server requested a certificate, and none was configured.
         case requested
@@ -20,9 +20,9 @@ package final class TLSFacts: Sendable, Equatable {
     package let group: String?
     /// "h2" or "http/1.1"; nil if the server chose none.
     package let alpn: String?
-    /// Why the server was believed.
+    /// How the server was verified.
     package let verified: VerifiedBy
-    /// Nil if the policy does not ask about revocation.
+    /// Nil if the policy does not check revocation.
     package let revocation: Revocation?
     /// Nil if the server did not request a certificate.
     package let clientCertificate: ClientCertificate?

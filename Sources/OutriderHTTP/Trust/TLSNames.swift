@@ -63,7 +63,7 @@ package enum TLSNames {
         "p-256": "secp256r1", "p-384": "secp384r1", "p-521": "secp521r1", "prime256v1": "secp256r1",
     ]
 
-    /// By either name, without regard to case; nil if the suite is not known.
+    /// By either name, without regard to case; nil for an unknown suite.
     package static func cipher(_ name: String) -> UInt16? {
         let name = name.lowercased()
         return ciphers.first { $0.name.lowercased() == name || $0.shortName.lowercased() == name }?.number

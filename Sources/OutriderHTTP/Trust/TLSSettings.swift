@@ -47,7 +47,7 @@ package struct TLSSettings: Sendable, Hashable {
     }
 }
 
-/// Where trusted root certificates come from.
+/// The sources of trusted root certificates.
 package struct RootsSpec: Sendable, Hashable {
     /// A PEM file.
     package var file: String?
@@ -71,7 +71,7 @@ package struct RootsSpec: Sendable, Hashable {
     package static let system = RootsSpec(includesSystem: true)
 }
 
-/// A certificate of our own, and where its key is. Nothing is read before a server asks.
+/// A client certificate and the source of its key. Files are read only when a server requests the certificate.
 package struct IdentitySpec: Sendable, Hashable {
     package enum Source: Sendable, Hashable {
         /// PEM files; the key may be in the file of the certificate.
@@ -106,7 +106,7 @@ package struct IdentitySpec: Sendable, Hashable {
 
     package var asks: Bool { if case .code? = passphrase { true } else { false } }
 
-    /// The same with the client that is asked.
+    /// A copy whose callbacks go to that client.
     package func bound(to asker: any SecurityAsking) -> IdentitySpec {
         guard case .code(let code)? = passphrase else { return self }
         return IdentitySpec(source, passphrase: .code(code.bound(to: asker)), pointer: pointer)
@@ -116,7 +116,7 @@ package struct IdentitySpec: Sendable, Hashable {
     package var ofSession: IdentitySpec { IdentitySpec(source, passphrase: passphrase, pointer: nil) }
 }
 
-/// A secret that is compared, and never shown.
+/// A secret with equality, whose descriptions never show the value.
 package struct SecretText: Sendable, Equatable, CustomStringConvertible {
     package let value: String
 

@@ -46,7 +46,7 @@ package indirect enum TrustPolicy: Sendable, Hashable {
         }
     }
 
-    /// The same with the client that is asked.
+    /// A copy whose callbacks go to that client.
     package func bound(to asker: any SecurityAsking) -> TrustPolicy {
         switch self {
         case .callback(let code): .callback(code.bound(to: asker))
@@ -66,7 +66,7 @@ package indirect enum TrustPolicy: Sendable, Hashable {
     }
 }
 
-/// Why a server was believed; `tls.verified` of a response.
+/// How a server was verified; `tls.verified` of a response.
 package enum VerifiedBy: String, Sendable, Comparable {
     case none, `default`, roots, pins, callback
 
@@ -115,15 +115,15 @@ package struct KeyPins: Sendable, Hashable {
     package init(_ pins: [PublicKeyPin]) { self.pins = pins }
 }
 
-/// Whether certificates of the path, the root apart, are revoked. The default evaluation comes first.
+/// Checks the revocation of the path's certificates, except for the root, after the default evaluation.
 package struct RevocationPolicy: Sendable, Hashable {
     /// PEM or DER files of revocation lists.
     package var crlFiles: [String] = []
     package enum Method: String, Sendable, CaseIterable { case ocsp, crl }
 
-    /// How the state is asked for over the network where the files do not tell, the preferred first.
+    /// The network methods for certificates without a status in the files, in order of preference.
     package var methods = Method.allCases
-    /// Ask over the network at all.
+    /// Allow network requests.
     package var usesNetwork = false
     /// A state that cannot be found out is a failure.
     package var isRequired = false

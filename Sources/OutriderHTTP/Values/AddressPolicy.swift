@@ -36,13 +36,13 @@ package enum AddressKind: Sendable, Hashable {
     case global
     /// Leads to this machine.
     case loopback
-    /// The link-local ranges, and the addresses beyond them where clouds answer with the credentials of a machine.
+    /// The link-local ranges, and further addresses where clouds serve the credentials of a machine.
     case metadata
     /// Private, reserved, documentation, multicast.
     case special
 
-    /// - Parameter address: 4 or 16 bytes. An IPv6 address that stands for an IPv4 address is judged as that: mapped,
-    ///   compatible, translated (RFC 6052, RFC 8215), 6to4, Teredo and ISATAP.
+    /// - Parameter address: 4 or 16 bytes. An IPv6 address that contains an IPv4 address is judged by the latter:
+    ///   mapped, compatible, translated (RFC 6052, RFC 8215), 6to4, Teredo and ISATAP.
     package init(_ address: [UInt8]) {
         switch address.count {
         case 4: self = Self.version4(address)
@@ -71,7 +71,7 @@ package enum AddressKind: Sendable, Hashable {
         return special6.contains { has(address, $0.prefix, $0.bits) } ? .special : .global
     }
 
-    /// The IPv4 address that an IPv6 address stands for.
+    /// The IPv4 address within an IPv6 address.
     private static func embedded(_ address: [UInt8]) -> [UInt8]? {
         let last = Array(address[12...])
         if has(address, [0x20, 0x02], 16) { return Array(address[2..<6]) }

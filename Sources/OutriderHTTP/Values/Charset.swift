@@ -61,7 +61,7 @@ package enum Charset: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Nil for charsets that are not known here. Case and space around the label do not matter.
+    /// Nil for unknown charsets. Case and surrounding space are ignored.
     package init?(label: String) {
         let trimmed = FieldRules.trimmed(label[...])
         guard trimmed.utf8.count <= 20, let found = Self.labels[trimmed.lowercased()] else { return nil }

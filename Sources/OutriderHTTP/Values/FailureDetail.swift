@@ -9,13 +9,13 @@ package enum FailureDetail: Sendable, Equatable {
     case status(Int)
     /// The media types that would have been, in alphabetical order.
     case acceptable([String])
-    /// The Content-Type that came.
+    /// The received Content-Type.
     case contentType(String)
     /// The charset in which the text could not be read.
     case encoding(String)
     /// The file at fault.
     case path(String)
-    /// Where in the body of the answer the fault lies, as an RFC 6901 pointer.
+    /// The place of the fault in the response body, as an RFC 6901 pointer.
     case instancePointer(String)
     /// The wrapped failure.
     case cause(HTTPFailure)
@@ -43,9 +43,9 @@ package enum FailureDetail: Sendable, Equatable {
     case oauth(OAuthFailure)
     /// The proxy, as host and port.
     case proxy(String)
-    /// The fields of the answer that said no.
+    /// The fields of the refusing response.
     case headers(HTTPFields)
-    /// The code of the Close frame that came, or that was sent.
+    /// The code of the received or sent Close frame.
     case closeCode(Int)
     /// The pins of the verified path, ready to be copied: of certificates or keys, the server's first.
     case pins([String])

@@ -82,7 +82,7 @@ package enum FieldRules {
         return Substring(bytes)
     }
 
-    /// Digits and nothing else, up to the largest Int64.
+    /// Parses digits alone, up to the largest Int64.
     package static func decimal(_ text: some StringProtocol) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
         return Int64(text)  // safe: of a text this gives nil, it does not trap

@@ -49,7 +49,7 @@ struct CivilTime: Equatable {
     /// 60 in a leap second.
     var second: Int
 
-    /// Nil where there is no such time.
+    /// Nil for a time that does not exist.
     init?(_ year: Int, _ month: Int, _ day: Int, _ clock: (Int, Int, Int)) {
         guard (1...9999).contains(year), (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year),
             (0..<24).contains(clock.0), (0..<60).contains(clock.1), (0...60).contains(clock.2)

@@ -22,8 +22,8 @@ package struct HTTPFailure: Error, Sendable, Equatable {
     /// Details for programs beyond the kind.
     package var details: [FailureDetail]
 
-    /// - Parameter kind: `tooManyOpenFiles` takes its place if the underlying error is EMFILE or ENFILE, whatever was
-    ///   attempted: the file, host or server at hand is not at fault then.
+    /// - Parameter kind: becomes `tooManyOpenFiles` if the underlying error is EMFILE or ENFILE: the file, host or
+    ///   server is not at fault then.
     package init(
         _ kind: Kind, _ message: String, phase: Phase? = nil, retryable: Bool? = nil, sent: Sent = .notSent,
         underlying: Underlying? = nil, pointer: String? = nil, details: [FailureDetail] = []
@@ -66,7 +66,7 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         var isOutOfDescriptors: Bool { (domain == .posix || domain == .file) && (code == 24 || code == 23) }
     }
 
-    /// A closed list; its codes and names on the wire stand in the contract (schema/errors.json).
+    /// A closed list; the contract lists its codes and wire names (schema/errors.json).
     package enum Kind: Sendable, Equatable, Hashable, CaseIterable {
         // building the request
         case invalidURL, createURLRequestFailed, bodyDataInGETRequest, createUploadableFailed
@@ -92,12 +92,12 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         case trustEvaluationFailed, hostValidationFailed, settingAnchorCertificatesFailed
         case noRequiredEvaluator, noCertificatesFound, noPublicKeysFound, revocationPolicyCreationFailed
         case revocationCheckFailed, certificatePinningFailed, publicKeyPinningFailed, customEvaluationFailed
-        // a certificate of our own
+        // client certificates
         case clientCertificateRequired, clientCertificateUnusable
-        // validation of the answer
+        // validation of the response
         case unacceptableStatusCode, unacceptableContentType, missingContentType, dataFileReadFailed
         case customValidationFailed
-        // serialization of the answer
+        // serialization of the response
         case inputDataNilOrZeroLength, inputFileReadFailed, stringSerializationFailed, jsonSerializationFailed
         case decodingFailed, customSerializationFailed, invalidEmptyResponse
         // files

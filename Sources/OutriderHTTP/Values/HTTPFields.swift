@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Header or trailer fields (RFC 9110 section 5): in order, repeated ones preserved, names compared without case but kept
-/// as they were written.
+/// Header or trailer fields (RFC 9110 section 5): in order, repeated ones preserved, names compared without case but
+/// kept as they were written.
 package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
     package struct Field: Sendable, Equatable {
         package var name: String

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// An http, https, ws, wss, http+unix or https+unix URL that may be requested: parsed once, and the only reading used for
-/// pool keys, Host, TLS names and connecting. The endpoint of a TCP stream has the same form: tcp://host:port.
+/// An http, https, ws, wss, http+unix or https+unix URL that may be requested: parsed once, and the only reading used
+/// for pool keys, Host, TLS names and connecting. The endpoint of a TCP stream has the same form: tcp://host:port.
 package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     /// The most bytes of a URL: far more than servers accept, and a bound for all processing.
     package static let maximumLength = 64 << 10
@@ -44,7 +44,7 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     /// The value of the Host field (RFC 9110 section 7.2).
     package var authority: String { written(hasScheme: false, hasTarget: false) }
 
-    /// The host without a dot at the end: for looking up, TLS and comparisons, which know no such dot.
+    /// The host without a dot at the end: for lookup, TLS and comparisons, which use no such dot.
     package var hostName: String {
         host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host
     }

@@ -2,11 +2,12 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 extension HTTPURL {
-    /// Reads an absolute URL as the WHATWG URL standard does, but refuses where that standard guesses: no credentials, no
-    /// backslashes, no white space, no missing slashes or hosts, no port 0, no zone ids.
+    /// Reads an absolute URL as the WHATWG URL standard does, but refuses where that standard guesses: no credentials,
+    /// no backslashes, no white space, no missing slashes or hosts, no port 0, no zone ids.
     ///
-    /// Characters beyond ASCII are percent-encoded as UTF-8 in path and query and become Punycode in the host; dot segments
-    /// are resolved; the fragment is kept aside. Throws `invalidURL` or `unsupportedScheme` with the pointer `/url`.
+    /// Characters beyond ASCII are percent-encoded as UTF-8 in path and query and become Punycode in the host; dot
+    /// segments are resolved; the fragment is kept aside. Throws `invalidURL` or `unsupportedScheme` with the pointer
+    /// `/url`.
     package init(parsing text: String) throws(HTTPFailure) {
         var reader = URLReader(text)
         self = try reader.read()

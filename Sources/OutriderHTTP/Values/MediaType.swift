@@ -26,8 +26,8 @@ package struct MediaType: Sendable, Equatable, CustomStringConvertible {
         self.parameters = parameters
     }
 
-    /// Nil when type or subtype are missing or no tokens. Parameters that make no sense are skipped, because servers write
-    /// many, and the type is still worth having.
+    /// Nil when type or subtype are missing or no tokens. Parameters that make no sense are skipped, because servers
+    /// write many, and the type is still worth having.
     package init?(parsing text: String) {
         let bytes = Array(text.utf8)
         guard let end = Self.endOfToken(bytes, 0), end < bytes.count, bytes[end] == UInt8(ascii: "/"),

@@ -9,7 +9,7 @@ package struct OAuthFailure: Error, Sendable, Equatable {
         case temporary
         /// A person must log in: `invalid_grant` for tokens that no other process has renewed.
         case needsLogin
-        /// The server will never say yes to this client: `invalid_client`, `unauthorized_client`, `invalid_scope`.
+        /// The server permanently refuses this client: `invalid_client`, `unauthorized_client`, `invalid_scope`.
         case config
         /// The request was sent, and its outcome is unknown.
         case unknownOutcome

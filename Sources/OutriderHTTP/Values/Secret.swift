@@ -3,5 +3,5 @@
 
 package import OutriderJSON
 
-/// The same type as in JSON, so that a secret that came in a message is never copied into another form.
+/// The same type as in JSON, so that a secret in a message is never copied into another form.
 package typealias Secret = OutriderJSON.Secret

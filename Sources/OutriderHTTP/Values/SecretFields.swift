@@ -3,7 +3,8 @@
 
 internal import OutriderJSON
 
-/// The names whose values are masked: of header fields, of parameters in a query, a fragment or a form, of members in JSON.
+/// The names whose values are masked: of header fields, of parameters in a query, a fragment or a form, of members in
+/// JSON.
 ///
 /// `docs/guide/describing.md` has the same list for readers; a test compares the two.
 package enum SecretFields {

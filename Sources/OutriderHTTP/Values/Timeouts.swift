@@ -13,17 +13,17 @@ package struct Timeouts: Sendable, Equatable {
     package var firstByte = 60.0
     /// Longest silence while either body is moving. Default 60.
     package var idle = 60.0
-    /// Bytes a second, on the wire, that a body must bring or take on average in every `idle` seconds in which that is waited
-    /// for; nil for any number, which is the default.
+    /// Bytes a second, on the wire, that a body must bring or take on average in every `idle` seconds in which that is
+    /// waited for; nil for any number, which is the default.
     package var minimumRate: Int?
     /// Everything together, waiting for a connection included. Default 300.
     package var total = 300.0
-    /// All attempts together, with the waits between them; nil for no such limit, which is the default.
+    /// All attempts together, with the waits between them; nil for no limit, the default.
     package var resource: Double?
 
     /// The default of `total` where the body is a stream, which may go on for a year.
     package static let streamTotal = 31_536_000.0
-    /// The default of `firstByte` and `idle` where a server may have nothing to say for minutes.
+    /// The default of `firstByte` and `idle` for servers that may be silent for minutes.
     package static let quiet = 300.0
 
     package init() {}

@@ -23,10 +23,11 @@ package struct FrameHead: Sendable, Equatable {
     package var length: Int
 }
 
-/// Finds the heads of frames in bytes that come in pieces (RFC 6455 section 5.2).
+/// Finds the heads of frames in bytes that arrive in pieces (RFC 6455 section 5.2).
 ///
-/// Refuses masked frames, unknown opcodes, control frames that are cut or longer than 125 bytes, lengths that are not in
-/// their shortest form, and lengths of 2^63 and more. Reserved bits depend on the agreement: `WebSocketMachine` judges them.
+/// Refuses masked frames, unknown opcodes, control frames that are fragmented or longer than 125 bytes, lengths that
+/// are not in their shortest form, and lengths of 2^63 and more. Reserved bits depend on the agreement:
+/// `WebSocketMachine` checks them.
 package struct FrameScanner: Sendable {
     /// The longest head of an unmasked frame.
     private static let mostBytes = 10

@@ -8,7 +8,7 @@ package struct KeepAlive: Sendable {
     package struct Settings: Sendable, Equatable {
         /// Seconds without a byte from the server after which a ping is sent. Default 30.
         package var interval = 30.0
-        /// Seconds after the ping within which a byte must come. Default 30.
+        /// Seconds after the ping within which a byte must arrive. Default: 30.
         package var timeout = 30.0
 
         package init() {}
@@ -16,14 +16,14 @@ package struct KeepAlive: Sendable {
 
     package enum Step: Sendable, Equatable {
         case ping
-        /// Ask again after so many seconds.
+        /// Check again after so many seconds.
         case wait(Double)
         case dead
     }
 
     private let settings: Settings
     private var lastHeard: Double
-    /// When the ping was sent that has not been answered.
+    /// When the unanswered ping was sent.
     private var pinged: Double?
 
     package init(_ settings: Settings, now: Double) {
@@ -31,7 +31,7 @@ package struct KeepAlive: Sendable {
         lastHeard = now
     }
 
-    /// Bytes came: whatever they are, the server lives.
+    /// Bytes arrived: any bytes prove that the server lives.
     package mutating func heard(now: Double) {
         lastHeard = now
         pinged = nil
@@ -51,6 +51,6 @@ package struct KeepAlive: Sendable {
         return .ping
     }
 
-    /// Seconds until the answer to the ping just sent must be here.
+    /// The time limit for the pong to the last ping, in seconds.
     package var patience: Double { settings.timeout }
 }

@@ -37,7 +37,7 @@ package enum MessageRecord {
         output.append(UInt8(truncatingIfNeeded: length))
     }
 
-    /// The kind and the length in the five bytes of a head; the kind is nil if there is no such kind.
+    /// The kind and the length in the five bytes of a head; the kind is nil if unknown.
     package static func head(_ bytes: ArraySlice<UInt8>) -> (kind: Kind?, length: Int) {
         let start = bytes.startIndex
         guard bytes.count >= headBytes else { return (nil, 0) }
@@ -49,7 +49,7 @@ package enum MessageRecord {
     package static func size(_ bytes: ArraySlice<UInt8>) -> Int { headBytes + head(bytes).length }
 }
 
-/// Finds records in bytes that come in pieces.
+/// Finds records in bytes that arrive in pieces.
 package struct MessageRecordScanner: Sendable {
     package struct Record: Sendable, Equatable {
         package var kind: MessageRecord.Kind

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Checks that bytes are UTF-8 (RFC 3629), in pieces of any length, and finds the first byte that cannot be.
+/// Checks that bytes are UTF-8 (RFC 3629), in pieces of any length, and finds the first invalid byte.
 ///
-/// Surrogates, overlong forms and code points above U+10FFFF are refused. Eight ASCII bytes are looked at at once.
+/// Surrogates, overlong forms and code points above U+10FFFF are refused. Eight ASCII bytes are checked at a time.
 package struct UTF8Validator: Sendable {
     /// Continuation bytes that the current character still needs.
     private var missing: UInt8 = 0

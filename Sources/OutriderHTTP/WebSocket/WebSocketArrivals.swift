@@ -24,7 +24,7 @@ package protocol MessageDeflating: AnyObject, Sendable {
     func deflate(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) -> Bool
 }
 
-/// The messages in a piece of input, and the frames that answer them.
+/// The messages in a piece of input, and the frames to write in response.
 package struct WebSocketArrivals: Sendable {
     /// Whole messages, as records.
     package var records: [UInt8] = []

@@ -32,9 +32,9 @@ package struct WebSocketMachine: ~Copyable {
         var text = UTF8Validator()
         /// Inflated payload so far.
         var payload: [UInt8] = []
-        /// Payload bytes that came, compressed or not.
+        /// Received payload bytes, compressed or not.
         var received = 0
-        /// Fragments in a row that brought nothing.
+        /// Empty fragments in a row.
         var emptyFragments = 0
     }
 
@@ -44,7 +44,7 @@ package struct WebSocketMachine: ~Copyable {
         var left: Int
     }
 
-    /// So many fragments in a row may bring nothing.
+    /// The most empty fragments in a row.
     private static let mostEmptyFragments = 1024
     /// The payload buffer of a message stays for the next one up to this size.
     private static let keptBytes = 16 << 10
@@ -57,7 +57,7 @@ package struct WebSocketMachine: ~Copyable {
     private var message: Message?
     private var spare: [UInt8] = []
     private var control: [UInt8] = []
-    /// The newest ping whose pong waits until the network takes more.
+    /// The latest ping whose pong waits for room in the outbox.
     private var owedPong: [UInt8]?
 
     /// - Parameters:
@@ -98,14 +98,14 @@ package struct WebSocketMachine: ~Copyable {
         return true
     }
 
-    /// The runner found a fault: a late pong, a message that cannot be taken.
+    /// The runner found a fault: a late pong, an unacceptable message.
     package mutating func fail(_ fault: WebSocketFault, mask: UInt32, into arrivals: inout WebSocketArrivals) {
         guard phase != .ended else { return }
         if phase == .open { FrameWriter.appendClose(fault.code, "", mask: mask, to: &arrivals.frames) }
         end(.failed(fault), &arrivals)
     }
 
-    /// The network takes more: the pong that is owed.
+    /// The outbox has room: writes the owed pong.
     package mutating func drained(mask: UInt32, to frames: inout [UInt8]) {
         guard let payload = owedPong.take(), phase != .ended else { return }
         payload.withUnsafeBytes { FrameWriter.append(.pong, $0, mask: mask, to: &frames) }
@@ -122,9 +122,9 @@ package struct WebSocketMachine: ~Copyable {
         return .lost(wasClosing: phase == .closing)
     }
 
-    /// Bytes came.
+    /// Handles received bytes.
     ///
-    /// - Parameter isCongested: much waits to be written: of pings only the newest gets its pong, later.
+    /// - Parameter isCongested: the outbox is full: only the latest ping gets its pong, later.
     package mutating func received(
         _ bytes: UnsafeRawBufferPointer, isCongested: Bool = false, nextMask: () -> UInt32,
         into arrivals: inout WebSocketArrivals
@@ -147,7 +147,7 @@ package struct WebSocketMachine: ~Copyable {
 
     // MARK: frames
 
-    /// Judges a frame by its head, before its payload comes.
+    /// Checks a frame by its head, before its payload arrives.
     private mutating func begin(_ head: FrameHead) throws(WebSocketFault) {
         let mayBeCompressed = inflater != nil && (head.opcode == .text || head.opcode == .binary)
         guard head.reserved == 0 || (head.reserved == 4 && mayBeCompressed) else {
@@ -207,7 +207,7 @@ package struct WebSocketMachine: ~Copyable {
     ) throws(WebSocketFault) {
         guard var current = message.take() else { return }
         current.received &+= piece.count
-        // a message that came at once is copied once
+        // a message in a single piece is copied once
         if isLast, !current.isCompressed, current.payload.isEmpty {
             if let fault = fault(in: piece, &current) { throw fault }
             if let fault = finish(current, piece, &arrivals) { throw fault }
@@ -220,7 +220,7 @@ package struct WebSocketMachine: ~Copyable {
         } else {
             current.payload.append(contentsOf: piece)
         }
-        // the payload stands apart while its own validator looks at it
+        // the payload is moved out while its own validator reads the bytes
         var payload: [UInt8] = []
         swap(&payload, &current.payload)
         let found = payload.withUnsafeBytes { bytes in
@@ -273,7 +273,7 @@ package struct WebSocketMachine: ~Copyable {
     ) throws(WebSocketFault) {
         switch opcode {
         case .ping:
-            // a client that has sent its Close frame sends nothing behind it
+            // a client that has sent its Close frame sends nothing after that
             guard phase == .open else { return }
             if isCongested || owedPong != nil {
                 owedPong = control

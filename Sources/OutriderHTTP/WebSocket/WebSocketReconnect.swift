@@ -62,10 +62,10 @@ package struct WebSocketReconnect: Sendable {
         openedAt = now
     }
 
-    /// The connection is over, or could not be made.
+    /// Notes that the connection ended, or could not be made.
     ///
     /// - Parameters:
-    ///   - retryAfter: seconds that the refusing response asks for.
+    ///   - retryAfter: of the refusing response, in seconds.
     ///   - chance: at random from 0 to 1.
     package mutating func ended(_ cause: Cause, retryAfter: Double? = nil, now: Double, chance: Double) -> Step {
         let wasGood = isOpen && now - openedAt >= policy.delay
