@@ -48,7 +48,7 @@ struct ByteSink: ~Copyable {
         text.withUTF8 { append($0) }
     }
 
-    /// Room for so many bytes more, all of which the work fills.
+    /// Makes room for more bytes, all of which `work` fills.
     mutating func append(count more: Int, _ work: (UnsafeMutableRawBufferPointer) -> Void) {
         reserve(more)
         work(UnsafeMutableRawBufferPointer(start: memory + count, count: more))
@@ -71,11 +71,11 @@ struct ByteSink: ~Copyable {
 // MARK: text of JSON
 
 extension ByteSink {
-    /// Writes text as the inside of a JSON string in ASCII, from an index on, up to the first byte that takes more than
-    /// a backslash and a letter. Returns where that is; the count if there is none.
+    /// Writes text as the inside of a JSON string in ASCII, from an index on, up to the first byte whose escape is
+    /// longer than a backslash and a letter. Returns the index of that byte, or the count.
     ///
-    /// Eight bytes at a time, because texts are long; they are written before they are looked at, because quotes in
-    /// texts that are JSON themselves are near to each other.
+    /// Copies eight bytes at a time, because texts are long, and before the bytes are checked, because quotes are close
+    /// together in texts that are JSON themselves.
     mutating func append(jsonText text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         guard let base = text.baseAddress else { return start }
         var index = start

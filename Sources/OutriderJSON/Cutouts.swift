@@ -13,10 +13,10 @@ import Glibc
 struct Cutouts {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let ranges: [Range<Int>]
-    /// Where the secrets among them begin.
+    /// The beginnings of the secrets among the ranges.
     private let secrets: Set<Int>
     private let mark: [UInt8]
-    /// Where each begins in the skeleton.
+    /// The beginning of each placeholder in the skeleton.
     private var starts: [Int] = []
 
     /// The ranges in order: the text between the quotes of a string, or a whole number.
@@ -65,7 +65,7 @@ struct Cutouts {
         return isQuoted(ranges[index]) ? .string(text) : .written(text)
     }
 
-    /// A place in the skeleton, as a place in the text.
+    /// Converts a position in the skeleton to a position in the text.
     func offset(of place: Int) -> Int {
         guard let last = starts.lastIndex(where: { $0 < place }) else { return place }
         let grown = ranges[...last].reduce(0) { $0 + $1.count }

@@ -4,11 +4,11 @@
 /// Shortens the names, values and paths in errors, so that every error stays far below 64 KiB. No function here reads
 /// more of a text than the part that stays.
 package enum Excerpt {
-    /// Characters of a name or value that stay.
+    /// Limit for a name or value, in characters.
     package static let characters = 200
-    /// Characters of a whole message that stay.
+    /// Limit for a whole message, in characters.
     static let sentenceCharacters = 4000
-    /// Bytes of the data of an error, as JSON text.
+    /// Limit for the data of an error, in bytes of JSON text.
     static let dataBytes = 12 << 10
 
     /// A name or value: its first 200 characters, and "…" if more follow.
@@ -60,7 +60,7 @@ package enum Excerpt {
         return false
     }
 
-    /// Takes the length of a value's text from the room; false as soon as there is too little.
+    /// Subtracts the length of a value's text from the room; false as soon as the room is too small.
     private static func fits(_ value: JSONValue, _ room: inout Int) -> Bool {
         switch value {
         case .string(let text): return take(text, &room)

@@ -26,7 +26,7 @@ package struct JSONCursor {
         return 0
     }
 
-    /// Whether nothing but white space is left.
+    /// Whether only white space is left.
     package mutating func isAtEnd() -> Bool { peek() == 0 && position >= bytes.count }
 
     /// Moves over the object that begins here; `visit` gets the range of each name between its quotes, and must move

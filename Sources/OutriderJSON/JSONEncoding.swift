@@ -60,7 +60,7 @@ extension JSONPointer: JSONEncodable {
     package func encode(to writer: inout JSONWriter) { writer.value(description) }
 }
 
-/// The result that says nothing: `{}`.
+/// The empty result: `{}`.
 package struct JSONNothing: JSONEncodable, Sendable {
     package init() {}
 

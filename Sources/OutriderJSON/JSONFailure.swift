@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Why bytes are not an acceptable JSON text, and where.
+/// Why bytes are not accepted as JSON text, and where.
 package struct JSONFailure: Error, Equatable {
     /// A sentence for a person, naming the byte position.
     package var reason: String

@@ -116,9 +116,9 @@ package struct JSONFields: ~Copyable {
         }
     }
 
-    /// A complaint from inside a member, seen from this object.
+    /// Makes a complaint from inside a member relative to this object.
     ///
-    /// A complaint about the member itself gets its name.
+    /// A complaint about the member itself is prefixed with its name.
     private static func named(_ complaint: JSONComplaint, _ name: StaticString) -> JSONComplaint {
         var complaint = complaint
         if complaint.pointer == .root { complaint.message = "\(name) \(complaint.message)" }

@@ -46,14 +46,14 @@ package struct JSONPainter {
         isLaidOut = layout
     }
 
-    /// The next bytes for the terminal.
+    /// Paints further bytes, and returns the bytes for the terminal.
     package mutating func paint(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         for byte in bytes { take(byte) }
         defer { painted = [] }
         return painted
     }
 
-    /// The end: colours are switched off, and the line is ended.
+    /// Ends the text: resets the colours, and ends the line.
     package mutating func finish() -> [UInt8] {
         endLiteral()
         if case .string = place { uncolour() }

@@ -3,8 +3,8 @@
 
 import CJansson
 
-/// JSON bytes to a JSONValue: our own scan first, then jansson builds the tree, which is copied and freed at once.
-/// Small texts of the usual form are read by `JSONPlainReader`.
+/// Parses JSON bytes to a JSONValue: a scan checks the text, then jansson builds a tree, which is copied and freed at
+/// once. `JSONPlainReader` reads small texts of the usual form.
 ///
 /// Strict: UTF-8 only, duplicate names refused, numbers beyond the range of a Double refused, and integers beyond Int64
 /// unless the limits allow them; U+0000 allowed in strings but not in names.
@@ -36,7 +36,7 @@ package enum JSONParser {
         return try built(bytes, cuts, members, secrets)
     }
 
-    /// As `parse`, but each step is that for texts of any form: to compare with.
+    /// Parses without the quick scan and the plain reader, for comparison in tests.
     package static func parseWhole(
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits = JSONLimits()
     ) throws(JSONFailure) -> JSONValue {
@@ -55,14 +55,14 @@ package enum JSONParser {
         }
     }
 
-    /// The jansson half.
+    /// Parses with jansson.
     ///
     /// The bytes must have passed JSONScanner, whose depth limit keeps the recursion here shallow, and which counted
     /// the members of all objects.
     static func build(
         _ bytes: UnsafeBufferPointer<UInt8>, members: Int = 0, putBack cutouts: Cutouts? = nil
     ) throws(JSONFailure) -> JSONValue {
-        // jansson need not look for duplicates, which costs a look-up for each name, unless members have gone missing
+        // jansson need not check for duplicates, which costs a look-up per name: a lower number of members shows them
         if let value = tree(bytes, members: members, putBack: cutouts) { return value }
         var error = json_error_t()
         let flags = Int(JSON_REJECT_DUPLICATES) | Self.flags
@@ -105,7 +105,7 @@ package enum JSONParser {
     }
 }
 
-/// Copies jansson's tree into ours.
+/// Copies jansson's tree to a JSONValue.
 private struct Builder {
     let cutouts: Cutouts?
     /// Of all objects so far.

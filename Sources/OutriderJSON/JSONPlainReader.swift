@@ -21,7 +21,7 @@ struct JSONPlainReader {
         return reader.value(depth: deepest)
     }
 
-    /// A byte that is no space must follow.
+    /// Moves to the next byte other than white space, which must exist.
     @inline(__always)
     private mutating func skipSpace() { while place.pointee <= 0x20 { place += 1 } }
 

@@ -50,7 +50,7 @@ package struct JSONQuickScan {
     @inline(__always)
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 
-    /// Moves to the next byte that is no space. A byte that is no space must follow.
+    /// Moves to the next byte other than white space, which must exist.
     @inline(__always)
     private mutating func skipSpace() {
         while place.pointee <= 0x20 {
@@ -145,7 +145,7 @@ package struct JSONQuickScan {
         case UInt8(ascii: "\""):
             let first = place
             guard string() else { return false }
-            // the quotes count, so a string that is nearly long enough is left to JSONScanner, too
+            // the length includes the quotes, so strings just below the limit go to JSONScanner, too
             return !refusesCuts || place - first < JSONScanner.longString
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return number()
         case UInt8(ascii: "t"): return word(0x6575_7274, 4)

@@ -293,7 +293,7 @@ package struct JSONScanner {
         }
     }
 
-    /// Moves over bytes that need no thought; eight at a time, because bodies in base64 are long.
+    /// Moves over plain bytes, eight at a time, because bodies in base64 are long.
     private mutating func skipPlain() {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080

@@ -23,7 +23,7 @@ package struct JSONText: Sendable, JSONEncodable {
 
     package func encode(to writer: inout JSONWriter) { writer.text(self) }
 
-    /// In a valid text raw control characters stand only between tokens, and raw non-ASCII only inside strings.
+    /// In a valid text raw control characters occur only between tokens, and raw non-ASCII only inside strings.
     private static func oneASCIILine(_ text: [UInt8]) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(text.count + text.count / 4)

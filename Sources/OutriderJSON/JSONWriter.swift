@@ -90,14 +90,14 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func value(_ value: some JSONEncodable) { value.encode(to: &self) }
 
-    /// JSON that is already written.
+    /// JSON in its written form.
     package mutating func text(_ text: JSONText) {
         separate()
         text.bytes.withUnsafeBufferPointer { out.append($0) }
         needsComma = true
     }
 
-    /// Members of the object that is being written, already written themselves, without braces.
+    /// Adds members in their written form, without braces, to the current object.
     package mutating func members(_ text: JSONText) {
         if !text.bytes.isEmpty { self.text(text) }
     }
@@ -133,7 +133,7 @@ package struct JSONWriter: ~Copyable {
 
     /// The name of the next value.
     ///
-    /// Names we write ourselves are static and plain ASCII.
+    /// Static names are plain ASCII, and need no escaping.
     package mutating func name(_ name: StaticString) {
         let length = name.utf8CodeUnitCount
         out.reserve(length &+ 4)
@@ -192,7 +192,7 @@ package struct JSONWriter: ~Copyable {
         object(members)
     }
 
-    /// `{"name":…,"value":…}`: fields are many, and go out with each response.
+    /// `{"name":…,"value":…}`, with a function of its own because each response has many fields.
     package mutating func pair(_ name: String, _ value: String) {
         separate()
         append(#"{"name":"#)

@@ -17,7 +17,7 @@ extension String {
     /// The text as a single line that is safe to display: line breaks and tabs become spaces, other controls `\u{1b}`
     /// and the like.
     package var printable: String {
-        // most texts are ASCII without controls, and come back as they are
+        // most texts are ASCII without controls, and stay unchanged
         if utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return self }
         var text = ""
         text.reserveCapacity(utf8.count)

@@ -43,8 +43,7 @@ package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugS
         try storage.buffer.withBytes(body)
     }
 
-    /// A copy of the text in ordinary memory: only for a process that ends soon, or for a token that goes into a
-    /// request.
+    /// Copies the text to ordinary memory: only for a process that ends soon, or for a token in a request.
     package var exposed: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
     package static func == (left: Secret, right: Secret) -> Bool {

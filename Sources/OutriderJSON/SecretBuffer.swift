@@ -53,7 +53,7 @@ package struct SecretBuffer: ~Copyable {
         for (index, byte) in zip(max(0, position)..<max(0, position, count), bytes) { memory[index] = byte }
     }
 
-    /// Zeroes memory, also where an optimizer sees that nothing reads the zeroes.
+    /// Zeroes memory, even if the optimizer sees that the zeroes are never read.
     package static func erase(_ bytes: UnsafeMutableRawBufferPointer) {
         if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
     }

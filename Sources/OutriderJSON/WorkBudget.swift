@@ -6,9 +6,9 @@
 /// References, aliases and shared parts let a short document describe a large one, so the result is counted as well as
 /// the document. The caller passes the clock: the spending code has none.
 package struct WorkBudget: Sendable {
-    /// Parts of the result that are left.
+    /// Remaining values of the result.
     private var values: Int
-    /// Bytes of text of the result that are left.
+    /// Remaining bytes of text of the result.
     private var bytes: Int
     private let isLate: (@Sendable () -> Bool)?
     private var untilLook = 0
@@ -27,7 +27,7 @@ package struct WorkBudget: Sendable {
         self.isLate = isLate
     }
 
-    /// Takes values and bytes off the budget. Throws when nothing is left, or the time is over.
+    /// Takes values and bytes off the budget. Throws if the budget is used up, or the time is over.
     package mutating func spend(values: Int = 1, bytes: Int = 0) throws(JSONComplaint) {
         if let complaint { throw complaint }
         self.values = self.values.subtractingReportingOverflow(values).partialValue
@@ -38,7 +38,7 @@ package struct WorkBudget: Sendable {
         if untilLook < 0 { try look() }
     }
 
-    /// Looks at the clock now, before a step that takes long by itself.
+    /// Checks the clock now, before a long step.
     package mutating func look() throws(JSONComplaint) {
         if let complaint { throw complaint }
         untilLook = Self.spendsPerLook

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How addresses and names are written, for the formats of schemas: close enough to find mistakes, and no closer.
+/// Checks the syntax of addresses and names, for the formats of schemas: closely enough to find mistakes.
 enum AddressTexts {
     typealias Bytes = ArraySlice<UInt8>
 
@@ -28,7 +28,7 @@ enum AddressTexts {
         return text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
             let hyphen = UInt8(ascii: "-")
             guard !label.isEmpty, label.count <= 63, label.first != hyphen, label.last != hyphen else { return false }
-            // two hyphens there are kept for Punycode
+            // two hyphens at this position are reserved for Punycode
             if label.count >= 4, Array(label.dropFirst(2).prefix(2)) == [hyphen, hyphen] {
                 guard String(decoding: label.prefix(2), as: UTF8.self).lowercased() == "xn", label.count > 4 else {
                     return false

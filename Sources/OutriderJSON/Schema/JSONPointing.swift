@@ -20,12 +20,12 @@ extension JSONPointer {
         self.init(canonical: text)
     }
 
-    /// The names along the way, with nothing escaped.
+    /// The unescaped names along the way.
     package var names: [String] {
         description.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { Self.name($0) ?? "" }
     }
 
-    /// A token with nothing escaped; nil if a `~` means nothing.
+    /// Unescapes a token; nil if a `~` is not followed by 0 or 1.
     static func name(_ token: Substring) -> String? {
         guard token.utf8.contains(UInt8(ascii: "~")) else { return String(token) }
         var name = ""

@@ -21,7 +21,7 @@ package struct JSONSchema: Sendable {
         budget = compiler.budget
     }
 
-    /// The same with a budget of its own that has no clock.
+    /// Compiles with a default budget without a time limit.
     package init(_ schema: JSONValue, formats: Bool = false) throws(JSONComplaint) {
         var budget = WorkBudget()
         try self.init(schema, formats: formats, budget: &budget)
@@ -69,7 +69,7 @@ package struct SchemaLimits: Sendable {
     package var faults = 16
     /// Schemas inside each other, references included.
     package var depth = 512
-    /// Comparisons and steps of patterns; past them the value counts as not fitting.
+    /// Comparisons and steps of patterns; beyond the limit the value counts as not fitting.
     package var steps = 5_000_000
 
     package init() {}

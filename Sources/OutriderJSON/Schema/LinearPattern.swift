@@ -15,7 +15,7 @@ package struct LinearPattern: Sendable {
     enum Step: Sendable {
         case scalar(UInt32)
         case set(ScalarSet)
-        /// Goes on at both.
+        /// Continues at both steps.
         case split(Int, Int)
         case jump(Int)
         case place(Place)
@@ -23,7 +23,7 @@ package struct LinearPattern: Sendable {
     }
 
     private var steps: [Step] = []
-    /// A way through may begin at the start of the text only.
+    /// Whether a match can begin only at the start of the text.
     private let isAnchored: Bool
 
     private static let maximumSteps = 20_000

@@ -10,7 +10,7 @@ struct PatternEscapes {
     }
 
     let scalars: [UInt32]
-    /// Behind the backslash at first, behind the escape then.
+    /// First the position after the backslash, then the position after the escape.
     var position: Int
 
     mutating func read() throws(PatternFault) -> Meaning {

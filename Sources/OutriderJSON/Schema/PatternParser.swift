@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A pattern taken apart.
+/// The syntax tree of a pattern.
 indirect enum PatternTree: Equatable {
     case empty
     case scalar(UInt32)
     case set(ScalarSet)
     case sequence([PatternTree])
     case either([PatternTree])
-    /// Without a most: any number of times.
+    /// `most` is nil for any number of times.
     case times(PatternTree, least: Int, most: Int?)
     case place(LinearPattern.Place)
 }

@@ -16,7 +16,7 @@ struct ScalarSet: Sendable, Equatable {
         var isNegated: Bool
     }
 
-    /// Sorted before the first question; may overlap.
+    /// Sorted before the first call of `contains`; may overlap.
     private var ranges: [ClosedRange<UInt32>] = []
     private var tests: [Test] = []
     private var isNegated = false
@@ -33,7 +33,7 @@ struct ScalarSet: Sendable, Equatable {
 
     mutating func negate() { isNegated.toggle() }
 
-    /// Everything that is in none of the ranges.
+    /// The complement of the ranges.
     static func outside(_ ranges: [ClosedRange<UInt32>]) -> [ClosedRange<UInt32>] {
         var result: [ClosedRange<UInt32>] = []
         var next: UInt32 = 0
@@ -45,7 +45,7 @@ struct ScalarSet: Sendable, Equatable {
         return result
     }
 
-    /// Ranges in order and without overlaps, so that contains may look them up.
+    /// Sorts and joins the ranges, so that `contains` can use binary search.
     mutating func settle() {
         var merged: [ClosedRange<UInt32>] = []
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {

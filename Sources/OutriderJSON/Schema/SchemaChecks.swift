@@ -74,7 +74,7 @@ extension SchemaRun {
         }
     }
 
-    /// Nil when there is no step left.
+    /// Nil if the steps are used up.
     mutating func matches(_ pattern: LinearPattern, _ text: String, _ node: SchemaNode) -> Bool? {
         let matches = pattern.matches(text, spending: &steps)
         if matches == nil { _ = spend(1, node) }

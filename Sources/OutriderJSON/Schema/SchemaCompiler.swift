@@ -67,9 +67,9 @@ struct SchemaCompiler {
         return list.count - 1
     }
 
-    /// Where a reference leads from a node.
+    /// The target of a reference in a node.
     mutating func target(of reference: String, from node: SchemaNode) throws(JSONComplaint) -> JSONPointer {
-        // resolving takes time in proportion to both texts, however often the reference is repeated
+        // each resolution takes time in proportion to both texts, even for a repeated reference
         let base = reference.hasPrefix("#") ? 0 : places.bases[node.resource].utf8.count
         try budget.spend(values: 0, bytes: reference.utf8.count + base)
         if let target = places.target(of: reference, in: node.resource) {
@@ -95,7 +95,7 @@ struct SchemaCompiler {
         switch value {
         case .bool(let always): list[index].always = always
         case .object(let object):
-            // a reference may lead to where no keyword announced a schema
+            // the target of a reference may be outside the keywords for schemas
             if places.resource(at: pointer) == nil {
                 try places.add(value, at: pointer, in: enclosing(pointer), &budget)
             }

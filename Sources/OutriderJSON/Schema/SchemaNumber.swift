@@ -6,7 +6,7 @@
 /// The digits are the shortest that read back as the number: 0.1 is a tenth here.
 struct SchemaNumber: Sendable, Hashable {
     private let isNegative: Bool
-    /// Without zeros at the end.
+    /// Without trailing zeros.
     private let digits: UInt64
     /// The value is digits × 10^exponent.
     private let exponent: Int
@@ -65,7 +65,8 @@ struct SchemaNumber: Sendable, Hashable {
         if digits == 0 { return true }
         let shift = exponent - divisor.exponent
         if shift < 0 {
-            // digits have no zero at the end, so they must hold all tens of the divisor's scale: only by division
+            // the digits have no trailing zero, so a division decides whether they contain all tens of the divisor's
+            // scale
             guard -shift < 20 else { return false }
             var scaled = divisor.digits
             for _ in 0..<(-shift) {
@@ -77,7 +78,7 @@ struct SchemaNumber: Sendable, Hashable {
         }
         let modulus = divisor.digits
         var rest = digits % modulus
-        // at most some 650 turns: reals end at 10^308, and begin at 10^-324
+        // at most about 650 rounds: reals range from 10^-324 to 10^308
         for _ in 0..<shift {
             if rest == 0 { return true }
             // rest is less than the modulus, so the high half of ten times rest is, too

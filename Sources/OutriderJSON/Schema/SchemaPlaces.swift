@@ -4,9 +4,9 @@
 /// The facts about a document that a compiler of schemas needs before it can follow references: the parts with an
 /// `$id`, and the anchors.
 struct SchemaPlaces {
-    /// The URI of each resource; the document itself is the first.
+    /// The URI of each resource; the first is the document itself.
     private(set) var bases: [String] = [""]
-    /// For each resource its dynamic anchors, by name.
+    /// The dynamic anchors of each resource, by name.
     private(set) var dynamic: [[ByteText: JSONPointer]] = [[:]]
     private var anchors: [[ByteText: JSONPointer]] = [[:]]
     private var roots: [JSONPointer] = [.root]
@@ -59,7 +59,7 @@ struct SchemaPlaces {
                 resources[ByteText(base)] = resource
             }
         }
-        // until draft 7 this was how an anchor was written
+        // the spelling of anchors until draft 7
         if let fragment, !fragment.isEmpty, !fragment.hasPrefix("/") { anchors[resource][ByteText(fragment)] = pointer }
     }
 

@@ -104,7 +104,7 @@ struct SchemaReader {
         var others: Int?
         if object["prefixItems"] != nil { first = try schemas("prefixItems", &compiler) }
         if object["items"]?.array != nil {
-            // until draft 2019-09 a list of schemas stood here
+            // a list of schemas until draft 2019-09
             first = try schemas("items", &compiler)
             others = try schema("additionalItems", &compiler)
         } else {
@@ -122,7 +122,7 @@ struct SchemaReader {
         if let bounds = try bounds("minProperties", "maxProperties") {
             node.rules.append(.memberCount(least: bounds.least, most: bounds.most))
         }
-        // draft 3 and many documents by hand have a boolean here
+        // draft 3 and many handwritten documents have a boolean
         if let names = try texts(object["required"], JSONPointer(member: "required")), !names.isEmpty {
             node.rules.append(.required(names))
         }

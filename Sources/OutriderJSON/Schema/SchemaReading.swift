@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How keywords are written: texts, counts, schemas and lists of them.
+/// Reads the values of keywords: texts, counts, schemas and lists of schemas.
 extension SchemaReader {
     func fault(_ word: String, _ reason: String) -> JSONComplaint {
         JSONComplaint("\(word) \(reason)", at: JSONPointer(member: word))
@@ -79,7 +79,7 @@ extension SchemaReader {
 }
 
 extension SchemaCompiler {
-    /// Where a reference leads, or the complaint about its keyword.
+    /// The target of a reference, or a complaint about its keyword.
     mutating func followed(_ reference: String, from node: SchemaNode, _ word: String) throws(JSONComplaint)
         -> JSONPointer
     {

@@ -12,7 +12,7 @@ struct SchemaRun {
     var path: [JSONPointer] = []
     var steps: Int
     private var depth = 0
-    /// The resources that were entered and not left, outermost first.
+    /// The resources around the current schema, outermost first.
     private(set) var scopes: [Int] = []
     /// Faults are not reported: the first fault ends the check.
     var isQuiet = false
@@ -74,7 +74,7 @@ struct SchemaRun {
         return check(index, value, &seen)
     }
 
-    /// As check, giving the faults back.
+    /// The same check, with the faults as result.
     mutating func trial(_ index: Int, _ value: JSONValue, _ seen: inout SchemaSeen) -> (
         fits: Bool, faults: [SchemaFault]
     ) {
@@ -97,7 +97,7 @@ struct SchemaRun {
 
     var place: JSONPointer { path.reduce(JSONPointer.root) { $0.appending($1) } }
 
-    /// Notes a fault; always false, to be returned.
+    /// Records a fault. Always returns false, for use in return statements.
     @discardableResult
     mutating func fail(_ node: SchemaNode, _ keyword: String, _ message: (String) -> String) -> Bool {
         guard !isQuiet, !isFull else { return false }
@@ -117,7 +117,7 @@ struct SchemaRun {
 
     // MARK: bounds
 
-    /// False when there is no step left.
+    /// False if the steps are used up.
     mutating func spend(_ count: Int, _ node: SchemaNode) -> Bool {
         steps -= count
         if givenUp != nil { return false }

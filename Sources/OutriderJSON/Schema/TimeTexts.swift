@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Dates, times and durations as RFC 3339 writes them.
+/// Dates, times and durations in the syntax of RFC 3339.
 enum TimeTexts {
     typealias Bytes = ArraySlice<UInt8>
 
@@ -71,7 +71,7 @@ enum TimeTexts {
         return isDates && "HMS".contains(times)
     }
 
-    /// The letters behind the numbers; nil where a number or a letter is missing.
+    /// The letters after the numbers; nil if a number or a letter is missing.
     private static func units(_ text: Bytes) -> String? {
         var letters = ""
         var rest = text
@@ -86,7 +86,7 @@ enum TimeTexts {
 
     static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 
-    /// Of at most four digits.
+    /// A number of at most four digits.
     private static func number(_ digits: Bytes) -> Int? {
         guard digits.count <= 4, digits.allSatisfy(isDigit) else { return nil }
         return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }

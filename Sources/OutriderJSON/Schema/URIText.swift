@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The little that schemas need of URIs (RFC 3986): resolving a reference, as text.
+/// Resolves references to URIs (RFC 3986) as text, as far as schemas need.
 package enum URIText {
     /// The text before and after the first `#`.
     static func split(_ text: String) -> (uri: String, fragment: String?) {
@@ -62,7 +62,7 @@ package enum URIText {
         return nil
     }
 
-    /// Undoes `%XX`.
+    /// Decodes `%XX`.
     package static func decoded(_ text: String) -> String {
         guard text.utf8.contains(0x25) else { return text }
         var bytes: [UInt8] = []
