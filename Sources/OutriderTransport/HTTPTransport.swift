@@ -88,7 +88,7 @@ package final class HTTPTransport: Transport {
     }
 }
 
-/// For requests of the transport itself.
+/// The observer for requests of the transport itself.
 private struct Unobserved: AttemptObserver {
     func sending(_ control: any AttemptControl) {}
     func bodySent(_ bytes: Int64, onWire: Int64?) {}

@@ -8,7 +8,7 @@ package struct CallTicket: Hashable, Sendable {
     package let number: Int
 }
 
-/// Where in a batch a reply belongs.
+/// The place of a reply in a batch.
 package struct BatchPlace: Equatable, Sendable {
     package let batch: Int
     package let slot: Int
@@ -150,7 +150,7 @@ package struct CallMachine: ~Copyable {
         return ticket
     }
 
-    // MARK: questions of ours
+    // MARK: callbacks to the client
 
     package enum Ask: Equatable {
         case send(Int64)

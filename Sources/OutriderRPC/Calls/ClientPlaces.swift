@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides which clients may be connected: so many at once, and when no place is free, a silent client gives way.
+/// Decides which clients may be connected: up to a limit, above which silent clients give way to new clients.
 ///
 /// A client is silent until its first message is complete. The oldest silent client gives way to a new one once it has
 /// been connected for `patience`; before that, the new client is refused. So connections that say nothing cannot lock
@@ -22,7 +22,7 @@ package struct ClientPlaces: Sendable {
 
     /// Clients at once.
     private let places: Int
-    /// Seconds for a first message while places are short.
+    /// Seconds that a client has for its first message while no place is free.
     private let patience: Double
     private var connected: Set<String> = []
     /// In the order of their arrival.
@@ -46,7 +46,7 @@ package struct ClientPlaces: Sendable {
 
     /// The first message of the client is complete.
     package mutating func spoke(_ name: String) {
-        // a client speaks soon after its arrival, as a rule
+        // the newest are last, and usually the next to send a message
         if let index = silent.lastIndex(where: { $0.name == name }) { silent.remove(at: index) }
     }
 

@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// How much is logged, where to, and how a line looks.
+/// Level, target and format of the log.
 package struct LogSetting: Sendable, Equatable {
     package enum Level: String, Sendable, CaseIterable { case trace, debug, info, notice, warning, error, critical }
     package enum Target: String, Sendable, CaseIterable { case stderr, file, events }
@@ -39,7 +39,7 @@ package protocol LogLine: Sendable {
     var scope: LogScope { get }
     /// For people.
     var text: String { get }
-    /// For programs, beside `time`, `level` and `message`.
+    /// Members for programs, beside `time`, `level` and `message`.
     func encodeMembers(to writer: inout JSONWriter)
 }
 

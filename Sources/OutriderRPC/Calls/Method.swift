@@ -55,7 +55,7 @@ extension ConnectionScope {
     package var owes: Bool { false }
 }
 
-/// The params of a method that takes none.
+/// The params of a method without params.
 package struct NoParams: JSONDecodable, Sendable {
     package init(json: JSONValue) throws(JSONComplaint) {
         try JSONFields(json).finish()

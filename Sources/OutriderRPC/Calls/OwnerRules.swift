@@ -9,9 +9,9 @@ package struct OwnerRules: Sendable {
     /// Names on the way from the params of a method to marked members.
     private struct Node: Sendable {
         var members: [String: Node] = [:]
-        /// A member with the name of a file is here.
+        /// Whether this member names a file.
         var isFile = false
-        /// A URL is here.
+        /// Whether this member is a URL.
         var isURL = false
 
         mutating func add(_ path: some Collection<Substring>, _ mark: (inout Node) -> Void) {
@@ -25,7 +25,7 @@ package struct OwnerRules: Sendable {
     /// Schemes of URLs that lead to a socket in the file system.
     private static let socketSchemes = ["http+unix:", "https+unix:"]
 
-    /// None: another user may do everything.
+    /// No rules: another user may call everything.
     package init() {}
 
     /// - Parameters:

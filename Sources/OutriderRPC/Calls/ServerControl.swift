@@ -18,7 +18,7 @@ package protocol ServerControl: Sendable {
     /// Ends a stdio server when that process has ended (LSP `processId`), as `exit` with status 1.
     func end(withProcess processID: Int)
 
-    /// Returns the setting before. The peer gets the log as `event.notice` if the target is `events`.
+    /// Returns the previous setting. The peer gets the log as `event.notice` if the target is `events`.
     func setLog(_ setting: LogSetting, for peer: any Peer) throws(RPCError) -> LogSetting
 
     /// Connections, calls and events since the start.

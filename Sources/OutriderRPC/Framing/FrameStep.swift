@@ -34,6 +34,6 @@ package struct FrameLimits: Sendable {
 
     package init() {}
 
-    /// How much of a message that is too long is shown, so that its id can be found.
+    /// Length of the beginning of an oversized message, in bytes, where its id is searched.
     static let glimpse = 4096
 }

@@ -11,7 +11,7 @@ package struct LineScanner {
     private let limit: Int
     /// Number of bytes at the front that hold no line feed.
     private var scanned = 0
-    /// Inside a line that was too long.
+    /// Whether the scanner is inside an oversized line.
     private var skipping = false
 
     package init(limits: FrameLimits = FrameLimits()) { limit = limits.message }
@@ -64,7 +64,7 @@ package struct LineScanner {
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
 
-    /// The place of the next line feed. memchr, because long lines are many and Swift's loops are slower.
+    /// The place of the next line feed. Uses memchr, because long lines are common and Swift's loops are slower.
     static func lineFeed(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         guard start < bytes.count, let base = bytes.baseAddress,
             let found = memchr(base + start, 0x0A, bytes.count - start)

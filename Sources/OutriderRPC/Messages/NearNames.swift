@@ -14,7 +14,7 @@ package enum NearNames {
             .map(\.name)
     }
 
-    /// In lower case, and no longer than a name that could be typed: the distance takes time by length times length.
+    /// The name in lower case, cut to 128 bytes: the distance takes quadratic time.
     private static func folded(_ name: String) -> [UInt8] {
         Array(String(decoding: name.utf8.prefix(128), as: UTF8.self).lowercased().utf8)
     }

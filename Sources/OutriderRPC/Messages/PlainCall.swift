@@ -72,7 +72,7 @@ private struct PlainCallReader {
         return takes(text)
     }
 
-    /// A natural number of at most 18 digits, which an Int64 holds whatever they are.
+    /// A natural number of at most 18 digits, which always fits an Int64.
     mutating func number() -> Int64? {
         skipSpace()
         let first = position

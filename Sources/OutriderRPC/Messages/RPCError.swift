@@ -51,8 +51,8 @@ extension RPCError {
         self.init(.invalidParams, Self.sentence(complaint), data: data)
     }
 
-    /// The message with the path of a nested member, "serialize.as must be …" where the complaint begins with "as", and
-    /// with the closest known name where a member is unknown.
+    /// The message with the path of a nested member, as "serialize.as must be …" for a complaint that begins with "as",
+    /// and with the closest known name for an unknown member.
     private static func sentence(_ complaint: JSONComplaint) -> String {
         let path = complaint.pointer.names
         guard let name = path.last else { return complaint.message }
@@ -76,7 +76,7 @@ extension RPCError {
     }
 }
 
-/// At most about 50 KiB, whatever the message and the data hold.
+/// Written as at most about 50 KiB, for every message and data.
 extension RPCError: JSONEncodable {
     package func encode(to writer: inout JSONWriter) {
         writer.object { writer in

@@ -10,7 +10,7 @@ package import OutriderJSON
 /// no JSON at all (comments, trailing commas, bytes after the end) yields nothing: there the id is as doubtful as the
 /// rest.
 package enum Salvage {
-    /// The id, if exactly one `"id"` stands beside a `"method"`.
+    /// The id, if the object has exactly one `"id"` and a `"method"`.
     package static func id(in bytes: UnsafeBufferPointer<UInt8>) -> RequestID? {
         var walk = OutermostWalk(bytes: bytes)
         guard walk.run(), walk.ids == 1, walk.hasMethod, let range = walk.id else { return nil }
@@ -54,7 +54,7 @@ private struct OutermostWalk {
     private enum Fault: Error {
         /// The text ends here; members found so far count.
         case end
-        /// This is no JSON.
+        /// The text is not JSON.
         case grammar
     }
 
@@ -175,7 +175,7 @@ private struct OutermostWalk {
             break
         }
         guard position > start else { throw .grammar }
-        // A number at the very end may have lost digits.
+        // A number at the very end may be cut off.
         if position == bytes.count { throw .end }
     }
 }

@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// Which members of a client's messages hold secrets, as `locked` marks them in the schema.
+/// The members of a client's messages that hold secrets, marked `locked` in the schema.
 ///
 /// Such a member is decoded from the bytes of its message straight into a `Secret`. Everything else of the message is
 /// parsed as usual.
@@ -11,7 +11,7 @@ package struct SecretMembers: Sendable {
     /// Names on the way from the params of a method, or the result of a callback, to its secrets.
     private struct Node: Sendable {
         var members: [String: Node] = [:]
-        /// Every string here, and below, is a secret.
+        /// Whether every string here, and below, is a secret.
         var isSecret = false
 
         mutating func add(_ path: some Collection<Substring>) {
@@ -22,7 +22,7 @@ package struct SecretMembers: Sendable {
 
     private var methods: [String: Node] = [:]
     private var results = Node()
-    /// Arrays inside each other that are searched: clients may send params in an array, and schemas have lists.
+    /// Limit of nested arrays in the search: clients may send params in an array, and schemas have lists.
     private static let deepestArray = 4
 
     /// None.
@@ -49,7 +49,7 @@ package struct SecretMembers: Sendable {
         return search.mayHoldSecrets
     }
 
-    /// The same for a frame of which the end may be missing.
+    /// The same for a frame whose end may be missing.
     package func mayBe(inStart frame: UnsafeBufferPointer<UInt8>, limits: MessageLimits) -> Bool {
         guard let method = PlainCall.method(atStartOf: frame, limits: limits) else { return true }
         return methods[method] != nil
@@ -60,7 +60,7 @@ package struct SecretMembers: Sendable {
         var search = Search(frame, self)
         search.run()
         var ranges: [Range<Int>] = []
-        // a message with two methods, which is refused later, has some twice
+        // a message with two methods, which is refused later, reports some ranges twice
         for range in search.found.sorted(by: { $0.lowerBound < $1.lowerBound }) where range != ranges.last {
             ranges.append(range)
         }
@@ -92,7 +92,7 @@ package struct SecretMembers: Sendable {
             isLost = cursor.isLost || !cursor.isAtEnd()
         }
 
-        /// The method may stand behind the params: the object is walked twice.
+        /// Walks the object twice, because the method may come after the params.
         private mutating func message(_ cursor: inout JSONCursor) {
             guard cursor.peek() == UInt8(ascii: "{") else { return cursor.skip() }
             let start = cursor

@@ -10,13 +10,13 @@
 /// Where events are rare there is no vigil. Where other processes need the processor, events come late, and vigils end
 /// by themselves.
 package struct VigilMachine: Sendable {
-    /// How long a vigil may last, in nanoseconds.
+    /// The longest vigil, in nanoseconds.
     package static let patience: Int64 = 100_000
     /// The longest gap that counts as close, in nanoseconds, including the wake-up and the work for the event.
     package static let close: Int64 = 250_000
     /// Close events before the first vigil.
     package static let fewest = 8
-    /// Close events before a vigil, at most.
+    /// Upper limit of close events before a vigil.
     package static let most = 1024
     /// Successful vigils before fewer close events are required again.
     package static let proof = 64

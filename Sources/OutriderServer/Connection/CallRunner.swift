@@ -47,7 +47,7 @@ extension Connection {
         }
     }
 
-    /// The reply to a callback; an error in place of a result that another user may not give.
+    /// The reply to a callback, with an error in place of a result that another user may not send.
     private func permitted(_ answer: Message.Answer) -> Message.Answer {
         guard setting.isOtherUser, case .result(let value) = answer, let error = dispatch?.refusal(ofResult: value)
         else {

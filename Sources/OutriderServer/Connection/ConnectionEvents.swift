@@ -84,7 +84,7 @@ extension Connection {
         }
     }
 
-    // MARK: questions
+    // MARK: callbacks to the client
 
     func ask(_ question: Question, timeout: Duration) async throws(RPCError) -> Answer {
         let id = try reserve(question)
@@ -197,7 +197,7 @@ extension Duration {
 }
 
 extension TimeAmount {
-    /// Not below zero, and at most a day.
+    /// Between zero and a day.
     static func clamped(_ duration: Duration) -> TimeAmount {
         if duration >= .seconds(86400) { return .hours(24) }
         if duration <= .zero { return .zero }

@@ -212,7 +212,7 @@ struct ConnectionState: ~Copyable {
     /// Whether to read from the client now; nil if the feed, or the end of the connection, decides.
     var reads: Bool? { phase == .open && !feedBusy ? !outboxFull : nil }
 
-    // MARK: questions
+    // MARK: callbacks to the client
 
     /// Ends a callback. Returns the continuation to resume, if the caller waits already.
     mutating func settle(

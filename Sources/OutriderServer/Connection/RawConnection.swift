@@ -80,7 +80,7 @@ final class RawConnection: RawPipe {
         tell()
     }
 
-    /// There may be room again. On the loop.
+    /// Reports that there may be room again. On the loop.
     func moved() { contents.withLock { $0.moved }?() }
 
     func endOutput() {

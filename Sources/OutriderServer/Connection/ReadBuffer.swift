@@ -51,7 +51,7 @@ struct ReadBuffer: ~Copyable {
         bytes.moveReaderIndex(forwardBy: count)
     }
 
-    /// Gives all bytes away.
+    /// Moves all bytes to the caller.
     mutating func take() -> ByteBuffer {
         let taken = bytes
         drop(erasing: false)

@@ -15,7 +15,7 @@ extension SocketPath {
         }
         if ownsDirectory { try checkParent() }
         if mkdir(directory, 0o700) == 0 {
-            // the umask of the moment may have taken bits away
+            // the umask may have removed permission bits
             chmod(directory, 0o700)
         } else if errno != EEXIST {
             throw StartFailure("the directory \(directory) cannot be made: \(errnoText())")
@@ -51,7 +51,7 @@ extension SocketPath {
             var info = stat()
             let isLink = errno == ELOOP || (errno == ENOTDIR && ownsDirectory)
             let reason = isLink ? "it is a link, or no directory; remove it" : errnoText()
-            // a directory that cannot be opened for its owner's mode says more than "permission denied"
+            // naming the foreign owner is more helpful than "permission denied"
             if ownsDirectory, lstat(directory, &info) == 0, info.st_uid != geteuid(), info.st_uid != 0 {
                 throw foreign(directory, info.st_uid)
             }

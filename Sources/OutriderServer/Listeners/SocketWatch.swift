@@ -6,8 +6,8 @@ import Glibc
 /// Waits until the path of a listening socket no longer leads to that socket: the file was removed or replaced, or its
 /// directory went away.
 ///
-/// A service without its file answers no client, and its lock keeps a second service from starting. The kernel reports
-/// the change (inotify(7)), so an idle service is not woken.
+/// No client can reach a service without its file, and its lock keeps a second service from starting. The kernel
+/// reports the change (inotify(7)), so an idle service is not woken.
 enum SocketWatch {
     /// Calls `lost` once, on a thread of its own; never after `file.remove()`.
     static func start(_ file: SocketFile, lost: @escaping @Sendable () -> Void) {
@@ -23,7 +23,7 @@ enum SocketWatch {
             var events = [UInt8](repeating: 0, count: 4096)
             while !file.isReleased {
                 guard file.isInPlace else { return lost() }
-                // the content does not matter: each event is a reason to look
+                // the content does not matter: every event triggers a check of the path
                 if read(queue, &events, events.count) < 0, errno != EINTR { return }
             }
         }

@@ -12,7 +12,7 @@ import Synchronization
 /// NIO calls its metrics delegate just before the loop goes to sleep; the vigil is kept in that call. The vigil polls
 /// the loop's own epoll descriptor, so every event that would wake the loop ends the vigil.
 package final class LoopVigil: NIOEventLoopMetricsDelegate {
-    /// How a turn ended.
+    /// The end of a turn.
     enum Outcome: Equatable {
         case noVigil, came, missed
     }

@@ -21,7 +21,7 @@ enum SignalWatcher {
         guard pipe(&ends) == 0 else { return }
         let (reading, writing) = (ends[0], ends[1])
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        // Both are touched here so that the handler finds them initialized.
+        // Initializes both before the handler can use them.
         first.store(0, ordering: .relaxed)
         pipeEnd.store(writing, ordering: .sequentiallyConsistent)
         BlockingThread.start {

@@ -8,7 +8,7 @@ import OutriderHTTP
 /// Compresses a body with brotli (RFC 7932).
 // proof: one call at a time, which is what its owners see to.
 final class BrotliCompression: CompressionStream, @unchecked Sendable {
-    /// Of 11: smaller than the best of gzip in about its time.
+    /// Out of 11: smaller output than gzip at its best level, in about the same time.
     private static let quality: UInt32 = 5
 
     private let state: OpaquePointer?

@@ -8,7 +8,7 @@ import OutriderHTTP
 /// Compresses a body piece by piece with zlib.
 // proof: one call at a time, which is what its owners see to.
 final class DeflateStream: CompressionStream, @unchecked Sendable {
-    /// Fast enough not to hold up an upload; the first two bytes of a deflate body are then 78 5E.
+    /// Fast enough not to slow an upload down; the first two bytes of a deflate body are then 78 5E.
     private static let level: Int32 = 5
     private static let roomBytes = 64 << 10
 

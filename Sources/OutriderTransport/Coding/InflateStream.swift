@@ -114,7 +114,7 @@ final class InflateStream: DecodingStream {
         return .begun
     }
 
-    /// 15 is the largest window; 16 more means a gzip header, a minus none at all.
+    /// 15 is the largest window; 16 more means a gzip header, a negative number no header.
     private func windowBits() -> Int32? {
         guard format == .deflate else { return 15 + 16 }
         guard let header = input.getInteger(at: input.readerIndex, as: UInt16.self) else { return nil }

@@ -110,7 +110,7 @@ final class Connector: @unchecked Sendable {
             ?? HTTPFailure(.unreachable, "the host has no address", phase: .connect)
     }
 
-    /// The families by turns, beginning with that of the first address (RFC 8305 section 4).
+    /// Alternates the address families, beginning with that of the first address (RFC 8305 section 4).
     static func interleaved(_ addresses: [SocketAddress]) -> [SocketAddress] {
         guard let first = addresses.first else { return [] }
         let same = addresses.filter { $0.protocol == first.protocol }

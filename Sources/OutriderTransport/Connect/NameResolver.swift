@@ -85,7 +85,7 @@ package final class SystemResolver: NameResolver {
                 underlying: underlying)
         }
         let message = "the host name \(host) was not found: \(text)"
-        // "try again" is the resolver's own word; a name that does not exist will not exist in a second either
+        // retryable only for EAI_AGAIN; a missing name will not appear within seconds
         return HTTPFailure(
             .nameNotFound, message, phase: .resolve, retryable: code == EAI_AGAIN, underlying: underlying)
     }

@@ -32,7 +32,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
     var writer: DuplexWriter?
     var body: BodyQueue
     var isHeld = false
-    /// The peer has ended its bytes, or the client wants no more of them.
+    /// The peer has ended its output, or the client has closed its reading half.
     var isReadOver = false
     private var isReadEndTold = false
     /// Received bytes are dropped.

@@ -46,7 +46,7 @@ extension DuplexRunner: DuplexControl {
                 + "they may have been injected, and the stream was closed"
             return end(HTTPFailure(.tlsUpgradeFailed, text, phase: .tls, retryable: false, sent: .sent))
         }
-        // the URL of a stream that begins plain is not secure, and has no policy of its own in the key
+        // the URL of a stream that begins without TLS is not secure, so the key has no policy for the server
         var url = attempt.url
         url.scheme = .https
         let security: ConnectionSecurity

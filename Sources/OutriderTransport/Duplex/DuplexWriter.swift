@@ -28,7 +28,7 @@ final class DuplexWriter: @unchecked Sendable {
     private var isHeld = false
     private var isAtEnd = false
     private var taken = 0
-    /// Bytes of the feed that may be sent for now; nil for all.
+    /// The number of bytes of the feed that may be sent for now; nil for all.
     private var barrier: Int?
     /// Bytes from behind the barrier.
     private var kept: [UInt8] = []

@@ -39,7 +39,7 @@ struct AttemptClock {
         guard let frozenAt else { return }
         let now = NIODeadline.now()
         totalEnd = totalEnd + (now - frozenAt)
-        // a phase that began in the meantime has its whole time
+        // a phase that began during the freeze has its whole time
         if phaseEnd != .distantFuture { phaseEnd = phaseEnd + (now - max(frozenAt, phaseBegan)) }
         if headEnd != .distantFuture { headEnd = headEnd + (now - max(frozenAt, headBegan)) }
         self.frozenAt = nil

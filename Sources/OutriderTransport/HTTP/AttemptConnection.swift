@@ -66,7 +66,7 @@ struct BegunStream {
     let bytes: Int
     /// The number of an HTTP/2 stream.
     let number: UInt32?
-    /// The connection had carried a request before.
+    /// Whether the connection has carried a request before.
     let isReused: Bool
 }
 

@@ -79,7 +79,7 @@ extension HTTPFailure {
         body("the body file \(path) cannot be read: \(underlying.message)", underlying, pointer)
     }
 
-    /// Of a part of a form, `inputStreamReadFailed`; of a whole body, `bodyUnreadable`.
+    /// `inputStreamReadFailed` for a part of a form, `bodyUnreadable` for a whole body.
     fileprivate static func body(_ text: String, _ underlying: Underlying?, _ pointer: String?) -> HTTPFailure {
         HTTPFailure(
             pointer == nil ? .bodyUnreadable : .inputStreamReadFailed, text, phase: .request, underlying: underlying,

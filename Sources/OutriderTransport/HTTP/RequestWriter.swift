@@ -172,7 +172,7 @@ enum RequestWriter {
     }
 }
 
-/// Text written into memory that is known to be large enough.
+/// Writes text into memory of sufficient size.
 private struct HeadText {
     private let memory: UnsafeMutableRawBufferPointer
     private(set) var count = 0

@@ -8,7 +8,7 @@ package import OutriderHTTP
 // proof: one call at a time, which its owner sees to.
 package final class MessageDeflate: MessageDeflating, @unchecked Sendable {
     private static let level: Int32 = 6
-    /// A smaller state costs little: 38 KiB with a window of 12, instead of 262 KiB.
+    /// A smaller state costs little compression: 38 KiB with a window of 12, instead of 262 KiB.
     private static let memoryLevel: Int32 = 5
     private static let roomBytes = 16 << 10
 
@@ -17,7 +17,7 @@ package final class MessageDeflate: MessageDeflating, @unchecked Sendable {
     private let keepsWindow: Bool
     private var isOpen = false
 
-    /// Nil if the agreement leaves only a window of 256 bytes, which zlib cannot make.
+    /// Nil if the agreement permits only a window of 256 bytes, which zlib does not support.
     package init?(_ agreement: DeflateAgreement) {
         guard (9...15).contains(agreement.clientWindow) else { return nil }
         window = Int32(agreement.clientWindow)  // safe: 9 to 15
@@ -92,7 +92,7 @@ package final class MessageInflate: MessageInflating, @unchecked Sendable {
     private var isBetweenBlocks = true
 
     package init(_ agreement: DeflateAgreement) {
-        // a window that is larger than agreed is always right; zlib's smallest is 9 here
+        // a larger window than agreed is always valid; zlib's smallest is 9 here
         window = Int32(max(9, min(15, agreement.serverWindow)))
         keepsWindow = agreement.serverTakeover
         stream = .allocate(capacity: 1)
@@ -147,7 +147,7 @@ package final class MessageInflate: MessageInflating, @unchecked Sendable {
             output.append(contentsOf: chunk)
             switch code {
             case Z_STREAM_END:
-                // a final block ends zlib's stream, not ours: the window stays
+                // a final block ends zlib's stream, but not the message stream: the window stays
                 guard inflateResetKeep(stream) == Z_OK else { return .malformed }
                 isBetweenBlocks = true
             case Z_OK: isBetweenBlocks = stream.pointee.data_type & 128 != 0
