@@ -24,6 +24,6 @@ package struct CallbackSpec: Sendable, Hashable {
 
     /// The permitted values of `timeout`, in seconds.
     package static let timeouts = 0.1...600.0
-    /// Of `name`, in characters of UTF-8.
+    /// The longest `name`, in characters of UTF-8.
     package static let longestName = 256
 }

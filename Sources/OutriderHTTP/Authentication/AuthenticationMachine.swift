@@ -18,7 +18,7 @@
 /// Not responsible for: whether the body can be sent again; sharing between requests (ProtectionSpaces).
 package struct AuthenticationMachine: Sendable {
     package enum Step: Sendable {
-        /// Send the request again, signed so.
+        /// Send the request again with this signature.
         case sign(Signature)
         /// Make the client's callback, then call `answered`.
         case ask(AuthenticationQuestion)
@@ -273,7 +273,7 @@ package struct AuthenticationOffer: Sendable {
     /// Of Basic: the server reads UTF-8 (RFC 7617 section 2.1).
     package var isUTF8 = false
 
-    /// The strongest first; of equal ones the server's first.
+    /// The supported challenges, strongest first; equally strong ones in the server's order.
     package static func ranked(_ challenges: [Challenge], from url: HTTPURL) -> [AuthenticationOffer] {
         var offers: [AuthenticationOffer] = []
         for challenge in challenges {

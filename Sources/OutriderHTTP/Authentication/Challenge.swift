@@ -17,7 +17,7 @@ package struct Challenge: Sendable, Equatable {
 
     /// As the server wrote the scheme; compared without case.
     package var scheme: String
-    /// In order; of a name that is there twice, the first counts.
+    /// In order; of repeated names the first counts.
     package var parameters: [Parameter] = []
     /// The token68 in place of parameters, as with Negotiate.
     package var token: String?

@@ -8,7 +8,7 @@ package struct DigestAnswer: Sendable {
     package var method: String
     /// The request target, as in the request line.
     package var uri: String
-    /// How often this nonce has been used, with this use: from 1.
+    /// The number of uses of this nonce, including this use: from 1.
     package var count: UInt32
     package var clientNonce: String
     /// The hash of the body, for `auth-int`: lower-case hexadecimal.

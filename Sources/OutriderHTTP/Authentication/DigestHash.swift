@@ -29,7 +29,7 @@ package enum DigestAlgorithm: String, Sendable, CaseIterable {
     }
 }
 
-/// A hash that is being made, piece by piece.
+/// An incremental hash.
 package struct DigestHash: Sendable {
     private enum State: Sendable {
         case md5(Insecure.MD5)

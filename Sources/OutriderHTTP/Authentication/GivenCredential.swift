@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A credential that the client's code gave.
+/// A credential from the client's callback.
 package struct GivenCredential: Sendable {
     package var credential: UserCredential
     /// Whether the session keeps the credential once the server accepts it.

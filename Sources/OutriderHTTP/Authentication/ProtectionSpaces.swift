@@ -14,7 +14,7 @@ package struct ProtectionSpaces: Sendable {
         package var source = ChallengeSource.origin
         /// As in `HTTPURL.securityOrigin`.
         package var origin: String
-        /// Paths that begin so.
+        /// A prefix of the paths.
         package var path: String
         /// Nil for any.
         package var realm: String?
@@ -54,10 +54,10 @@ package struct ProtectionSpaces: Sendable {
     private struct Digest: Sendable {
         var challenge: DigestChallenge
         var clientNonce: String
-        /// The last that was given out.
+        /// The last count used.
         var count: UInt32
 
-        /// Nil when all are used up.
+        /// Nil once all counts are used up.
         mutating func turn(_ space: ProtectionSpace, _ credential: UserCredential, isEarly: Bool) -> Signature? {
             guard count < .max else { return nil }
             count += 1
@@ -177,7 +177,7 @@ package struct ProtectionSpaces: Sendable {
 
     // MARK: outcomes
 
-    /// The server accepted the signature of a request to that URL.
+    /// Notes that the server accepted the signature of a request to that URL.
     package mutating func proved(_ signature: Signature, at url: HTTPURL) {
         let index = learned.lastIndex { $0.space == signature.space && $0.credential == signature.credential }
         if tried.contains(where: { $0.isLike(signature) }) { keep(signature, at: url) }
@@ -226,7 +226,7 @@ package struct ProtectionSpaces: Sendable {
         tried.append(Entry(signature, at: url))
     }
 
-    /// Keeps a credential that proved right, for all of its origin's realm.
+    /// Keeps an accepted credential for its realm in the whole origin.
     package mutating func keep(_ signature: Signature, at url: HTTPURL) {
         tried.removeAll { $0.isLike(signature) }
         let entry = Entry(signature, at: url)

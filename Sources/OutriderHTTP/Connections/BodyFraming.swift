@@ -5,7 +5,7 @@
 package enum BodyFraming: Sendable, Equatable {
     /// No body, whatever the fields declare.
     case none
-    /// Exactly so many bytes.
+    /// A body of exactly this many bytes.
     case length(Int64)
     /// Chunks, each with its size, and a last one of size zero (RFC 9112 section 7.1).
     case chunked

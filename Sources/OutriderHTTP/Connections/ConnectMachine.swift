@@ -12,9 +12,9 @@
 package struct ConnectMachine: TunnelMachine {
     /// Most bytes of a head.
     package static let mostHead = 64 << 10
-    /// A longer body of a refusal is not worth its connection.
+    /// The longest body of a refusal that is read to keep the connection.
     package static let mostBody = 64 << 10
-    /// Heads that only inform.
+    /// Most informational heads (1xx).
     package static let mostInformational = 20
 
     private enum State {

@@ -5,7 +5,7 @@
 package enum ConnectionEnd: Sendable, Equatable {
     /// No attempt was running.
     case quiet
-    /// The end of a body that ends so.
+    /// The regular end of a body of unknown length.
     case endsBody
     /// No byte of the response had arrived. `replayable`: on a reused connection, as when the server closed an idle
     /// connection while a request was in flight; an idempotent request may be sent again (RFC 9112 section 9.3.1).
@@ -14,7 +14,7 @@ package enum ConnectionEnd: Sendable, Equatable {
     case inHead
     /// Before the end of the body.
     case inBody
-    /// The server has not looked at the request, so any method may be sent again (RFC 9113 section 8.7).
+    /// The server has not processed the request, so any method may be sent again (RFC 9113 section 8.7).
     case unprocessed
     /// The server requires HTTP/1.1 for this request (HTTP_1_1_REQUIRED, RFC 9113 section 7).
     case needsHTTP11

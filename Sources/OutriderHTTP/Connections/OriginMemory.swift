@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Origins of which something is remembered for 10 minutes: at most 1,000, and the ones that were remembered first go
-/// first.
+/// Remembers origins for 10 minutes: at most 1,000; beyond that the oldest is forgotten.
 package struct OriginMemory {
     private static let most = 1_000
     private static let seconds = 600.0

@@ -11,7 +11,7 @@ package struct PoolKey: Sendable, Hashable {
     /// Nil for a direct connection.
     package var proxy: ProxyRoute?
     package var addresses: AddressPolicy
-    /// Nil for the place that the URL names.
+    /// Nil for the URL's own host and port.
     package var connectTo: ConnectTarget?
     /// Connections of requests that insist on a version are not shared with the others.
     package var version: HTTPVersionChoice
@@ -32,7 +32,7 @@ package struct PoolKey: Sendable, Hashable {
         self.version = version == .auto && !url.isSecure ? .http11 : version
     }
 
-    /// Most keys differ in their place: the rest is left to the comparison.
+    /// Most keys differ in host or port: the rest is left to the comparison.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(host)
         hasher.combine(port)

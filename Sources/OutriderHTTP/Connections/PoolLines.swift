@@ -16,7 +16,7 @@ struct PoolLines {
     private struct Line {
         let holder: PoolHolder
         var waiters: [Waiter] = []
-        /// Where the line begins.
+        /// The index of the first waiter.
         var first = 0
 
         var next: Waiter? { first < waiters.count ? waiters[first] : nil }

@@ -7,7 +7,7 @@
 /// A server may close an idle connection at any time, while a request is in flight. Without any byte of a response, an
 /// idempotent request is replayed; POST and PATCH never are, since the server could have acted.
 package enum Replay {
-    /// How often an attempt is sent again that the server did not look at (RFC 9113 section 8.7).
+    /// How often an attempt that the server did not process is sent again (RFC 9113 section 8.7).
     package static let mostUnprocessed = 3
 
     package static func isAllowed(

@@ -6,7 +6,7 @@
 ///     begin ─▶ method ──▶ request ──▶ open
 ///                └──▶ login ──▲
 package struct SOCKSMachine: TunnelMachine {
-    /// Where to.
+    /// The target of the connection.
     package enum Target: Sendable, Equatable {
         /// At most 255 bytes.
         case name(String)

@@ -3,9 +3,9 @@
 
 /// The next step of a handshake with a proxy.
 package enum TunnelStep: Sendable, Equatable {
-    /// More bytes of the proxy.
+    /// Wait for more bytes of the proxy.
     case wait
-    /// These sent, then more bytes.
+    /// Send these bytes, then wait for more.
     case send([UInt8])
     /// The tunnel to the origin is open.
     case open

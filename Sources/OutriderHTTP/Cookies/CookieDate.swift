@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The date of an Expires attribute (RFC 6265bis section 5.1.1): tokens in any order, and much else around them.
+/// Parses the date of an Expires attribute (RFC 6265bis section 5.1.1): tokens in any order, with other text around
+/// them.
 package enum CookieDate {
     /// Seconds since 1970; nil if the text has no valid date.
     package static func parse(_ text: some Collection<UInt8>) -> Int64? {
@@ -47,7 +48,7 @@ package enum CookieDate {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// So many digits at the beginning, with no further digit behind them.
+    /// Parses a number with so many digits at the beginning, and no further digit.
     private static func number(_ token: some Collection<UInt8>, digits: ClosedRange<Int>) -> Int? {
         let found = token.prefix(digits.upperBound + 1).prefix(while: isDigit)
         guard digits.contains(found.count) else { return nil }

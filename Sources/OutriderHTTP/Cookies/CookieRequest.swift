@@ -34,7 +34,7 @@ package struct CookieRequest: Sendable, Equatable {
     /// Whether SameSite applies.
     package var isCrossSite: Bool { context.map { $0 != schemefulSite } ?? false }
 
-    /// Requests to this machine cannot be listened to: as safe as TLS (RFC 6265bis section 5.8.3 leaves that open).
+    /// Requests to this machine cannot be intercepted: as safe as TLS (RFC 6265bis section 5.8.3 leaves that open).
     private static func isThisMachine(_ host: String) -> Bool {
         if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
         return IPAddressText.bytes(of: host).map { $0.count == 4 && $0[0] == 127 } ?? false

@@ -96,7 +96,7 @@ package enum NetscapeCookies {
         }
     }
 
-    /// Whole seconds; wget and some browsers write a fraction behind them.
+    /// Parses whole seconds; the fraction that wget and some browsers add is ignored.
     private static func seconds(_ text: String) -> Int64? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first, let seconds = Int64(whole) else { return nil }  // safe: of a text this gives nil

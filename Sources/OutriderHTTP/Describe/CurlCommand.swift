@@ -5,7 +5,7 @@
 ///
 /// No value can inject shell code. With secrets masked, the request differs only in them.
 package struct CurlCommand: Sendable {
-    /// For any POSIX shell.
+    /// The command, for any POSIX shell.
     package let text: String
     /// The missing part that the user must supply; nil if the command is complete.
     package let note: String?

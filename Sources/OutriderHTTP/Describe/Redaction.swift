@@ -4,7 +4,7 @@
 /// Whether secrets are shown, and how masked text looks.
 package enum Redaction: Sendable {
     case none
-    /// Values of fields, parameters and members with telling names become `***`, and so do credentials in URLs.
+    /// Masks values of fields, parameters and members with secret names, and credentials in URLs, as `***`.
     case masked
 
     package func value(of field: HTTPFields.Field) -> String {
@@ -62,7 +62,7 @@ package enum Redaction: Sendable {
         return bytes[start..<end].lastIndex(of: UInt8(ascii: "@")).map { start..<$0 }
     }
 
-    /// A body of a form or of JSON; others stay as they are.
+    /// Masks a body of a form or of JSON; other bodies stay unchanged.
     package func body(_ bytes: [UInt8], contentType: String?) -> [UInt8] {
         guard self == .masked, let type = contentType.flatMap(MediaType.init(parsing:)) else { return bytes }
         if type.type == "application", type.subtype == "x-www-form-urlencoded" {

@@ -3,9 +3,9 @@
 
 internal import OutriderJSON
 
-/// A digest that a file must have.
+/// The expected digest of a file.
 package struct Checksum: Sendable, Equatable {
-    /// The names of RFC 9530 and of its registry, but for `sha-384`, which people publish all the same.
+    /// The names of RFC 9530 and of its registry, and `sha-384`, which is published as well.
     package enum Algorithm: String, Sendable, CaseIterable {
         case sha256 = "sha-256"
         case sha384 = "sha-384"
@@ -68,7 +68,7 @@ package struct Checksum: Sendable, Equatable {
         return .success(checksum)
     }
 
-    /// Why a name and a text are no checksum.
+    /// Why an algorithm and a digest are invalid.
     package struct Fault: Error {
         package var message: String
         /// The names of the algorithms, if the name is not among them.

@@ -5,7 +5,7 @@
 package enum ContentRange: Sendable, Equatable {
     /// The range of the body, and the total length; nil if the server does not state the length.
     case part(Range<Int64>, of: Int64?)
-    /// None, of so many: with 416.
+    /// An unsatisfiable range, with the total length: with 416.
     case none(of: Int64)
 
     /// Nil if the text is no range of bytes, or contradicts itself.

@@ -14,7 +14,7 @@ package struct DownloadJournal: Sendable, Equatable {
     package var target: String?
     package var replaces = false
     package var version = ResourceVersion()
-    /// Bytes that have reached the medium.
+    /// Bytes that are synced to disk.
     package var held = HeldRanges()
     /// Whether the file is written from the first byte to the last, so that its size tells the received bytes.
     package var isSequential = true
@@ -29,7 +29,7 @@ package struct DownloadJournal: Sendable, Equatable {
     }
 
     private static let format: Int64 = 1
-    /// The longest text that is read, in bytes.
+    /// The longest accepted text, in bytes.
     package static let mostBytes = 64 << 10
 
     /// Stands for malformed resume data: the download ends with failure 1802.

@@ -14,7 +14,7 @@ package final class DownloadSpec: Sendable {
 
     /// What to do if the server's version is not the one that was kept.
     package enum WhenChanged: String, Sendable, CaseIterable {
-        /// Begin again, from the first byte.
+        /// Start over from the first byte.
         case restart
         /// End with `resourceChanged`, and keep the partial file.
         case fail
@@ -37,7 +37,7 @@ package final class DownloadSpec: Sendable {
         package var rateLimit: Int?
         /// Resume an interrupted download to the same destination, and leave a resumable file when interrupted.
         package var resumes = false
-        /// Send If-Range, too: some servers then forget Range.
+        /// Send If-Range, too: some servers then ignore Range.
         package var sendsCondition = false
         /// Nil: start over if the server does not support ranges, but fail if the resource has changed.
         package var whenChanged: WhenChanged?

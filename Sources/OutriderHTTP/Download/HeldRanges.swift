@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Which bytes of a file are there: ranges in order, that neither touch nor overlap.
+/// The ranges of a file that are present: in order, neither adjacent nor overlapping.
 package struct HeldRanges: Sendable, Equatable {
     package private(set) var ranges: [Range<Int64>] = []
 
-    /// The most ranges that are ever read from outside.
+    /// The most ranges that are read from a journal.
     package static let most = 1024
 
     package init() {}
@@ -44,20 +44,20 @@ package struct HeldRanges: Sendable, Equatable {
         }
     }
 
-    /// How many bytes there are.
+    /// The number of bytes present.
     package var count: Int64 { ranges.reduce(0) { $0 &+ ($1.upperBound &- $1.lowerBound) } }
 
     package func contains(_ range: Range<Int64>) -> Bool {
         ranges.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
     }
 
-    /// How many there are from the first on, without a gap.
+    /// The number of bytes from the start without a gap.
     package var prefix: Int64 {
         guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
         return first.upperBound
     }
 
-    /// Whether they are the first bytes and no others.
+    /// Whether the bytes present are a prefix of the file.
     package var isPrefix: Bool { ranges.isEmpty || ranges.count == 1 && ranges[0].lowerBound == 0 }
 
     /// The end of the last range.

@@ -6,7 +6,7 @@
 package enum PartialName {
     private static let partialEnding = ".outrider-part"
     private static let journalEnding = ".outrider-journal"
-    /// Longer names are cut, so that theirs are not too long for a file system.
+    /// Longer names are cut, so that the hidden names fit a file system.
     private static let mostBytes = 200
 
     /// The file with the received bytes.

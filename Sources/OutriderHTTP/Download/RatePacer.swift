@@ -16,7 +16,7 @@ package struct RatePacer: Sendable {
         due = now
     }
 
-    /// Seconds to wait before more is read.
+    /// Seconds to wait before the next read.
     package mutating func wait(after bytes: Int, now: Double) -> Double {
         due = max(due, now - Self.mostSaved) + Double(bytes) / bytesPerSecond
         return max(0, due - now)

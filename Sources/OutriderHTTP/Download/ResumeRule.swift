@@ -9,7 +9,7 @@ package struct ResumeRule: Sendable {
     package enum Verdict: Sendable, Equatable {
         /// The body is the whole file: replace the kept bytes.
         case whole(ResourceVersion)
-        /// The body is these bytes of the same version; the length of the whole may be news.
+        /// The body is this range of the same version; the total length may have been unknown before.
         case part(Range<Int64>, total: Int64?)
         /// The file is complete.
         case complete

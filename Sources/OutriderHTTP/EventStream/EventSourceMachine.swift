@@ -118,7 +118,7 @@ package struct EventSourceMachine: Sendable {
         )
     }
 
-    /// Whether another attempt could do better.
+    /// Whether the failure is transient, so that another attempt may succeed.
     private static func mayPass(_ failure: HTTPFailure?) -> Bool {
         guard let failure else { return true }
         if RetryPolicy.networkKinds.contains(failure.kind) { return true }
@@ -128,7 +128,7 @@ package struct EventSourceMachine: Sendable {
         }
     }
 
-    /// Statuses of a server that may do better later (RFC 9110 sections 15.5.9 and 15.6, RFC 6585 section 4).
+    /// Transient error statuses (RFC 9110 sections 15.5.9 and 15.6, RFC 6585 section 4).
     private static let passing: Set<Int> = [408, 429, 500, 502, 503, 504]
 
     private static func gaveUp(_ failures: Int, _ cause: HTTPFailure?) -> HTTPFailure {

@@ -14,7 +14,7 @@ import Glibc
 package struct EventStreamScanner: Sendable {
     /// The default limit of a line, and of the data of an event, in bytes: 8 MiB, since events carry images.
     package static let defaultLimit = 8 << 20
-    /// A reconnection time that does not fit means very long: a day, in seconds.
+    /// A longer reconnection time is cut to this limit: a day, in seconds.
     package static let longestRetry = 86400.0
     private let limit: Int
     private var bytes: [UInt8] = []
@@ -31,7 +31,7 @@ package struct EventStreamScanner: Sendable {
     /// The data of the last event, as received.
     package private(set) var data: [UInt8] = []
     private var hasData = false
-    /// The id of the events from here on.
+    /// The id of the following events.
     package private(set) var id: String
     private var retry: Double?
     /// The last event is still available.
@@ -53,7 +53,7 @@ package struct EventStreamScanner: Sendable {
         id = lastEventID
     }
 
-    /// Bytes that are in no event yet.
+    /// Bytes that belong to no event yet.
     package var held: Int { spanned &+ bytes.count &- start }
 
     /// Begins a new connection: unparsed bytes are dropped, and the last event ID stays.
@@ -95,7 +95,7 @@ package struct EventStreamScanner: Sendable {
         return try bytes.withUnsafeBufferPointer { bytes throws(HTTPFailure) in try find(bytes) }
     }
 
-    /// The event that was found last.
+    /// The last found event.
     package var event: ServerSentEvent {
         let type = type.isEmpty ? ServerSentEvent.defaultType : type
         return ServerSentEvent(type: type, bytes: data, id: id, retry: retry)

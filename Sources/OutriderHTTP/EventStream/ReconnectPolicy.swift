@@ -20,7 +20,7 @@ package struct ReconnectPolicy: Sendable, Equatable {
 
     /// The shortest delay in seconds, even if the server requests a shorter one.
     package static let shortest = 0.05
-    /// A Retry-After beyond this is not waited for to its end, in seconds.
+    /// The longest wait for a Retry-After, in seconds; a longer value is cut.
     package static let longestRetryAfter = 3600.0
     /// The greatest random addition, as a share of the delay: avoids a thundering herd.
     package static let jitter = 0.25

@@ -58,7 +58,7 @@ package struct Attempt: Sendable {
         get { parts.values.url }
         set { values.url = newValue }
     }
-    /// Complete but for Host, Content-Length, Transfer-Encoding and Connection, which the transport writes.
+    /// All fields except Host, Content-Length, Transfer-Encoding and Connection, which the transport writes.
     package var fields: HTTPFields {
         get { parts.values.fields }
         set { values.fields = newValue }
@@ -71,7 +71,7 @@ package struct Attempt: Sendable {
         get { parts.values.timeouts }
         set { values.timeouts = newValue }
     }
-    /// Trust, TLS and where to connect, for every URL that the attempt may get.
+    /// Trust, TLS and connection targets, for every URL of the attempt.
     package var security: SecurityPlan {
         get { parts.values.security }
         set { values.security = newValue }
@@ -98,14 +98,14 @@ package struct Attempt: Sendable {
     }
     /// The limit of connections to an origin that applies to this attempt.
     package var mostConnections: Int { sessionConnections?.limit ?? connectionsPerHost }
-    /// Into whose use its connection counts.
+    /// The user to which the pool counts the connection.
     package var holder: PoolHolder { PoolHolder(client: client, session: sessionConnections) }
-    /// Whose share its connection, its name lookup and its file reads count into.
+    /// The client to which the connection, the name lookup and the file reads are charged.
     package var client: ClientKey {
         get { parts.values.client }
         set { values.client = newValue }
     }
-    /// Undo gzip and deflate, and offer them in Accept-Encoding where the caller wrote none.
+    /// Decode the Content-Encoding, and offer codings in Accept-Encoding unless the caller set that field.
     package var decodesContent: Bool {
         get { parts.values.decodesContent }
         set { values.decodesContent = newValue }
@@ -140,7 +140,7 @@ package struct Attempt: Sendable {
         get { parts.values.login }
         set { values.login = newValue }
     }
-    /// For a TCP stream, which carries bytes both ways and no request; nil for HTTP.
+    /// The TCP stream in place of an HTTP request; nil for HTTP.
     package var duplex: Duplex? {
         get { parts.values.duplex }
         set { values.duplex = newValue }
@@ -150,7 +150,7 @@ package struct Attempt: Sendable {
         get { parts.values.strictFrom }
         set { values.strictFrom = newValue }
     }
-    /// Which other protocol the connection is to carry from the response on; nil for HTTP alone.
+    /// The protocol to switch to after the response; nil for HTTP alone.
     package var upgrade: Upgrade? {
         get { parts.values.upgrade }
         set { values.upgrade = newValue }

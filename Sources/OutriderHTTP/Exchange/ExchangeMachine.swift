@@ -15,7 +15,7 @@
 /// Responsible for: exactly one ending; the count of attempts, and its limit.
 /// Not responsible for: time limits and cancelling, which arrive here as failures; the attempt itself.
 package struct ExchangeMachine: ~Copyable {
-    /// Which steps there are.
+    /// The steps that a request needs.
     package struct Steps: OptionSet, Sendable {
         package var rawValue: UInt8
 
@@ -58,7 +58,7 @@ package struct ExchangeMachine: ~Copyable {
         /// The event came out of turn and had no effect: an error of the caller, for this reason.
         case ignore(String)
 
-        /// The failure that led here.
+        /// The failure that led to this step.
         package var failure: HTTPFailure? {
             switch self {
             case .ask(let failure), .finish(let failure): failure
@@ -119,7 +119,7 @@ package struct ExchangeMachine: ~Copyable {
 
     /// The number of attempts; a redirect belongs to the attempt that received it.
     package var attempts: Int { counts.attempts }
-    /// How often the exchange was begun again.
+    /// How often the exchange was retried.
     package var retries: Int { counts.retries }
     /// Redirects followed in this attempt.
     package var redirects: Int { counts.redirects }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How far both bodies of a request are, in bytes that are not compressed.
+/// The progress of both bodies of a request, in uncompressed bytes.
 package struct Progress: Sendable, Equatable {
     package var sent: Int64 = 0
     /// Bytes to send, if known.

@@ -85,7 +85,7 @@ package struct ProgressMachine: Sendable {
         return tell(now, isLast: false)
     }
 
-    /// No time passes until `resumed`. Harmless when repeated.
+    /// Stops the clock until `resumed`. Repeated calls have no effect.
     package mutating func paused(now: Duration) { pausedAt = pausedAt ?? now }
 
     package mutating func resumed(now: Duration) {

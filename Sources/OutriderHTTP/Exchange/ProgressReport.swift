@@ -32,7 +32,7 @@ package struct ProgressReport: Sendable, Equatable {
     package var wire: Wire?
     /// From 0 to 1; nil while no total is known, neither of the body nor on the wire.
     package var fraction: Double?
-    /// Bytes of the body per second, of late; nil before any time has passed.
+    /// The recent rate in bytes of the body per second; nil before any time has passed.
     package var rate: Double?
     /// Seconds until the end at that rate; nil if unknown.
     package var remaining: Double?

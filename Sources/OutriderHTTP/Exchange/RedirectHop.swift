@@ -7,7 +7,7 @@ package struct RedirectHop: Sendable, Equatable {
     package var status: Int
     package var from: String
     package var to: String
-    /// Names of the fields that were left behind because the origin changed, as they were written.
+    /// The names of the fields dropped because the origin changed, as written.
     package var dropped: [String]
     /// Not a response, but an upgrade to https by strict transport security (RFC 6797).
     package var isStrict = false

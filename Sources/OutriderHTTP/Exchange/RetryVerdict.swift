@@ -30,6 +30,6 @@ extension HTTPFailure {
 }
 
 extension HTTPFailure.Kind {
-    /// Whether a credential has no token.
+    /// Whether the failure concerns a credential's token.
     package var isOfTokens: Bool { self == .missingCredential || self == .excessiveRefresh || self == .refreshFailed }
 }

@@ -11,7 +11,7 @@ package struct Upgrade: Sendable {
     package static func webSocket(_ owner: any UpgradeOwner) -> Upgrade { Upgrade(name: "websocket", owner: owner) }
 }
 
-/// Hears of the connection that was upgraded, on its event loop; must return quickly.
+/// Receives the upgraded connection, on its event loop; must return quickly.
 package protocol UpgradeOwner: AnyObject, Sendable {
     /// The head with status 101 has arrived. The following bytes are the body of the response.
     func upgraded(_ link: any UpgradeLink)
@@ -22,10 +22,10 @@ package protocol UpgradeLink: AnyObject, Sendable {
     /// Runs the work on the event loop of the connection: at once if the caller is on that loop.
     func onLoop(_ work: @escaping @Sendable () -> Void)
 
-    /// Runs the work on the event loop of the connection, behind everything that is due now.
+    /// Runs the work on the event loop of the connection, behind all work that is due now.
     func soon(_ work: @escaping @Sendable () -> Void)
 
-    /// Writes; on the loop only. `completion` hears on the loop whether the kernel took the bytes.
+    /// Writes; on the loop only. `completion` is called on the loop with whether the kernel took the bytes.
     func write(_ bytes: [UInt8], _ completion: @escaping @Sendable (Bool) -> Void)
 
     /// Stops reading: the body of the response ends now. The connection closes when the server has closed its side, or

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The client that work is done for; scarce things are shared fairly between these.
+/// The client that work is done for; scarce resources are shared fairly among clients.
 package struct ClientKey: Sendable, Hashable {
     private let number: UInt64
 

@@ -27,7 +27,7 @@ package struct FairQueue: Sendable {
         var held = 0
         /// In the order of arrival; cancelled ids stay until their turn.
         var line: [ID] = []
-        /// Where the line begins.
+        /// The index of the first waiting id.
         var first = 0
         var wanted: Set<ID> = []
 

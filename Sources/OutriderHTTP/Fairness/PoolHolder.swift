@@ -4,7 +4,7 @@
 /// The user of a connection: the requests of a client, or those of a session with its own limit.
 package struct PoolHolder: Sendable, Hashable {
     package var client: ClientKey
-    /// Nil for the requests of the client that no session with a limit of its own makes.
+    /// The session, if it has its own limit; nil otherwise.
     package var session: SessionConnections?
 
     package init(client: ClientKey = .service, session: SessionConnections? = nil) {

@@ -103,7 +103,7 @@ struct HPACKEncoder: ~Copyable {
         return age < 4096 ? Int(age) : nil  // safe: below 4096
     }
 
-    /// By bytes: other strings that mean the same are not the same.
+    /// Compares bytes: canonically equivalent strings differ.
     private static func same(_ one: String, _ other: String) -> Bool {
         guard one.utf8.count == other.utf8.count else { return false }
         var one = one

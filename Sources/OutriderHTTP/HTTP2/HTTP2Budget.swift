@@ -34,7 +34,7 @@ struct HTTP2Resets {
     private var since = -Double.infinity
     private var count = 0
 
-    /// Whether there were so many that the connection should be left to itself.
+    /// Counts a reset; true if the connection should take no new streams.
     mutating func add(now: Double) -> Bool {
         if now - since > Self.seconds {
             since = now

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The fields of a request as HTTP/2 has them (RFC 9113 section 8.3.1).
+/// The fields of an HTTP/2 request (RFC 9113 section 8.3.1).
 enum HTTP2RequestFields {
     /// Checks all fields before the first byte is encoded, since the encoder's output must be sent.
     static func check(_ attempt: Attempt) throws(HTTPFailure) {

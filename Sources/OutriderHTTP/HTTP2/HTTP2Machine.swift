@@ -25,7 +25,7 @@ package struct HTTP2Machine: ~Copyable {
     /// The number of the next stream: odd, and 1 for the first.
     var nextNumber: UInt32 = 1
     var peer = HTTP2Settings()
-    /// When the connection was opened; nil once the peer's settings are here.
+    /// When the connection was opened; nil once the peer's settings have arrived.
     var awaitsSettings: Double?
     var awaitsAck = true
     /// The send window of the connection.
@@ -88,7 +88,7 @@ package struct HTTP2Machine: ~Copyable {
     /// Whether `timePassed` has to be called about every half second.
     package var needsTicks: Bool { !isClosed && (openStreams > 0 || awaitsSettings != nil || liveness.isPending) }
 
-    /// The next thing that happened; nil if there is none.
+    /// The next event; nil if there is none.
     package mutating func nextEvent() -> HTTP2Event? {
         guard firstEvent < events.count else { return nil }
         let event = events[firstEvent]
@@ -108,13 +108,13 @@ package struct HTTP2Machine: ~Copyable {
 
     package var hasOutput: Bool { !writer.isEmpty }
 
-    /// Bytes that `takeOutput` will show.
+    /// The bytes of the next `takeOutput`.
     package var outputBytes: Int { writer.count }
 
-    /// Acknowledgements among the bytes that `takeOutput` will show.
+    /// Acknowledgements among the bytes of the next `takeOutput`.
     package var unsentAcks: Int { acksInOutput }
 
-    /// Shows the bytes to write, and forgets them. `written` is to be called when the kernel has them.
+    /// Passes the bytes to write to `body`, then clears them. `written` must be called once the kernel has them.
     package mutating func takeOutput<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         acksInFlight += acksInOutput
         acksInOutput = 0

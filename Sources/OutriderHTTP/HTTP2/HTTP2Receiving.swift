@@ -119,7 +119,7 @@ extension HTTP2Machine {
         if endStream { finish(id, trailers: []) }
     }
 
-    /// Flow control of a whole DATA frame, when its head is here. False if that ended the connection.
+    /// Counts a whole DATA frame for flow control when its head arrives. False if that ended the connection.
     private mutating func countData(_ head: HTTP2FrameHead) -> Bool {
         frameBytes = 0
         liveness.progressed()

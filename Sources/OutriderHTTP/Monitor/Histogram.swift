@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How many of some values were at most so large, for bounds chosen beforehand.
+/// Counts values by size, within given bounds.
 package struct Histogram: Sendable, Equatable {
     /// Upper bounds, ascending and inclusive.
     package let bounds: [Double]
@@ -14,7 +14,7 @@ package struct Histogram: Sendable, Equatable {
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
-    /// Seconds of things on a network: half a millisecond to a minute.
+    /// Bounds for durations on a network, in seconds: half a millisecond to a minute.
     package static let seconds = Histogram(
         bounds: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60])
 
@@ -28,7 +28,7 @@ package struct Histogram: Sendable, Equatable {
 
     package var count: Int { counts.reduce(0, &+) }
 
-    /// For each bound how many values were at most that; the last is `count`.
+    /// For each bound the number of values up to that bound; the last is `count`.
     package var cumulative: [Int] {
         var sum = 0
         return counts.map { count in

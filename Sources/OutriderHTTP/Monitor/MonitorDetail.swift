@@ -62,7 +62,7 @@ package enum MonitorDetail: Sendable {
         }
     }
 
-    /// How a request ended.
+    /// The end of a request.
     package struct Finish: Sendable {
         package var method: String
         package var url: String
@@ -94,12 +94,12 @@ package enum MonitorDetail: Sendable {
     package struct Question: Sendable {
         /// The method of the callback, such as "callback.adapt".
         package var method: String
-        /// The client's word for its code.
+        /// The client's name for its code.
         package var name: String
         package var attempt: Int
         /// Seconds until the reply; nil while pending.
         package var seconds: Double?
-        /// Why there is none.
+        /// Why there is no reply.
         package var problem: String?
 
         package init(method: String, name: String, attempt: Int, seconds: Double? = nil, problem: String? = nil) {

@@ -49,7 +49,7 @@ package struct AccessToken: Sendable, Equatable {
 /// Identifies a credential: after deletion and a new creation, the same name has another ID.
 package struct CredentialID: Sendable, Equatable {
     package var name: String
-    /// Nil for whichever has that name.
+    /// Nil for any credential of that name.
     package var birth: UInt64?
 
     package init(_ name: String, birth: UInt64? = nil) {
@@ -60,7 +60,7 @@ package struct CredentialID: Sendable, Equatable {
 
 /// Identifies a write of a record, so that a change shows without reading the record.
 package enum RecordMark: Sendable, Equatable {
-    /// There is none: the credential was deleted.
+    /// There is no record: the credential was deleted.
     case absent
     case written(inode: UInt64, nanoseconds: UInt64)
 }
@@ -72,9 +72,9 @@ package struct CredentialSnapshot: Sendable, Equatable {
         case empty
         /// There are tokens; the access token may have expired.
         case ready
-        /// Only a person can help.
+        /// A person must log in.
         case needsLogin(OAuthFailure)
-        /// There are new tokens, and no place to write them.
+        /// New tokens exist, but could not be written.
         case unsaved
     }
 

@@ -15,14 +15,14 @@ package struct CredentialSpec: Sendable, Equatable {
         case device
         /// RFC 7523 section 2.1.
         case jwtBearer
-        /// The client's own code brings them.
+        /// The client's callback supplies the tokens.
         case callback
     }
 
     /// What happens to the tokens once a refresh fails permanently.
     package enum OnFailure: String, Sendable, CaseIterable { case keep, clear, reauthorize }
 
-    /// Where the tokens are kept.
+    /// The place of the tokens.
     package enum Persistence: String, Sendable, CaseIterable {
         /// Until the service ends, and for this process alone.
         case memory
@@ -46,7 +46,7 @@ package struct CredentialSpec: Sendable, Equatable {
     /// RFC 8707: tokens for a resource are never sent to another. Absolute URIs, sent and compared as written.
     package var resources: [String]
     package var grant: Grant
-    /// Where the access token may be sent; nowhere by itself if there are none.
+    /// The origins to which the access token may be sent; if empty, the service sends the token nowhere by itself.
     package var origins: [HTTPURL]
     package var window: RefreshWindow?
     /// A token is refreshed before use from this many seconds before expiry on.
@@ -110,7 +110,7 @@ package struct OAuthEndpoints: Sendable, Equatable {
     package init(token: HTTPURL) { self.token = token }
 }
 
-/// How many refreshes there may be in how many seconds.
+/// The most refreshes within an interval.
 package struct RefreshWindow: Sendable, Equatable {
     /// Seconds.
     package var interval: Double

@@ -8,7 +8,7 @@ package struct DeviceAuthorization: Sendable, Equatable {
     package var deviceCode: Secret
     /// The code that a person types in.
     package var userCode: String
-    /// Where he does so; https, or this machine.
+    /// The page for the user code; https, or this machine.
     package var verification: String
     /// The verification URL with the code included.
     package var completeVerification: String?
@@ -17,7 +17,7 @@ package struct DeviceAuthorization: Sendable, Equatable {
     /// Seconds between polls, 1 to 3600; default 5.
     package var interval: Double
 
-    /// Throws `config` that names the member which is wrong.
+    /// Throws `config` with the name of the malformed member.
     package init(answer: [UInt8]) throws(OAuthFailure) {
         guard case .object(let members)? = try? JSONParser.parse(answer, limits: .small) else {
             throw Self.fault("is no JSON object")
@@ -74,7 +74,7 @@ package struct DeviceMachine: Sendable {
 
     package func begin(now: Double) -> Action { next(now, after: interval) }
 
-    /// A poll did not bring tokens.
+    /// Handles a poll that brought no tokens.
     package mutating func failed(_ failure: OAuthFailure, now: Double) -> Action {
         switch failure.reason {
         case "authorization_pending": return next(now, after: interval)

@@ -25,7 +25,7 @@ package struct LoginAttempt: Sendable {
     package let state: Secret
     /// Nil if no ID token is requested.
     package let nonce: String?
-    /// Where a browser has to go.
+    /// The URL for the browser.
     package let url: String
 
     private let issuer: String?
@@ -147,7 +147,7 @@ package struct LoginAttempt: Sendable {
     }
 }
 
-/// Texts of servers, before people see them.
+/// Cleans texts of servers for display.
 package enum OAuthText {
     /// An error code of RFC 6749 section 5.2, or `unknown_error` for a malformed code.
     package static func code(_ text: String) -> String {

@@ -6,9 +6,9 @@ package struct LoopbackWishes: Sendable, Equatable {
     /// As in the redirect URI: "127.0.0.1", "::1", or "localhost" for servers that accept no address. For "localhost"
     /// both addresses are used, since browsers choose either (RFC 8252 sections 7.3 and 8.3).
     package var host = "127.0.0.1"
-    /// 0 for any that is free.
+    /// 0 for any free port.
     package var port = 0
-    /// With its slash.
+    /// Begins with a slash.
     package var path: String
 
     package init(path: String) { self.path = path }
@@ -36,7 +36,7 @@ package struct LoopbackMachine: Sendable {
         package var query: String?
     }
 
-    /// A head may have so many bytes; codes may be long.
+    /// The longest head, in bytes; codes may be long.
     package static let longestHead = 16 << 10
 
     private let path: String

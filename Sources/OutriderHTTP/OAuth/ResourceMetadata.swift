@@ -20,7 +20,7 @@ package struct ResourceMetadata: Sendable, Equatable {
         "bearer_methods_supported", "resource_signing_alg_values_supported", "scopes_supported",
     ]
 
-    /// Throws `config` that names the member which is wrong.
+    /// Throws `config` with the name of the malformed member.
     package init(_ bytes: [UInt8], resource: String) throws(OAuthFailure) {
         guard bytes.count <= ServerMetadata.longest,
             case .object(let members)? = try? JSONParser.parse(bytes, limits: .small)

@@ -17,7 +17,7 @@ package struct ServerMetadata: Sendable, Equatable {
     /// Bytes.
     package static let longest = 256 << 10
 
-    /// Throws `config` that names the member which is wrong.
+    /// Throws `config` with the name of the malformed member.
     package init(_ bytes: [UInt8], issuer: String) throws(OAuthFailure) {
         guard bytes.count <= Self.longest else {
             throw Self.fault(issuer, "is longer than \(Self.longest) bytes")
@@ -83,7 +83,7 @@ package struct ServerMetadata: Sendable, Equatable {
     }
 }
 
-/// Where metadata are looked for.
+/// The URLs of metadata.
 extension ServerMetadata {
     /// The URLs to try, in order: by RFC 8414 section 3.1, by OpenID Connect Discovery section 4, and the variant of
     /// some servers with a path in their issuer.
@@ -117,7 +117,7 @@ extension ServerMetadata {
 }
 
 extension HTTPURL {
-    /// Whether secrets may be sent there, and people: under TLS, or without leaving this machine.
+    /// Whether secrets and browsers may be sent to the URL: under TLS, or on this machine.
     package var isFitForAuthorization: Bool {
         guard socketPath == nil else { return false }
         return scheme == .https || (scheme == .http && isLocal)

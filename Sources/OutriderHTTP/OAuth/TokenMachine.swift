@@ -66,7 +66,7 @@ package struct TokenMachine: Sendable {
     package private(set) var counts = Counts()
     /// Why no refresh may begin before new tokens arrive.
     package private(set) var barrier: OAuthFailure?
-    /// Whether a token can be had where there is none.
+    /// Whether a token can be requested if there is none.
     private var isObtainable = false
     /// Whether a refresh has brought the token.
     private var isFresh = false
@@ -155,7 +155,7 @@ package struct TokenMachine: Sendable {
         return apply(access, for: .request)
     }
 
-    /// The caller does not wait any longer.
+    /// The caller no longer waits.
     package mutating func cancel(_ id: Int) { waiting[id] = nil }
 
     // MARK: callers that need a token
@@ -209,7 +209,7 @@ package struct TokenMachine: Sendable {
 
     private var fault: TokenFault { barrier.map { .refreshFailed($0) } ?? .missingCredential }
 
-    /// Whether new requests wait for the refresh: by the rules, or since others do.
+    /// Whether new requests wait for the refresh: by the rules, or because others already wait.
     private var isHeld: Bool {
         rules.holds
             || waiting.values.contains { waiter in

@@ -3,7 +3,7 @@
 
 /// A request to the token endpoint (RFC 6749 section 4). The helper adds refresh token and client secret.
 package enum TokenRequest: Sendable, Equatable {
-    /// With the refresh token that the store has.
+    /// With the refresh token in the store.
     case refresh
     case clientCredentials
     /// RFC 6749 section 4.1.3, RFC 7636 section 4.5. If `nonce` is given, the response must bring an ID token with that
@@ -13,7 +13,7 @@ package enum TokenRequest: Sendable, Equatable {
         code: Secret, verifier: Secret, redirect: String, nonce: String?, keys: String?, scope: [String])
     /// RFC 8628 section 3.4: a single poll. `scope` as above.
     case deviceCode(Secret, scope: [String])
-    /// RFC 7523 section 2.1: with the assertion that the store has.
+    /// RFC 7523 section 2.1: with the assertion in the store.
     case jwtBearer
 
     /// Whether the request is one of many polls: the server's pause between polls is then no failure.

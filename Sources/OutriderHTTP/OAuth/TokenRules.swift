@@ -3,7 +3,7 @@
 
 /// The refresh rules of a credential; derived from its spec.
 package struct TokenRules: Sendable, Equatable {
-    /// Nil for as many refreshes as there are reasons.
+    /// Nil for no limit.
     package var window: RefreshWindow?
     /// A token is refreshed before use from this many seconds before expiry on.
     package var refreshBefore: Double
@@ -49,7 +49,7 @@ package struct TokenRules: Sendable, Equatable {
 package enum TokenFault: Error, Sendable, Equatable {
     /// No token exists, and only a person can obtain a new token.
     case missingCredential
-    /// There were too many refreshes within the window.
+    /// Too many refreshes within the window.
     case excessiveRefresh
     case refreshFailed(OAuthFailure)
 }

@@ -11,7 +11,7 @@ package enum WebIdentity {
         case refused(code: String, message: String)
     }
 
-    /// For a role, and for a while.
+    /// Keys for a role, valid for a limited time.
     package struct Keys: Sendable, Equatable {
         package var accessKeyID: String
         package var secretAccessKey: Secret
@@ -62,7 +62,7 @@ package enum WebIdentity {
             && parts[5].hasPrefix("role/") && isKey(text)
     }
 
-    /// 2 to 64 of the characters that names of sessions have.
+    /// 2 to 64 of the characters permitted in session names.
     package static func isSession(_ text: String) -> Bool {
         (2...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

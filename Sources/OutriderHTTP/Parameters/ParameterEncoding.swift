@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// How `parameters` become part of a request.
+/// The encoding of `parameters` in a request.
 package enum ParameterEncoding: Sendable {
     case form(FormOptions, Destination)
     case json(JSONOptions)
@@ -51,7 +51,7 @@ package final class ParameterSpec: Sendable {
     }
 }
 
-/// Parameters as they go out.
+/// Encoded parameters.
 package enum EncodedParameters: Sendable, Equatable {
     /// No parameters to add: the request stays unchanged.
     case nothing

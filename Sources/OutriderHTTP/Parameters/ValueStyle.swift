@@ -3,7 +3,7 @@
 
 internal import OutriderJSON
 
-/// How values that JSON has no form for are written where there is only text.
+/// The encoding of values without a JSON form, for formats that hold only text.
 package struct ValueStyle: Sendable, Equatable {
     package enum Data: String, Sendable, CaseIterable {
         /// RFC 4648 section 4, with padding.
@@ -35,7 +35,7 @@ package struct ValueStyle: Sendable, Equatable {
 
     package init() {}
 
-    /// Bytes as numbers; more than a megabyte of them would only be a mistake.
+    /// Bytes as numbers; more than a megabyte is refused as a likely mistake.
     static func numbers(_ data: [UInt8]) throws(JSONComplaint) -> [JSONValue] {
         if data.count > 1 << 20 {
             throw JSONComplaint("$data of more than \(1 << 20) bytes cannot be a list of numbers: say base64")
@@ -65,7 +65,7 @@ package enum KeyStyle: Sendable, Equatable {
     /// The first letter: `oneTwo` → `OneTwo`
     case capitalized
     case upper, lower
-    /// These by other ones, the rest as they are.
+    /// Renames these members; other names stay unchanged.
     case names([String: String])
 
     package static let words: [(String, KeyStyle)] = [

@@ -58,13 +58,13 @@ package struct RetryPolicy: Sendable, Equatable {
 
     package init() {}
 
-    /// The failures of a network that may pass.
+    /// Network failures that may be transient.
     package static let networkKinds: Set<HTTPFailure.Kind> = [
         .nameNotFound, .connectionRefused, .unreachable, .connectionLost, .timedOut, .tlsHandshakeFailed, .offline,
         .proxyFailed,
     ]
 
-    /// Only for connections that were lost, whatever the status.
+    /// Retries only lost connections, with no statuses.
     package static var connectionLost: RetryPolicy {
         var policy = RetryPolicy()
         policy.statuses = []

@@ -56,7 +56,7 @@ package final class ProxyRules: Sendable, Equatable {
 package struct ProxyEnvironment: Sendable, Equatable {
     package var http: String?
     package var https: String?
-    /// For both, where they have none of their own.
+    /// The proxy for both schemes, where `http` or `https` is nil.
     package var all: String?
     package var bypass: String?
 

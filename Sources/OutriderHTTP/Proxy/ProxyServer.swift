@@ -31,7 +31,7 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible {
     /// "proxy.example:3128", for messages.
     package var name: String { url.authorityWithPort }
 
-    /// With `***` in place of a password.
+    /// Shows `***` in place of a password.
     package var description: String { text(withSecrets: false) }
 
     package func text(withSecrets: Bool) -> String {
@@ -45,7 +45,7 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ProxyServer {
-    /// Far more than any needs.
+    /// The longest URL, in bytes.
     private static let maximumLength = 4096
 
     /// Reads `http://user:password@host:port`. Default scheme: http. Default port: 80, 443 for https, and 1080 for

@@ -137,7 +137,7 @@ package enum AttemptBuilder {
         }
     }
 
-    /// Servers refuse far less; this only keeps a mistake from becoming traffic.
+    /// A bound that only catches mistakes: servers accept far less.
     private static let maximumHeadBytes = 1 << 20
 
     private static func pointer(toField name: String) -> String {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The fields that a request gets when the caller did not give them.
+/// The default fields of requests, unless the caller set them.
 package enum DefaultFields {
     /// - Parameters:
     ///   - version: of the service, for User-Agent.

@@ -24,7 +24,7 @@ package struct ExchangePlan: Sendable {
     package var sessionConnections: SessionConnections?
     /// The priority in a session with limits.
     package var priority = RequestPriority.normal
-    /// Which hosts are reached over TLS only; nil if the session does not remember that.
+    /// The session's HSTS store; nil if the session keeps none.
     package var strictTransport: (any StrictTransport)?
 
     package init() {}

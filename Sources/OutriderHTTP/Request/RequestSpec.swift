@@ -7,7 +7,7 @@ package import OutriderJSON
 package struct RequestSpec: Sendable {
     package var url: String
     package var method = "GET"
-    /// Both as a result shows them if no request can be built from them.
+    /// Method and URL for a result if no request can be built from them.
     package var excerpt: (method: String, url: String) { (method.excerpt, url.excerpt) }
     package var fields: HTTPFields = []
     /// Names and values in order, to be appended to the URL's query; names may repeat. See QueryEncoding.
@@ -15,7 +15,7 @@ package struct RequestSpec: Sendable {
     /// Parameters for the query or the body, depending on their encoding.
     package var parameters: ParameterSpec?
     package var body = BodySpec.none
-    /// Becomes the Authorization field, where there is none.
+    /// Becomes the Authorization field, unless that field is set.
     package var authorization: Authorization?
     /// Compress the body.
     package var compression: RequestCompression?
@@ -42,7 +42,7 @@ package struct RequestSpec: Sendable {
     package var metrics = false
     /// Report the certificates of the server.
     package var showsCertificates = false
-    /// A label of the caller's own.
+    /// The caller's own label.
     package var tag: String?
     /// Permit a body in a GET or HEAD request.
     package var allowGetBody = false
@@ -59,7 +59,7 @@ package struct RequestSpec: Sendable {
 
     package init(url: String) { self.url = url }
 
-    /// The same, to be read and changed.
+    /// The plan, for reading and changing.
     package var plan: ExchangePlan {
         get { shared?.plan ?? ExchangePlan() }
         set { shared = SharedPlan(newValue) }

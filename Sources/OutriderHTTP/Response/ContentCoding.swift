@@ -37,7 +37,7 @@ package enum ContentCoding: Sendable, Equatable {
 package struct InflationLimits: Sendable, Equatable {
     /// Most decoded bytes for each byte on the wire, once `free` bytes have been decoded. Default 200.
     package var ratio: Int64 = 200
-    /// So many decoded bytes are given whatever the ratio. Default 10 MiB.
+    /// Decoded bytes that are allowed at any ratio. Default: 10 MiB.
     package var free: Int64 = 10 << 20
 
     package init() {}

@@ -29,7 +29,7 @@ package struct SerializeSpec: Sendable {
     /// Whether no options beyond the shape are set.
     package var isPlain: Bool { box == nil }
 
-    /// Whether a body that does not fit is a failure.
+    /// Whether a body without that shape is a failure.
     package var insists: Bool {
         if let extras, extras.schema != nil || extras.callback != nil || !extras.cases.isEmpty { return true }
         return shape == .json || shape == .text || shape == .propertyList || box?.extras.empty != nil
@@ -46,16 +46,16 @@ package struct SerializeSpec: Sendable {
 package struct SerializeExtras: Sendable {
     /// The charset of text if neither the caller nor the response names a known charset. Nil for UTF-8.
     package var fallback: String?
-    /// When an empty body is fine. Nil for the usual rule, by which an empty text is a text.
+    /// When an empty body is accepted. Nil for the default rule, by which an empty text is a text.
     package var empty: EmptyRule?
     package var preprocess: Preprocess?
     /// The schema for the value of JSON and property lists.
     package var schema: JSONSchema?
     /// The client's own serializer, called for every outcome.
     package var callback: CallbackSpec?
-    /// Bring the body into its shape although the exchange failed, as a handler's result.
+    /// Serialize the body even if the exchange failed, as a handler's result.
     package var ignoresError = false
-    /// The first whose condition holds is used in place of the rest.
+    /// The first case whose condition holds replaces the other members.
     package var cases: [BodyCase] = []
 
     package init() {}
@@ -88,11 +88,11 @@ package struct EmptyRule: Sendable {
 
 /// A transformation of the body's bytes before parsing. An empty body is not transformed.
 package enum Preprocess: Sendable {
-    /// So many bytes are dropped from the start.
+    /// Drops so many bytes from the start.
     case dropFirst(Int)
-    /// These bytes are dropped from the start, where they are.
+    /// Drops these bytes from the start, if present.
     case dropPrefix([UInt8])
-    /// The client's own code gives other bytes.
+    /// The client's callback transforms the bytes.
     case callback(CallbackSpec)
 
     /// The prefix with which some servers prevent other sites from reading their JSON.

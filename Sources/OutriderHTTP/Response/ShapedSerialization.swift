@@ -24,7 +24,7 @@ extension Serialization {
         return body
     }
 
-    /// The bytes as the client's own code gave them back, in the shape of a spec without cases.
+    /// Serializes the bytes from the client's callback, in the shape of a spec without cases.
     package static func preprocessed(
         _ bytes: [UInt8], as spec: SerializeSpec, _ facts: ResponseFacts
     ) -> SerializedBody {

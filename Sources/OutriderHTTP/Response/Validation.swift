@@ -74,7 +74,7 @@ package struct ValidationRule: Sendable {
         }
     }
 
-    /// The failure for a refusal by the client's own code. The `error` detail repeats the decision.
+    /// The failure for a refusal by the client's callback. The `error` detail repeats the decision.
     package static func objection(_ reason: String?, _ facts: ResponseFacts) -> HTTPFailure {
         var decision: JSONObject = ["valid": .bool(false)]
         if let reason { decision["reason"] = .string(reason) }

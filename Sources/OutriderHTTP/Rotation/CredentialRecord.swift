@@ -11,14 +11,14 @@ package struct CredentialRecord: Sendable, Equatable {
     package var birth: UInt64 = 0
     /// Increases with each change of the tokens.
     package var generation: UInt64
-    /// Why only a person can help; nil while no person is needed.
+    /// Why a person must log in; nil while no login is needed.
     package var failure: OAuthFailure?
     package var lastRefresh: ClockPair?
     /// The boot of the machine whose clock the times were read from.
     package var boot: String
     /// Whether the server replaces the refresh token with each refresh; nil while unknown.
     package var rotates: Bool?
-    /// Seconds for which a redeemed refresh token may be redeemed again: learned when that went well.
+    /// Seconds for which a redeemed refresh token may be redeemed again: learned from a successful repeat.
     package var grace: Double
 
     /// The assumed grace period of an unknown server, in seconds.

@@ -58,7 +58,7 @@ extension CredentialRecord {
         }
     }
 
-    /// The same tokens; only a person can help.
+    /// The same tokens with a failure that requires a login.
     func failing(_ failure: OAuthFailure) -> CredentialRecord {
         var next = self
         next.failure = failure

@@ -19,7 +19,7 @@ package struct RotationFiles: Sendable {
     }
 
     package var record = Sight<CredentialRecord>.absent
-    /// The record before that.
+    /// The record before the current one.
     package var previous = Sight<CredentialRecord>.absent
     /// A record that could not be written to its own place.
     package var escrow = Sight<CredentialRecord>.absent
@@ -72,7 +72,7 @@ package struct RotationPause: Sendable, Equatable {
     private static let longestUsual = 60.0
     private static let freeFailures = 2
 
-    /// Seconds that are left; nil if there are none.
+    /// Remaining seconds; nil once the pause is over.
     package func left(at now: ClockPair, boot: String) -> Double? {
         let left = until - now.boot
         return boot == self.boot && left > 0 && left <= Self.longest ? left : nil

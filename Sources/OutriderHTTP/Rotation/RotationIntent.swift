@@ -6,7 +6,7 @@
 package struct RotationIntent: Sendable, Equatable {
     /// The record's generation at that time.
     package var generation: UInt64
-    /// SHA-256 of the refresh token that is redeemed; empty where none is.
+    /// SHA-256 of the redeemed refresh token; empty without a token.
     package var token: [UInt8]
     /// Identifies the attempt: a stored response must carry the same number.
     package var attempt: UInt64

@@ -23,13 +23,14 @@ package struct RotationMachine: ~Copyable {
     private var escrowed: UInt64?
     private var looks = 0
     private var intent: RotationIntent?
-    /// The lost attempt that is repeated, and for how long its outcome was unknown then.
+    /// The lost attempt being repeated, and the age of its unknown outcome in seconds.
     private var repeated: (intent: RotationIntent, age: Double)?
     private var lastPause: RotationPause?
     /// The response of the server, until it is certain that no process has newer tokens.
     private var refusal: OAuthFailure?
 
-    /// An attempt that is lost after so many seconds is not repeated by the same process: others wait for the lock.
+    /// An attempt lost after more seconds than this is not repeated by the same process, since other processes wait for
+    /// the lock.
     private static let quick = 10.0
     private static let mostLooks = 16
 

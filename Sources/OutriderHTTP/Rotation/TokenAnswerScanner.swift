@@ -16,7 +16,7 @@ package struct TokenAnswerScanner {
 
     enum Value: Equatable {
         case text(String), number(Double), null, other
-        /// A text with characters that no text has.
+        /// A text with invalid characters.
         case unreadable
     }
 

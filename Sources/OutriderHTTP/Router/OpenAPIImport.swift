@@ -11,7 +11,7 @@ package struct OpenAPIImport {
     package struct Outcome: Sendable {
         package var router: RouterSpec
         package var notes: [Note]
-        /// Notes that were left out because there were too many.
+        /// The number of further notes beyond the limit.
         package var moreNotes = 0
     }
 
@@ -27,7 +27,7 @@ package struct OpenAPIImport {
         package var name: String?
         /// Default: the first of `servers`.
         package var baseURL: String?
-        /// For names in braces in the server's URL.
+        /// Values for names in braces in the server's URL.
         package var variables: [String: String] = [:]
         package var defaults: JSONObject = [:]
 
@@ -47,11 +47,11 @@ package struct OpenAPIImport {
     var notes: [Note] = []
     var moreNotes = 0
     var endpoints: [RouterEndpoint] = []
-    /// For each endpoint where in the document the schema of its parameters was put.
+    /// For each endpoint the place of its parameters' schema in the document.
     var schemas: [JSONObject.Member] = []
     /// The schemas that schemas of parameters refer to.
     var definitions: JSONObject = [:]
-    /// For each name of an endpoint the number that the next operation of that name gets.
+    /// The next number for a repeated endpoint name.
     private var names: [String: Int] = [:]
 
     static let methods = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]

@@ -27,7 +27,7 @@ enum RouterMerge {
         }
     }
 
-    /// Names that were there keep their place.
+    /// Existing names keep their place.
     static func members(_ below: JSONObject, _ above: JSONObject) -> JSONObject {
         var merged = below
         for member in above.members { merged[member.name] = member.value }

@@ -125,7 +125,7 @@ package struct RouterRequest {
         request = RouterMerge.cover(request, with: JSONObject(members: [.init(name, value)]))
     }
 
-    /// RFC 6265 section 4.1.1 has no place for some characters; they are percent-encoded.
+    /// Percent-encodes the characters that RFC 6265 section 4.1.1 excludes.
     private static func cookie(_ texts: [String]) -> String {
         let allowed = PercentEncoding(keeping: "!#$&'()*+-./:<=>?@[]^_`{|}~")
         return texts.map { allowed.escape($0) }.joined(separator: "%2C")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How much of a session's work may be on the wire.
+/// Limits for a session's concurrent work and request rate.
 package struct AdmissionLimits: Sendable, Equatable {
     /// At most `requests` attempts may begin within so many seconds, evenly or at once.
     package struct Rate: Sendable, Equatable {
@@ -25,6 +25,6 @@ package struct AdmissionLimits: Sendable, Equatable {
 
     package init() {}
 
-    /// Whether there is anything to wait for.
+    /// Whether there are no limits.
     package var isNone: Bool { concurrent == nil && rate == nil }
 }

@@ -127,7 +127,7 @@ package struct AdmissionMachine: ~Copyable {
         return tick(now: now)
     }
 
-    /// Seconds until time alone admits a request; nil if the requests do not wait for time.
+    /// Seconds until the rate admits a request; nil if no request waits for the rate.
     package func nextTick(now: Double) -> Double? {
         guard inLine > 0, hasRoom, let rate = limits.rate, tokens < 1 else { return nil }
         return max(0.001, (1 - tokens) / rate.perSecond - (now - filled))

@@ -23,7 +23,7 @@ package struct ByteWindow: Sendable {
         start = 0
     }
 
-    /// The next bytes, from an index on; there must be as many.
+    /// The next `count` bytes, after `skipped` bytes; that many must be present.
     package func slice(_ count: Int, after skipped: Int = 0) -> ArraySlice<UInt8> {
         bytes[start + skipped..<start + skipped + count]
     }

@@ -28,7 +28,7 @@ package struct JSONItems: ItemScanner {
     private var hasNoBracket = false
     /// A byte order mark may follow.
     private var isFirst = true
-    /// How long the next value is.
+    /// The length of the next value, once found.
     private var found: Int?
 
     /// - Parameter longest: most bytes in a value; a longer value ends the stream with `limitExceeded`.

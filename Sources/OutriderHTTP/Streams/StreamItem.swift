@@ -66,7 +66,7 @@ package protocol ItemScanner: Sendable {
     /// Whether items may end at any byte, up to the requested length; otherwise each item is whole, however long.
     var isContinuous: Bool { get }
 
-    /// Whether the size of the stream is that of its items, and not of all bytes that were fed.
+    /// Whether the stream's size counts the items' bytes, and not all fed bytes.
     var countsItems: Bool { get }
 
     /// The buffered bytes, for a second connection with the same bytes; nil if items are not plain bytes.
@@ -83,7 +83,7 @@ package protocol ItemScanner: Sendable {
     /// Ends the body: no more bytes follow.
     mutating func end()
 
-    /// Whether `next` would give an item, or throw.
+    /// Whether `next` would return an item, or throw.
     mutating func hasNext() -> Bool
 
     /// The next item; nil if more bytes are needed, or none will follow. The budget, at least a byte, limits only

@@ -11,7 +11,7 @@ import OutriderJSON
 struct StreamText: Sendable {
     private let wanted: String?
     private var declared: String?
-    /// Nil until the first bytes are there.
+    /// Nil until the first bytes arrive.
     private(set) var charset: Charset?
 
     init(wanted: String?) { self.wanted = wanted }
@@ -48,7 +48,7 @@ struct StreamText: Sendable {
         return mark?.charset == chosen ? mark?.bytes.count ?? 0 : 0
     }
 
-    /// How many bytes a unit has: line ends are whole units.
+    /// The bytes of a code unit: line ends are whole units.
     var width: Int { charset == .utf16le || charset == .utf16be ? 2 : 1 }
 
     /// The code unit at the index.
@@ -103,7 +103,7 @@ struct StreamText: Sendable {
 
 /// Where UTF-8 may be cut (RFC 3629 section 4).
 enum UTF8Cut {
-    /// How many bytes at the end are the beginning of a character that is not all there.
+    /// The length of an incomplete character at the end.
     static func unfinished(_ bytes: ArraySlice<UInt8>) -> Int {
         for count in 1...3 where count <= bytes.count {
             let index = bytes.endIndex - count

@@ -20,7 +20,7 @@ package struct ClientCode: Sendable, Hashable {
     }
 
     package let source: Source
-    /// Nil until the parameters are bound to the client that gave them.
+    /// Nil until the parameters are bound to their client.
     private let asker: (any SecurityAsking)?
 
     package init(_ source: Source, asker: (any SecurityAsking)? = nil) {
@@ -72,7 +72,7 @@ package struct TrustQuestion: Sendable {
 /// A client's decision about a server.
 package struct TrustReply: Sendable {
     package var isTrusted: Bool
-    /// Why not.
+    /// Why the server is not trusted.
     package var reason: String?
     /// How long the reply is cached for the same callback content, in seconds.
     package var remembered: Double

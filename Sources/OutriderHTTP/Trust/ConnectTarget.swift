@@ -43,7 +43,7 @@ package struct ConnectTarget: Sendable, Hashable, CustomStringConvertible {
         return url.host
     }
 
-    /// The URL with this place for its host and port.
+    /// The URL with this target as its host and port.
     package func applied(to url: HTTPURL) -> HTTPURL {
         var changed = url
         changed.host = host ?? url.host

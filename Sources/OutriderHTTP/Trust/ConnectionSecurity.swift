@@ -7,7 +7,7 @@
 package final class ConnectionSecurity: Sendable, Hashable {
     package let policy: TrustPolicy
     package let settings: TLSSettings
-    /// For an https proxy; the policy of an origin does not count there.
+    /// The policy for an https proxy; the origin's policy does not apply to the proxy.
     package let proxyPolicy: TrustPolicy
     /// The session's settings for an https proxy, since a request's own settings hold for the origin of its URL alone.
     package let proxySettings: TLSSettings

@@ -9,7 +9,7 @@ package struct HSTSStore: Sendable {
         package var includesSubdomains: Bool
     }
 
-    /// More hosts are not remembered.
+    /// The most remembered hosts.
     package static let mostHosts = 10_000
     /// Of `max-age`, in seconds: ten years.
     private static let longest: Int64 = 315_360_000

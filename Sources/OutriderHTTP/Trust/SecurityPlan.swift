@@ -8,7 +8,8 @@
 package final class SecurityPlan: Sendable {
     /// Trust, TLS and identities of a session, or of the service.
     package struct Table: Sendable, Hashable {
-        /// For hosts without a matching pattern; nil if the table has a catch-all pattern, or fails without a match.
+        /// For hosts without a matching pattern. If nil, such a host fails or gets the default policy; see
+        /// `allHostsMustBeEvaluated`.
         package var policy: TrustPolicy?
         package var hosts = HostTable<TrustPolicy>()
         /// A host without a policy is a failure.
@@ -36,7 +37,7 @@ package final class SecurityPlan: Sendable {
 
         package var isEmpty: Bool { policy == nil && connectTo == nil && settings == .standard }
 
-        /// Whether code of the client is called.
+        /// Whether the settings contain callbacks.
         package var asks: Bool { policy?.asks == true || settings.identity?.asks == true }
 
         /// A copy whose callbacks go to that client.
@@ -49,7 +50,7 @@ package final class SecurityPlan: Sendable {
     }
 
     package let table: Table
-    /// Of every host, where the table makes no difference between hosts.
+    /// The security of all hosts, if the table does not distinguish hosts.
     private let common: ConnectionSecurity?
     private let byHost: HostTable<ConnectionSecurity>
     private let own: Own?

@@ -53,7 +53,7 @@ package final class TLSFacts: Sendable, Equatable {
     }
 }
 
-/// A certificate in words.
+/// A certificate's facts for display.
 package struct CertificateFacts: Sendable, Equatable {
     /// Distinguished names as RFC 4514 writes them.
     package var subject: String

@@ -33,7 +33,7 @@ package struct TLSSettings: Sendable, Hashable {
 
     package static let standard = TLSSettings()
 
-    /// The same, with another's values where these are nil.
+    /// A copy whose nil values are taken from other settings.
     package func merged(over other: TLSSettings) -> TLSSettings {
         var merged = self
         merged.minVersion = minVersion ?? other.minVersion

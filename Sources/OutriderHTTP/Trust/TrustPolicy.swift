@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// How the certificates of a server are judged. Named as the evaluators of Alamofire.
+/// How the certificates of a server are evaluated. Named after the evaluators of Alamofire.
 package indirect enum TrustPolicy: Sendable, Hashable {
     /// A path to a trusted root, dates, usage, constraints, and the host's name (RFC 5280, RFC 9525).
     case `default`
@@ -10,9 +10,9 @@ package indirect enum TrustPolicy: Sendable, Hashable {
     case pinnedCertificates(CertificatePins)
     case publicKeys(KeyPins)
     case revocation(RevocationPolicy)
-    /// Code of the client decides.
+    /// The client's callback decides.
     case callback(ClientCode)
-    /// Each of them, in order.
+    /// All policies must accept, in order.
     case all([TrustPolicy])
 
     /// Whether the policy accepts every certificate.
@@ -37,7 +37,7 @@ package indirect enum TrustPolicy: Sendable, Hashable {
         }
     }
 
-    /// Whether code of a client decides.
+    /// Whether the policy contains a callback.
     package var asks: Bool {
         switch self {
         case .callback: true
@@ -125,7 +125,7 @@ package struct RevocationPolicy: Sendable, Hashable {
     package var methods = Method.allCases
     /// Allow network requests.
     package var usesNetwork = false
-    /// A state that cannot be found out is a failure.
+    /// An unknown revocation status is a failure.
     package var isRequired = false
 
     package init() {}

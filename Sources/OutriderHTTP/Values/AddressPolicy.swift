@@ -34,7 +34,7 @@ package enum AddressPolicy: Sendable, Hashable {
 /// The kind of an address by the registries of special addresses (RFC 6890 and its updates).
 package enum AddressKind: Sendable, Hashable {
     case global
-    /// Leads to this machine.
+    /// An address of this machine.
     case loopback
     /// The link-local ranges, and further addresses where clouds serve the credentials of a machine.
     case metadata

@@ -7,11 +7,11 @@ package import OutriderJSON
 package enum FailureDetail: Sendable, Equatable {
     /// The status that was not acceptable.
     case status(Int)
-    /// The media types that would have been, in alphabetical order.
+    /// The acceptable media types, in alphabetical order.
     case acceptable([String])
     /// The received Content-Type.
     case contentType(String)
-    /// The charset in which the text could not be read.
+    /// The charset in which the text could not be decoded.
     case encoding(String)
     /// The file at fault.
     case path(String)
@@ -33,13 +33,13 @@ package enum FailureDetail: Sendable, Equatable {
     case expected(String)
     /// The value received instead.
     case actual(String)
-    /// Bytes that the file system would have to have room for.
+    /// Required bytes in the file system.
     case needed(Int64)
     /// Available bytes.
     case available(Int64)
     /// The name of the credential that has no token.
     case credential(String)
-    /// Why there is none.
+    /// Why the token is missing.
     case oauth(OAuthFailure)
     /// The proxy, as host and port.
     case proxy(String)

@@ -66,7 +66,7 @@ package enum FieldRules {
     }
 
     /// The items of a comma-separated list without empty ones (RFC 9110 section 5.6.1). For lists of tokens: quoted
-    /// strings are not looked into.
+    /// strings are not recognized.
     package static func listed(_ value: String) -> [String] {
         value.utf8.split(separator: UInt8(ascii: ",")).compactMap { item in
             let item = trimmed(Substring(item))
@@ -88,7 +88,7 @@ package enum FieldRules {
         return Int64(text)  // safe: of a text this gives nil, it does not trap
     }
 
-    /// A stranger's text in a message: printable, quoted, short.
+    /// Untrusted text for a message: printable, quoted, short.
     package static func shown(_ text: String) -> String {
         var shown = "\""
         for scalar in text.unicodeScalars.prefix(40) {

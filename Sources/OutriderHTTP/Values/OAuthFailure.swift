@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Why there is no token.
+/// Why a token could not be obtained.
 package struct OAuthFailure: Error, Sendable, Equatable {
     /// The remedy that the failure calls for.
     package enum Kind: String, Sendable, CaseIterable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Which bytes stay as they are and which become `%XX`.
+/// A percent-encoding, defined by the bytes that stay unchanged.
 package struct PercentEncoding: Sendable {
     /// The two halves of ASCII: bit n for byte n and for byte 64 + n.
     private var low: UInt64 = 0
@@ -17,7 +17,7 @@ package struct PercentEncoding: Sendable {
         self.spaceIsPlus = spaceIsPlus
     }
 
-    /// Values in a query: RFC 3986 unreserved, and the two that a query needs no escape for.
+    /// Values in a query: the unreserved characters of RFC 3986, and `/` and `?`.
     static let query = PercentEncoding(keeping: "-._~/?")
     /// WHATWG URL section 5.2.
     static let form = PercentEncoding(keeping: "*-._", spaceIsPlus: true)

@@ -21,7 +21,7 @@ package struct Timeouts: Sendable, Equatable {
     /// All attempts together, with the waits between them; nil for no limit, the default.
     package var resource: Double?
 
-    /// The default of `total` where the body is a stream, which may go on for a year.
+    /// The default of `total` if the body is a stream: a year.
     package static let streamTotal = 31_536_000.0
     /// The default of `firstByte` and `idle` for servers that may be silent for minutes.
     package static let quiet = 300.0

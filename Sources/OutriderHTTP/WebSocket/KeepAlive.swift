@@ -37,7 +37,7 @@ package struct KeepAlive: Sendable {
         pinged = nil
     }
 
-    /// Time that does not count, such as a suspension, ends now.
+    /// Restarts the clock after an interruption, such as a suspension.
     package mutating func restart(now: Double) { heard(now: now) }
 
     package mutating func tick(now: Double) -> Step {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A message between the machine and its takers: kind (1 byte), length (4 bytes, highest first), payload.
+/// A message between the machine and the recipients: kind (1 byte), length (4 bytes, highest first), payload.
 ///
 /// The side channel of `stream.attach` carries the same records in both directions.
 package enum MessageRecord {
@@ -14,7 +14,7 @@ package enum MessageRecord {
 
     /// Bytes before the payload.
     package static let headBytes = 5
-    /// Bytes of a payload that a client may send at most.
+    /// The longest payload from a client, in bytes.
     package static let longest = 64 << 20
 
     /// Appends a record. Payloads are bounded by `maxMessage`, so that four bytes hold their length.

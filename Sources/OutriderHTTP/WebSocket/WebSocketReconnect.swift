@@ -42,7 +42,7 @@ package struct WebSocketReconnect: Sendable {
 
     /// Close codes that are followed by another connection.
     private static let passingCodes: Set<Int> = [1001, 1006, 1011, 1012, 1013, 1014]
-    /// Statuses of a server that may do better later.
+    /// Transient error statuses.
     package static let passing: Set<Int> = [408, 429, 500, 502, 503, 504]
 
     private let policy: Policy

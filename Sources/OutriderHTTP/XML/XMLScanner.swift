@@ -49,7 +49,7 @@ package struct XMLScanner {
         return root
     }
 
-    /// Space and comments.
+    /// Skips space and comments.
     private mutating func skipBetween() throws(Malformed) {
         repeat { skipSpace() } while try skipComment()
     }
@@ -117,7 +117,7 @@ package struct XMLScanner {
         return String(decoding: found, as: UTF8.self)
     }
 
-    /// Up to the next tag.
+    /// Reads text up to the next tag.
     private mutating func text() throws(Malformed) -> String {
         var found: [UInt8] = []
         while position < bytes.count, bytes[position] != UInt8(ascii: "<") {
