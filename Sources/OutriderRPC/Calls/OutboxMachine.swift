@@ -26,8 +26,8 @@ package struct OutboxLimits: Sendable {
 /// key, and is dropped if the client is slow; so such events never delay replies for long.
 ///
 /// A client that reads gets all its replies, however many; a client that reads nothing for a while is disconnected.
-/// While the queue is above `pauseBytes` none of the client's calls is started, so the queue grows only by the results
-/// of calls in progress.
+/// While reading is paused none of the client's calls is started, so the queue grows only by the results of calls in
+/// progress.
 ///
 /// Responsible for: order, limits, dropping events, giving up a client. Not responsible for: writing, time.
 package struct OutboxMachine: ~Copyable {

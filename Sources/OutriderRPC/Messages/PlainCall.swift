@@ -87,8 +87,8 @@ private struct PlainCallReader {
         return number
     }
 
-    /// A string of letters, digits and full stops, as all methods of the service have; `$/` names with special meaning
-    /// are excluded.
+    /// A string of letters, digits and full stops, as in all methods of the service. Names with a special meaning, such
+    /// as `$/cancelRequest`, have other characters.
     mutating func name(atMost limit: Int) -> String? {
         skipSpace()
         guard byte == UInt8(ascii: "\"") else { return nil }

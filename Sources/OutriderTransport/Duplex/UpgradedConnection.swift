@@ -52,7 +52,7 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
         self.place = place
     }
 
-    /// Adds the connection to the end of the pipeline. The previous last handler must have been removed.
+    /// Adds the connection to the end of the pipeline. Handlers of an earlier protocol must have been removed.
     func install() throws {
         channel.eventLoop.assertInEventLoop()
         try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)

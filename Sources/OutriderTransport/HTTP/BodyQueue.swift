@@ -100,7 +100,8 @@ struct BodyQueue {
         tail = .ended
     }
 
-    /// Ends the body with a failure, after the queued bytes. Returns a waiting reader, who gets the failure now.
+    /// Ends the body with a failure, after the queued bytes. Returns the completion of a waiting reader, to be called
+    /// with the failure.
     mutating func fail(_ failure: HTTPFailure) -> Hand? {
         if case .ended = tail { return nil }
         tail = .failed(failure)
