@@ -9,8 +9,9 @@
 ///      ▲                                                 │
 ///      └── a new request, a new token ◀── failed ◀───────┘
 ///
-/// While a due token is still valid, requests use the old token unless the rules hold requests; waiting requests get
-/// the new token. A refused token is refreshed once: requests refused with an older token are repeated at once.
+/// During a refresh, new requests use the old token until that token is due, unless the rules hold requests; waiting
+/// requests get the new token. A refused token is refreshed once: requests refused with an older token are repeated at
+/// once.
 ///
 /// Not responsible for: the refresh itself, time limits of waiting requests, and other processes.
 package struct TokenMachine: Sendable {
