@@ -91,7 +91,7 @@ package struct AuthenticationMachine: Sendable {
         own = [Own(credential: credential, origin: home ?? url?.securityOrigin, isKept: isKept)]
     }
 
-    /// Adds a credential for a known place, such as a proxy. Basic is then sent before any challenge.
+    /// Adds a credential for a known place, such as a proxy. Basic, if permitted, is sent before any challenge.
     package mutating func know(_ credential: UserCredential, at url: HTTPURL) {
         let origin = url.securityOrigin
         guard !own.contains(where: { $0.origin == origin }) else { return }

@@ -90,7 +90,8 @@ package struct ProtectionSpaces: Sendable {
 
     // MARK: before a challenge
 
-    /// The signature for a request before any challenge: of a space in which the credential was accepted before.
+    /// The signature for a request before any challenge: of a space in which the credential was accepted before, or
+    /// Basic for an entry with `isEarly`.
     ///
     /// - Parameter own: the request's own credential, in place of the kept ones.
     package mutating func early(
