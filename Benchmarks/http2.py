@@ -7,7 +7,9 @@ http2.py [--quick] [--only ROW] [--rounds N] [--json FILE] [--strict]
 
 The origin is nginx on loopback with TLS. Instructions a request are counted by instructions.py --kinds https,http2.
 """
+import json
 import os
+import random
 import resource
 import socket
 import statistics
@@ -65,23 +67,23 @@ class HTTP2(Transfers):
 
     def sent_at_once(self, url, session=False, **params):
         """Requests a second of 200, on a connection that is warm."""
-        import json
-
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(self.socket)
             reader = client.makefile("rb")
 
             def call(count, method, params):
-                line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n"
-                client.sendall(line * count)
-                return [json.loads(reader.readline()) for _ in range(count)][-1]["result"]
+                calls = ({"jsonrpc": "2.0", "id": n, "method": method, "params": params} for n in range(count))
+                client.sendall(b"".join(json.dumps(one).encode() + b"\n" for one in calls))
+                return [json.loads(reader.readline())["result"] for _ in range(count)]
 
             if session:
-                params["session"] = call(1, "session.create", {"connectionsPerHost": 6})["session"]
+                params["session"] = call(1, "session.create", {"connectionsPerHost": 6})[0]["session"]
             call(12, "data.send", {"url": url, **params})
             began = time.perf_counter()
-            assert call(200, "data.send", {"url": url, **params})["status"] == 200
-            return 200 / (time.perf_counter() - began)
+            results = call(200, "data.send", {"url": url, **params})
+            took = time.perf_counter() - began
+            assert all(result["status"] == 200 for result in results), results[-1]
+            return 200 / took
 
     def sequential(self):
         k = 1 if self.options.quick else 4
@@ -119,7 +121,13 @@ class HTTP2(Transfers):
             f"{self.size >> 20} MiB up over HTTP/2", 0.8,
             {"curl": lambda: self.curl("--http2", "-o", "/dev/null", "-H", "Expect:", "-X", "POST", "-T", self.path,
                                        url),
-             "outrider": lambda: self.rate(lambda: self.sent(url, {"file": self.path}))})
+             "outrider_http1": lambda: self.rate(lambda: self.taken(url, "1.1")),
+             "outrider": lambda: self.rate(lambda: self.taken(url, "2"))})
+
+    def taken(self, url, version):
+        response = self.ask("upload.send", {"url": url, "body": {"file": self.path}, "httpVersion": version})
+        assert int(response["body"]["text"]) >= self.size, response
+        return response
 
     def far_down(self):
         """One stream, whose window has to grow."""
@@ -153,10 +161,10 @@ class HTTP2(Transfers):
         """CPU of the service for a coded body, beside that of the program of the library."""
         plain = os.path.join(self.folder, "www", "plain")
         size = 1 << (26 if self.options.quick else 28)
+        numbers = random.Random(1)
         with open(plain, "w") as file:
-            line = "".join(f'{{"id": {number}, "name": "item {number * 7919 % 10007}"}}\n' for number in range(20000))
             while file.tell() < size:
-                file.write(line)
+                file.write("".join(f'{{"id": {numbers.getrandbits(40)}, "name": "item"}}\n' for _ in range(10000)))
         size = os.path.getsize(plain)
         for coding, pack, unpack in (("br", ("brotli", "-q", "5", "-w", "22"), ("brotli", "-dc")),
                                      ("zstd", ("zstd", "-q", "-3", "--no-check"), ("zstd", "-dcq"))):
@@ -181,13 +189,64 @@ class HTTP2(Transfers):
             self.row(f"decoding {coding}, {size >> 20} MiB, CPU", "MB/s", values)
             self.judged(values["outrider"], 0.8 * values[unpack[0]], f"0.8 x {unpack[0]}")
 
+    # ---- what is held
+
+    def paused(self):
+        """A hundred long bodies that are suspended, and a small request on the same connection."""
+        url = f"https://localhost:{self.https}/gigabyte"
+        self.peak()
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(self.socket)
+            reader = client.makefile("rb")
+
+            def call(number, method, params):
+                line = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+                client.sendall(json.dumps(line).encode() + b"\n")
+                while (reply := json.loads(reader.readline())).get("id") != number:
+                    pass
+                return reply["result"]
+
+            for number in range(100):
+                params = {"url": url, "bodyTo": "discard", "httpVersion": "2", "timeout": 600}
+                call(number, "request.suspend", {"request": call(number, "data.start", params)["request"]})
+            time.sleep(1)
+            times, connections = [], set()
+            for number in range(100, 120):
+                began = time.perf_counter()
+                response = call(number, "data.send", {"url": self.url, "httpVersion": "2", "metrics": True})
+                times.append(time.perf_counter() - began)
+                assert response["status"] == 200, response
+                connections.add(response["metrics"]["attempts"][0]["connection"])
+            # as many as the server allows are on one connection
+            assert len(connections) == 1 and call(200, "server.stats", {})["pool"]["streams"] == 100
+        self.row("a request beside 100 paused streams", "ms", {"outrider": 1000 * statistics.median(times)},
+                 [(None, 50)], smaller=True)
+        self.row("memory with 100 paused streams", "MB", {"outrider": self.peak()}, [(None, 100)], smaller=True)
+
+    def idle(self):
+        """Connections without a request, each to a name of its own."""
+        def held(version):
+            def open_many(numbers):
+                for number in numbers:
+                    params = {"url": f"https://h{number}.localhost:{self.https}/1k.json", "trust": "none",
+                              "httpVersion": version, "connectTo": f"127.0.0.1:{self.https}"}
+                    assert self.call("data.send", params)["status"] == 200
+
+            open_many(range(20))
+            before = self.resident(self.daemon.pid)
+            open_many(range(20, 120))
+            return 1024 * (self.resident(self.daemon.pid) - before) / 100
+
+        values = {"outrider_http1": held("1.1"), "outrider": held("2")}
+        self.row("an idle connection", "KiB", values, [(None, 25)], smaller=True)
+
     def cpu(self):
         with open(f"/proc/{self.daemon.pid}/stat") as stat:
             fields = stat.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-ROWS = ("crowd", "sequential", "burst", "far", "downward", "upward", "far_down", "codings")
+ROWS = ("downward", "upward", "far_down", "idle", "paused", "crowd", "sequential", "burst", "far", "codings")
 
 
 def main():

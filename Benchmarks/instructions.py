@@ -11,7 +11,8 @@ shared machine vary; this number does not, within half a percent.
 
 Kinds: `plain` is a tiny response over HTTP, and the kinds beside it add one option each. `http`, `https` and `https64`
 read 1 KB of JSON: one after the other, the same over TLS, and 64 at once over TLS. `batch` is `https64` in arrays of
-64 calls. `http1` and `http2` read 1 KB one after the other over TLS from nginx, where that is installed.
+64 calls. `http1` and `http2` read 1 KB one after the other over TLS from nginx, where that is installed; `http1x64` and
+`http2x64` the same 64 at once, over six connections and over one.
 """
 import argparse
 import collections
@@ -46,8 +47,10 @@ KINDS = {
     "batch": {},
     "http1": {"httpVersion": "1.1"},
     "http2": {"httpVersion": "2"},
+    "http1x64": {"httpVersion": "1.1", "session": {"connectionsPerHost": 6}},
+    "http2x64": {"httpVersion": "2"},
 }
-NGINX = ("http1", "http2")
+NGINX = ("http1", "http2", "http1x64", "http2x64")
 SMALL = b'{"ok": true, "items": [1, 2, 3]}'
 ITEMS = [{"id": n, "name": f"item {n}", "price": n * 1.5, "ok": True} for n in range(18)]
 LARGE = json.dumps({"items": ITEMS}).encode()
@@ -91,6 +94,8 @@ def run(binary, folder, url, params, requests, way):
     service = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
     try:
         client = connect(path, service)
+        if "session" in params:
+            params = dict(params, session=create(client, params["session"]))
         way(client, dict(params, url=url), requests)
         client[0].close()
     finally:
@@ -140,6 +145,13 @@ def connect(path, service):
     raise SystemExit("the service does not listen")
 
 
+def create(client, settings):
+    """The handle of a session."""
+    message = {"jsonrpc": "2.0", "id": "s", "method": "session.create", "params": settings}
+    client[0].sendall(json.dumps(message).encode() + b"\n")
+    return json.loads(client[1].readline())["result"]["session"]
+
+
 def one_by_one(client, params, requests):
     for number in range(requests):
         client[0].sendall(line(number, params) + b"\n")
@@ -179,7 +191,7 @@ def check(reply):
     return True
 
 
-WAYS = {"https64": at_once, "batch": in_arrays}
+WAYS = {"https64": at_once, "batch": in_arrays, "http1x64": at_once, "http2x64": at_once}
 
 
 def target(name):

@@ -92,5 +92,5 @@ package final class HTTPTransport: Transport {
 private struct Unobserved: AttemptObserver {
     func sending(_ control: any AttemptControl) {}
     func bodySent(_ bytes: Int64, onWire: Int64?) {}
-    func informational(status: Int, fields: HTTPFields) {}
+    func informational(_: ResponseHead) {}
 }

@@ -88,8 +88,8 @@ package protocol AttemptObserver: Sendable {
     func bodySent(_ bytes: Int64, onWire: Int64?)
     /// The request's body is complete.
     func bodyEnded()
-    /// A 1xx response other than 101.
-    func informational(status: Int, fields: HTTPFields)
+    /// The head of a 1xx response other than 101.
+    func informational(_ head: ResponseHead)
     /// The attempt ended without a response, with this timeline.
     func gaveUp(_ timeline: Timeline)
 }

@@ -41,7 +41,7 @@ final class RecordingObserver: AttemptObserver {
     var heard: Heard { mutex.withLock { $0 } }
     func sending(_ control: any AttemptControl) { mutex.withLock { $0.sending += 1 } }
     func bodySent(_ bytes: Int64, onWire: Int64?) { mutex.withLock { $0.bodySent.append(bytes) } }
-    func informational(status: Int, fields: HTTPFields) { mutex.withLock { $0.informational.append(status) } }
+    func informational(_ head: ResponseHead) { mutex.withLock { $0.informational.append(head.status) } }
 }
 
 /// An answer, read to its end.

@@ -213,7 +213,7 @@ struct TimeoutTests {
             control.release()
         }
         func bodySent(_ bytes: Int64, onWire: Int64?) {}
-        func informational(status: Int, fields: HTTPFields) {}
+        func informational(_: ResponseHead) {}
     }
 
     @Test func `what an observer does in a hold before the first byte counts into no limit`() async throws {

@@ -26,7 +26,7 @@ final class FlightObserver: AttemptObserver {
     func connected(_ timeline: Timeline) { observer?.connected(timeline) }
     func bodySent(_ bytes: Int64, onWire: Int64?) { observer?.bodySent(bytes, onWire: onWire) }
     func bodyEnded() { observer?.bodyEnded() }
-    func informational(status: Int, fields: HTTPFields) { observer?.informational(status: status, fields: fields) }
+    func informational(_ head: ResponseHead) { observer?.informational(head) }
     func gaveUp(_ timeline: Timeline) { observer?.gaveUp(timeline) }
 
     /// From now on no single request holds the exchange up.

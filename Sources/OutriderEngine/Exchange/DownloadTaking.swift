@@ -232,5 +232,5 @@ private struct Unheard: AttemptObserver {
 
     func bodyEnded() {}
 
-    func informational(status: Int, fields: HTTPFields) {}
+    func informational(_: ResponseHead) {}
 }

@@ -72,8 +72,11 @@ extension Exchange {
         tell(.attemptConnected) { .connection(timeline, attempt: attemptNumber) }
     }
 
-    package func informational(status: Int, fields: HTTPFields) {
-        tell(.attemptInformed) { .head(status: status, version: nil, fields, attempt: attemptNumber) }
+    package func informational(_ head: ResponseHead) {
+        tell(.attemptInformed) {
+            .head(
+                status: head.status, version: head.version.description, head.fields, attempt: attemptNumber)
+        }
     }
 }
 

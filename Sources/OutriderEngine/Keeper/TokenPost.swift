@@ -149,6 +149,6 @@ struct TokenPost {
         }
 
         func bodySent(_ bytes: Int64, onWire: Int64?) {}
-        func informational(status: Int, fields: HTTPFields) {}
+        func informational(_: ResponseHead) {}
     }
 }

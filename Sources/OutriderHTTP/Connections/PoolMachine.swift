@@ -108,17 +108,31 @@ package struct PoolMachine: ~Copyable {
     /// Changes the place of a key, and the counts with it.
     @discardableResult
     private mutating func change<Result>(_ key: PoolKey, _ body: (inout PoolPlace) -> Result) -> Result {
-        var place = places[key] ?? PoolPlace(mayBeShared: key.mayBeShared)
-        let before = place.counts
+        if let index = places.index(forKey: key) { return change(at: index, body) }
+        var place = PoolPlace(mayBeShared: key.mayBeShared)
         let result = body(&place)
-        let after = place.counts
+        count(from: Counts(), to: place.counts)
+        if !place.isEmpty { places[key] = place }
+        return result
+    }
+
+    /// The same in place, so that no list of the place is copied. Without its last connection and waiter the place is removed.
+    private mutating func change<Result>(
+        at index: Dictionary<PoolKey, PoolPlace>.Index, _ body: (inout PoolPlace) -> Result
+    ) -> Result {
+        let before = places.values[index].counts
+        let result = body(&places.values[index])
+        count(from: before, to: places.values[index].counts)
+        if places.values[index].isEmpty { places.remove(at: index) }
+        return result
+    }
+
+    private mutating func count(from before: Counts, to after: Counts) {
         counts.busy += after.busy - before.busy
         counts.idle += after.idle - before.idle
         counts.waiting += after.waiting - before.waiting
         counts.http2 += after.http2 - before.http2
         counts.streams += after.streams - before.streams
-        places[key] = place.isEmpty ? nil : place
-        return result
     }
 
     /// A connection was opened for an attempt, and carries the attempt.
@@ -198,10 +212,12 @@ package struct PoolMachine: ~Copyable {
 
     /// An attempt on a shared connection has ended.
     package mutating func release(_ connection: ConnectionID, of key: PoolKey, now: Double) -> Release {
-        guard places[key]?.shared.contains(where: { $0.connection == connection }) == true else { return .next([]) }
-        let isIdle = change(key) { $0.release(connection, now: now) }
-        if isIdle { return .idle(evicted()) }
-        return .next(change(key) { $0.next(isPlain: false) })
+        guard let index = places.index(forKey: key) else { return .next([]) }
+        let next: [Next]? = change(at: index) { place in
+            guard place.shared.contains(where: { $0.connection == connection }) else { return [] }
+            return place.release(connection, now: now) ? nil : place.next(isPlain: false)
+        }
+        return next.map { .next($0) } ?? .idle(evicted())
     }
 
     /// The server allows more attempts at once, or fewer.

@@ -32,7 +32,13 @@ package struct HTTPVersion: Sendable, Hashable, Comparable, CustomStringConverti
     package static let http2 = HTTPVersion(2, 0)
 
     /// "1.1" and "2": later versions have no minor number.
-    package var description: String { major >= 2 && minor == 0 ? "\(major)" : "\(major).\(minor)" }
+    package var description: String {
+        switch (major, minor) {
+        case (1, 1): "1.1"
+        case (2, 0): "2"
+        default: major >= 2 && minor == 0 ? "\(major)" : "\(major).\(minor)"
+        }
+    }
 
     package static func < (one: HTTPVersion, other: HTTPVersion) -> Bool {
         (one.major, one.minor) < (other.major, other.minor)

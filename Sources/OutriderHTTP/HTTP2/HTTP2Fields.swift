@@ -5,9 +5,10 @@
 enum HTTP2RequestFields {
     /// Checks all fields before the first byte is encoded, since the encoder's output must be sent.
     static func check(_ attempt: Attempt) throws(HTTPFailure) {
+        let url = attempt.url
         guard isToken(attempt.method) else { throw refused("the method") }
-        guard attempt.url.target.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
-        guard attempt.url.host.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
+        guard url.target.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
+        guard url.host.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
         for field in attempt.fields.list {
             guard isToken(field.name), field.value.allBytes({ $0 != 0x0A && $0 != 0x0D && $0 != 0 }) else {
                 throw refused("a header")
@@ -19,21 +20,22 @@ enum HTTP2RequestFields {
 
     static func write(_ request: HTTP2Request, _ encoder: inout HPACKEncoder, _ output: inout WireBytes) {
         let attempt = request.attempt
+        let (url, fields) = (attempt.url, attempt.fields)
         encoder.begin(&output)
         switch attempt.method {
         case "GET": encoder.indexed(HPACKStaticTable.method, &output)
         case "POST": encoder.indexed(HPACKStaticTable.method + 1, &output)
         default: encoder.field(known: HPACKStaticTable.method, attempt.method, &output)
         }
-        encoder.indexed(HPACKStaticTable.scheme + (attempt.url.isSecure ? 1 : 0), &output)
-        encoder.field(known: HPACKStaticTable.authority, authority(attempt), &output)
-        if attempt.url.target == "/" {
+        encoder.indexed(HPACKStaticTable.scheme + (url.isSecure ? 1 : 0), &output)
+        encoder.field(known: HPACKStaticTable.authority, authority(url, fields), &output)
+        if url.target == "/" {
             encoder.indexed(HPACKStaticTable.path, &output)
         } else {
-            encoder.field(known: HPACKStaticTable.path, attempt.url.target, &output)
+            encoder.field(known: HPACKStaticTable.path, url.target, &output)
         }
         var seen = Seen()
-        for field in attempt.fields.list where !seen.isLeftOut(field) {
+        for field in fields.list where !seen.isLeftOut(field) {
             encoder.field(field.name, trimmed(field.value), &output)
         }
         if attempt.decodesContent, !seen.acceptEncoding, !seen.range {
@@ -49,9 +51,9 @@ enum HTTP2RequestFields {
     }
 
     /// The caller's Host if present (RFC 9113 section 8.3.1: both must agree).
-    private static func authority(_ attempt: Attempt) -> String {
-        if let host = attempt.fields.first("Host") { return trimmed(host) }
-        return attempt.url.socketPath == nil ? attempt.url.authority : "localhost"
+    private static func authority(_ url: HTTPURL, _ fields: HTTPFields) -> String {
+        if let host = fields.first("Host") { return trimmed(host) }
+        return url.socketPath == nil ? url.authority : "localhost"
     }
 
     private static func writeLength(of attempt: Attempt, _ encoder: inout HPACKEncoder, _ output: inout WireBytes) {

@@ -108,6 +108,9 @@ package struct HTTP2Machine: ~Copyable {
 
     package var hasOutput: Bool { !writer.isEmpty }
 
+    /// Whether there may be something to write: output, or DATA whose turn it is.
+    package var mayWrite: Bool { hasOutput || !line.isEmpty }
+
     /// The bytes of the next `takeOutput`.
     package var outputBytes: Int { writer.count }
 

@@ -71,15 +71,3 @@ struct WireBytes: ~Copyable {
         capacity = 0
     }
 }
-
-extension String {
-    /// Whether all bytes satisfy the condition.
-    @inline(__always)
-    func allBytes(_ isFine: (UInt8) -> Bool) -> Bool {
-        var text = self
-        return text.withUTF8 { bytes in
-            for byte in bytes where !isFine(byte) { return false }
-            return true
-        }
-    }
-}

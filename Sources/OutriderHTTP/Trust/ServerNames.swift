@@ -17,7 +17,8 @@ package struct ServerNames: Sendable {
     package func cover(_ host: String) -> Bool {
         if let address = IPAddressText.bytes(of: host) { return addresses.contains(address) }
         let host = HostPattern.plain(host).lowercased()
-        return hosts.contains { Self.matches($0.lowercased(), host) }
+        // other characters may become ASCII in lower case, such as the sign of kelvin
+        return hosts.contains { name in name.utf8.allSatisfy { $0 < 0x80 } && Self.matches(name.lowercased(), host) }
     }
 
     private static func matches(_ pattern: String, _ host: String) -> Bool {

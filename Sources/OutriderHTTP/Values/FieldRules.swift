@@ -98,3 +98,15 @@ package enum FieldRules {
         return shown + "\""
     }
 }
+
+extension String {
+    /// Whether all bytes satisfy the condition.
+    @inline(__always)
+    package func allBytes(_ isFine: (UInt8) -> Bool) -> Bool {
+        var text = self
+        return text.withUTF8 { bytes in
+            for byte in bytes where !isFine(byte) { return false }
+            return true
+        }
+    }
+}

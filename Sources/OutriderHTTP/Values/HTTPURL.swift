@@ -42,7 +42,16 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     package var defaultPort: Int { isStream ? 0 : isSecure ? 443 : 80 }
 
     /// The value of the Host field (RFC 9110 section 7.2).
-    package var authority: String { written(hasScheme: false, hasTarget: false) }
+    package var authority: String {
+        if socketPath == nil, port == defaultPort, !isIPv6 { return host }
+        return written(hasScheme: false, hasTarget: false)
+    }
+
+    /// Whether the host is an IPv6 address, which stands in brackets before a port.
+    package var isIPv6: Bool {
+        let colon = UInt8(ascii: ":")
+        return host.utf8.withContiguousStorageIfAvailable { $0.contains(colon) } ?? host.utf8.contains(colon)
+    }
 
     /// The host without a dot at the end: for lookup, TLS and comparisons, which use no such dot.
     package var hostName: String {
@@ -67,7 +76,7 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
         let scheme = hasScheme ? self.scheme.rawValue : ""
         let host = socketPath == nil ? self.host : hasScheme ? "" : "localhost"
         let target = hasTarget ? self.target : ""
-        let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
+        let isIPv6 = isIPv6
         let port = socketPath == nil && port != defaultPort ? String(port) : ""
         let most =
             scheme.utf8.count &+ way.utf8.count &+ host.utf8.count &+ port.utf8.count &+ target.utf8.count &+ 3

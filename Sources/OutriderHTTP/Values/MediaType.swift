@@ -29,6 +29,11 @@ package struct MediaType: Sendable, Equatable, CustomStringConvertible {
     /// Nil when type or subtype are missing or no tokens. Parameters that make no sense are skipped, because servers
     /// write many, and the type is still worth having.
     package init?(parsing text: String) {
+        // most responses that programs ask for
+        if text == "application/json" {
+            (type, subtype, parameters) = ("application", "json", [])
+            return
+        }
         let bytes = Array(text.utf8)
         guard let end = Self.endOfToken(bytes, 0), end < bytes.count, bytes[end] == UInt8(ascii: "/"),
             let close = Self.endOfToken(bytes, end + 1)

@@ -10,11 +10,13 @@ extension PoolKey {
     static func of(_ attempt: Attempt, version: HTTPVersionChoice? = nil) -> (PoolKey, HTTPFailure?) {
         let route = attempt.route
         let plan = attempt.security
-        var key = PoolKey(
-            attempt.url, proxy: route, addresses: attempt.addresses, version: version ?? attempt.httpVersion)
-        if !plan.isPlain { key.connectTo = plan.target(for: attempt.url) }
+        let url = attempt.url
+        var key = PoolKey(url, proxy: route, addresses: attempt.addresses, version: version ?? attempt.httpVersion)
+        // the security of a key is the standard one until it gets another
+        if plan.isPlain, route?.server.kind != .https { return (key, nil) }
+        if !plan.isPlain { key.connectTo = plan.target(for: url) }
         do throws(HTTPFailure) {
-            key.security = try plan.security(for: attempt.url, proxy: route?.server)
+            key.security = try plan.security(for: url, proxy: route?.server)
         } catch {
             return (key, error)
         }

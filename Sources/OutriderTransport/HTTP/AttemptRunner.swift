@@ -323,7 +323,7 @@ extension AttemptRunner: ConnectionUser {
 
     func informational(_ head: ResponseHead) {
         clock.informed()
-        observer.informational(status: head.status, fields: head.fields)
+        observer.informational(head)
         if head.status == 100 { goOn() }
     }
 

@@ -313,8 +313,8 @@ extension ConnectionSecurity {
 
     /// The time after which no attempt may begin on a connection.
     fileprivate func lastUse(of facts: TLSFacts) -> NIODeadline {
-        let isPlain = policy == .default && settings.identity == nil
-        let usual = isPlain || policy.isNone ? NIODeadline.distantFuture : .now() + Self.patience
+        let isPlain = (policy == .default || policy.isNone) && settings.identity == nil
+        let usual = isPlain ? NIODeadline.distantFuture : .now() + Self.patience
         guard let end = facts.expires else { return usual }
         return min(usual, .now() + .seconds(end - Date.now.timeIntervalSince1970))
     }

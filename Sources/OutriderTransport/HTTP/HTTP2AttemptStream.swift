@@ -6,7 +6,7 @@ import OutriderHTTP
 
 /// A request on an HTTP/2 connection, with the bytes of its body that wait for the windows of the server.
 final class HTTP2AttemptStream: AttemptStream {
-    struct Piece {
+    private struct Piece {
         var bytes: ByteBuffer
         /// Kept when the kernel has all of them.
         let promise: EventLoopPromise<Int>?
@@ -17,7 +17,8 @@ final class HTTP2AttemptStream: AttemptStream {
     let id: HTTP2StreamID
     private let connection: HTTP2Connection
     private(set) var user: (any ConnectionUser)?
-    var pieces = CircularBuffer<Piece>()
+    /// Nil for a request without a body.
+    private var pieces: CircularBuffer<Piece>?
 
     init(_ id: HTTP2StreamID, on connection: HTTP2Connection, for user: any ConnectionUser) {
         self.id = id
@@ -46,9 +47,14 @@ final class HTTP2AttemptStream: AttemptStream {
         return user
     }
 
+    func add(_ bytes: ByteBuffer, _ promise: EventLoopPromise<Int>?) {
+        if pieces == nil { pieces = CircularBuffer() }
+        pieces?.append(Piece(bytes: bytes, promise: promise))
+    }
+
     func dropPieces() {
-        let dropped = pieces
-        pieces = []
+        guard let dropped = pieces else { return }
+        pieces = nil
         for piece in dropped { piece.promise?.fail(ChannelError.ioOnClosedChannel) }
     }
 
@@ -61,20 +67,20 @@ final class HTTP2AttemptStream: AttemptStream {
         // the head of the frame
         var extra = 9
         repeat {
-            guard var piece = pieces.popFirst() else { return left == 0 }
+            guard var piece = pieces?.popFirst() else { return left == 0 }
             let taken = min(left, piece.bytes.readableBytes)
             if let slice = piece.bytes.readSlice(length: taken) { output.writeImmutableBuffer(slice) }
             piece.written += taken + extra
             extra = 0
             left -= taken
             if piece.bytes.readableBytes > 0 {
-                pieces.prepend(piece)
+                pieces?.prepend(piece)
             } else if let promise = piece.promise {
                 done.append((promise, piece.written))
             }
         } while left > 0
         // an empty last piece needs no frame of its own
-        while isLast, let piece = pieces.popFirst() {
+        while isLast, let piece = pieces?.popFirst() {
             if let promise = piece.promise { done.append((promise, piece.written)) }
         }
         return true

@@ -16,6 +16,10 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
 
     /// Bytes of bodies that may be ahead of the kernel.
     private static let mostAhead = 256 << 10
+    /// Bytes of a write without DATA whose end is not waited for.
+    private static let mostUntold = 16 << 10
+    /// Bytes of memory that are kept without a stream.
+    private static let mostSpare = 2 << 10
 
     let id: PoolMachine.ConnectionID
     let key: PoolKey
@@ -41,6 +45,8 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
     private var isFlushAwaited = false
     /// Bytes that were written and that the kernel has not taken.
     private var ahead = 0
+    /// Memory of the last write, for the next one.
+    private var spare = ByteBuffer()
     private var tick: Scheduled<Void>?
     private var room = ReadRoom()
     /// Slots that the pool has lent, and those of them on which nothing has begun.
@@ -118,7 +124,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
         }
         streams[stream.slot] = begun
         if hasBody, !expects, let body = RequestWriter.joinedBody(attempt.body) {
-            begun.pieces.append(HTTP2AttemptStream.Piece(bytes: ByteBuffer(bytes: body), promise: nil))
+            begun.add(ByteBuffer(bytes: body), nil)
             machine.bodyReady(stream, body.count, isLast: true)
             bytes += body.count
         }
@@ -134,7 +140,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
             promise.fail(ChannelError.ioOnClosedChannel)
             return promise.futureResult
         }
-        stream.pieces.append(HTTP2AttemptStream.Piece(bytes: piece, promise: promise))
+        stream.add(piece, promise)
         machine.bodyReady(stream.id, piece.readableBytes, isLast: isLast)
         flushSoon()
         return promise.futureResult
@@ -280,6 +286,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
             lent -= 1
             pool.release(self)
         }
+        if machine.openStreams == 0, spare.capacity > Self.mostSpare { spare = ByteBuffer() }
     }
 
     private func over() {
@@ -327,8 +334,11 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
 
     /// Whether anything was written.
     private func writeOnce() -> Bool {
-        guard let context else { return false }
+        guard machine.mayWrite, let context else { return false }
         var output = ByteBuffer()
+        swap(&output, &spare)
+        // the same memory, unless the channel still has it
+        output.clear()
         var done: [(promise: EventLoopPromise<Int>, bytes: Int)] = []
         var acks = machine.unsentAcks
         machine.takeOutput { _ = output.writeBytes($0) }
@@ -346,6 +356,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
         }
         guard output.readableBytes > 0 else { return false }
         write(output, acks, done, context)
+        if machine.openStreams > 0 || output.capacity <= Self.mostSpare { spare = output }
         return true
     }
 
@@ -354,6 +365,10 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
         _ context: ChannelHandlerContext
     ) {
         let count = output.readableBytes
+        // nothing waits for the kernel to take the heads of a few requests
+        if acks == 0, done.isEmpty, count <= Self.mostUntold {
+            return context.writeAndFlush(Self.wrapOutboundOut(output), promise: nil)
+        }
         ahead += count
         let promise = channel.eventLoop.makePromise(of: Void.self)
         promise.futureResult.assumeIsolated().whenComplete { result in

@@ -16,22 +16,22 @@ enum RequestWriter {
     ///
     /// - Parameter expects: whether the head asks for 100 Continue; the body is then sent later.
     static func head(_ attempt: Attempt, expects: Bool = false) throws(HTTPFailure) -> ByteBuffer {
+        let (url, fields) = (attempt.url, attempt.fields)
         guard isToken(attempt.method) else { throw refused("the method") }
-        guard attempt.url.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
-        guard attempt.url.host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
+        guard url.target.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
+        guard url.host.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
         let joined = expects ? nil : joinedBody(attempt.body)
         let forwarder = Forwarder(attempt)
         var most =
-            256 + (forwarder?.mostBytes ?? 0) + attempt.method.utf8.count + attempt.url.target.utf8.count
-            + attempt.url.host.utf8.count
+            256 + (forwarder?.mostBytes ?? 0) + attempt.method.utf8.count + url.target.utf8.count + url.host.utf8.count
         most += joined?.count ?? 0
-        for field in attempt.fields.list { most += field.name.utf8.count + field.value.utf8.count + 4 }
+        for field in fields.list { most += field.name.utf8.count + field.value.utf8.count + 4 }
         var buffer = ByteBufferAllocator().buffer(capacity: most)
         var fault: HTTPFailure?
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: most) { memory in
             var head = HeadText(memory)
             do throws(HTTPFailure) {
-                try write(attempt, forwarder, expects: expects, to: &head)
+                try write(attempt, url, fields, forwarder, expects: expects, to: &head)
             } catch {
                 fault = error
                 return 0
@@ -45,22 +45,23 @@ enum RequestWriter {
     }
 
     private static func write(
-        _ attempt: Attempt, _ forwarder: Forwarder?, expects: Bool, to head: inout HeadText
+        _ attempt: Attempt, _ url: HTTPURL, _ fields: HTTPFields, _ forwarder: Forwarder?, expects: Bool,
+        to head: inout HeadText
     ) throws(HTTPFailure) {
         head.add(attempt.method)
         head.add(" ")
         if let forwarder { head.add(forwarder.origin) }
-        head.add(attempt.url.target)
+        head.add(url.target)
         head.add(" HTTP/1.1\r\n")
         // first, as RFC 9110 section 7.2 asks for
-        if !attempt.fields.contains("Host") { writeHost(of: attempt.url, into: &head) }
+        if !fields.contains("Host") { writeHost(of: url, into: &head) }
         if let value = forwarder?.authorization {
             head.add("Proxy-Authorization: ")
             guard head.add(value, where: { $0 >= 0x20 && $0 != 0x7F }) else { throw refused("Proxy-Authorization") }
             head.add("\r\n")
         }
         var seen = Seen()
-        for field in attempt.fields.list where !seen.isOurs(field) {
+        for field in fields.list where !seen.isOurs(field) {
             let isName = head.add(field.name, where: FieldRules.isTokenByte)
             head.add(": ")
             let isValue = head.add(field.value) { $0 != 0x0A && $0 != 0x0D && $0 != 0 }
@@ -151,7 +152,7 @@ enum RequestWriter {
         if url.socketPath != nil {
             head.add("localhost")
         } else {
-            let isIPv6 = url.host.utf8.contains(UInt8(ascii: ":"))
+            let isIPv6 = url.isIPv6
             if isIPv6 { head.add("[") }
             head.add(url.host)
             if isIPv6 { head.add("]") }
@@ -164,7 +165,7 @@ enum RequestWriter {
     }
 
     private static func isToken(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy(FieldRules.isTokenByte)
+        !text.isEmpty && text.allBytes(FieldRules.isTokenByte)
     }
 
     private static func refused(_ what: String) -> HTTPFailure {
@@ -195,7 +196,10 @@ private struct HeadText {
         add(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    mutating func add(_ text: String) { _ = add(text) { _ in true } }
+    mutating func add(_ text: String) {
+        var text = text
+        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+    }
 
     /// False if a byte is not permitted.
     mutating func add(_ text: String, where isFine: (UInt8) -> Bool) -> Bool {

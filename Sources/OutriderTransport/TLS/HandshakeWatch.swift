@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import FoundationEssentials
 import NIOCore
 import NIOSSL
 import NIOTLS
@@ -15,6 +16,8 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler, @unc
     /// What the evaluator says of the certificates.
     var verdict: Result<TrustVerdict, HTTPFailure>?
     var clientCertificate: TLSFacts.ClientCertificate?
+    /// The end of our own certificate, in seconds since 1970.
+    var identityExpires: Double?
     /// What the server chose, as far as it can be read.
     var hello: ServerHello?
     weak var tls: NIOSSLClientHandler?
@@ -47,8 +50,13 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler, @unc
             version: tls?.tlsVersion.map(Self.name) ?? "TLS", cipher: hello?.cipherName, group: hello?.groupName,
             alpn: alpn.flatMap { $0.isEmpty ? nil : $0 }, verified: verdict.verified,
             revocation: verdict.revocation, clientCertificate: clientCertificate, chain: verdict.path.map(\.der),
-            expires: verdict.expires
-        )
+            expires: expires(verdict))
+    }
+
+    /// When the first of the two certificates ends; ours counts only while it has not ended, since the server took it.
+    private func expires(_ verdict: TrustVerdict) -> Double? {
+        let own = identityExpires.flatMap { $0 > Date.now.timeIntervalSince1970 ? $0 : nil }
+        return [verdict.expires, own].compactMap(\.self).min()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { finish(.failure(failure(error))) }

@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import FoundationEssentials
 import Glibc
 import NIOCore
 import NIOSSL
 import OutriderHTTP
 import Synchronization
+import X509
 
 /// Reads certificates of our own and their keys, when a server asks for one.
 final class IdentityLoader: Sendable {
     struct Identity: Sendable {
         let chain: [NIOSSLCertificate]
         let key: NIOSSLPrivateKey
+        /// The end of the validity of the first certificate, in seconds since 1970; nil if it cannot be read.
+        let expires: Double?
+
+        init(chain: [NIOSSLCertificate], key: NIOSSLPrivateKey) {
+            self.chain = chain
+            self.key = key
+            let bytes = try? chain.first?.toDERBytes()
+            let certificate = bytes.flatMap { try? Certificate(derEncoded: $0) }
+            expires = certificate?.notValidAfter.timeIntervalSince1970
+        }
 
         var change: NIOSSLContextConfigurationOverride {
             var change = NIOSSLContextConfigurationOverride()

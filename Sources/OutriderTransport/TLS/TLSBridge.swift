@@ -91,7 +91,10 @@ final class TLSBridge: Sendable {
                 return promise.succeed(.noChanges)
             }
             identities.load(identity, for: client, on: loop, asking: asks) { result in
-                if case .success = result { watch.clientCertificate = .sent }
+                if case .success(let identity) = result {
+                    watch.clientCertificate = .sent
+                    watch.identityExpires = identity.expires
+                }
                 promise.completeWith(result.mapError { $0 as any Error }.map(\.change))
             }
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import FoundationEssentials
 import NIOCore
 import NIOSSL
 import OutriderHTTP
@@ -93,10 +94,14 @@ final class TrustEvaluator: Sendable {
 
     private func remember(_ verdict: TrustVerdict, for known: Case) {
         let now = NIODeadline.now()
+        // no certificate of the path counts beyond its end
+        let end = verdict.path.map(\.notValidAfter).min()?.timeIntervalSinceNow ?? 0
+        let until = now + .seconds(min(end, Double(Self.memorySeconds)))
+        guard until > now else { return }
         believed.withLock { believed in
             if believed.count >= Self.mostMemories { believed = believed.filter { $0.value.until > now } }
             if believed.count >= Self.mostMemories { believed = [:] }
-            believed[known] = (verdict, now + .seconds(Self.memorySeconds))
+            believed[known] = (verdict, until)
         }
     }
 

@@ -231,7 +231,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
                     switchOver(found)
                 } else if found.status < 200 {
                     clock.informed()
-                    observer.informational(status: found.status, fields: found.fields)
+                    observer.informational(found)
                 } else {
                     try refuse(found)
                 }

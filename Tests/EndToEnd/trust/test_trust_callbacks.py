@@ -165,6 +165,32 @@ def test_a_passphrase_is_asked_for(client, pki, mutual, kind):
     assert converse(client, "data.send", params, {})[1] == []
 
 
+@pytest.mark.parametrize("kind", ["pem", "pkcs12"])
+def test_a_stored_credential_holds_the_passphrase(pki, mutual, env, monkeypatch, kind):
+    """[V13] The sealed store keeps it; a wrong one is not asked for again."""
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    own = {**identity(pki, kind), "passphraseFrom": {"credential": "my key"}}
+    params = {"url": mutual, "timeout": 10, "tls": {"identity": own}}
+    holder = {"name": "my key", "grant": "refresh", "clientId": "keys", "tokenUrl": "https://localhost:1/",
+              "persist": "disk", "origins": ["https://localhost:1/"]}
+    with contract.Wire(arguments=["--ca-file", pki.path("root.crt")]) as wire:
+        error = wire.call("data.send", params, 20)["result"]["error"]
+        assert error["code"] == 1418 and "no passphrase" in error["message"], error
+        assert error["pointer"] == "/tls/identity/passphraseFrom"
+        for token, code in (("wrong", 1418), ("secret", None)):
+            made = wire.call("oauth.create", {**holder, "token": {"accessToken": token}}, 20)
+            assert "result" in made, made
+            result = wire.call("data.send", params, 20)["result"]
+            assert result.get("error", {}).get("code") == code, result
+        assert result["tls"]["clientCertificate"] == "sent" and result["body"]["text"].endswith("client=client")
+        session = wire.call("session.create", {"tls": {"identity": own}})["result"]["session"]
+        assert "secret" not in str(wire.call("session.get", {"session": session}))
+    # another service of the user, later
+    with contract.Wire(arguments=["--ca-file", pki.path("root.crt")]) as wire:
+        assert wire.call("data.send", params, 20)["result"]["ok"]
+
+
 def test_no_passphrase_is_a_failure_that_says_so(client, pki, mutual):
     params = {"url": mutual, "timeout": 10, "tls": {"identity": identity(pki, "pem")}}
     reply, _ = converse(client, "data.send", params, {"passphrase": lambda asked: {}})

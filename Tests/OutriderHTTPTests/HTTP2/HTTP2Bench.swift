@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import Testing
-
 @testable import OutriderHTTP
 
 /// A machine and the peer that a test plays: frames in, events and frames out.
@@ -15,6 +13,8 @@ final class HTTP2Bench {
     /// Everything that was handed out, in order.
     private(set) var events: [HTTP2Event] = []
     private(set) var bodies: [UInt32: [UInt8]] = [:]
+    /// Whether bodies and past events are kept: random frames need neither.
+    var remembers = true
 
     init(reserve: HTTP2WindowReserve = HTTP2WindowReserve(), settings: [(HTTP2Settings.Name, UInt32)] = []) {
         self.reserve = reserve
@@ -63,20 +63,20 @@ final class HTTP2Bench {
     /// Gives the machine what was written, in one piece or in several.
     func flow(cut: Int = .max) {
         let bytes = writer.take { Array($0) }
-        var start = 0
-        while start < bytes.count {
-            let end = start + min(cut, bytes.count - start)
-            var piece = bytes[start..<end]
-            while !piece.isEmpty {
-                let list = Array(piece)
-                let read = list.withUnsafeBytes { machine.received($0, now: now) }
-                while let event = machine.nextEvent() {
-                    events.append(event)
-                    if case .body(let id, let range) = event { bodies[id.number, default: []] += list[range] }
+        bytes.withUnsafeBytes { bytes in
+            var start = 0
+            while start < bytes.count {
+                let end = start + min(cut, bytes.count - start)
+                while start < end {
+                    let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+                    start += machine.received(piece, now: now)
+                    while let event = machine.nextEvent() {
+                        events.append(event)
+                        guard remembers, case .body(let id, let range) = event else { continue }
+                        bodies[id.number, default: []] += piece[range]
+                    }
                 }
-                piece = piece.dropFirst(read)
             }
-            start = end
         }
         while let event = machine.nextEvent() { events.append(event) }
     }

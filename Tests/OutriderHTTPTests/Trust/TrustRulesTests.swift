@@ -46,6 +46,9 @@ import Testing
             names.cover("a.wild.test") && names.cover("exact.test") && names.cover("exact.test.")
                 && names.cover("127.0.0.1"))
         #expect(!names.cover("a.b.wild.test") && !names.cover("wild.test") && !names.cover("bank.test"))
+        // lower case makes a k of the sign of kelvin
+        names.hosts = ["\u{212A}.wild.test", "*.\u{212A}ild.test"]
+        #expect(!names.cover("k.wild.test") && !names.cover("a.kild.test"))
         #expect(!names.cover("127.0.0.2") && !names.cover("partly.test") && !names.cover(""))
     }
 
