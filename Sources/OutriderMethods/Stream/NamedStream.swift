@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderRPC
 
 extension StreamOpening {
-    /// Opens the stream of a request that says `bodyTo: "stream"`: bytes to be read, or what the first read makes of them.
+    /// Opens the stream of a request with `bodyTo: "stream"`: bytes, or the items that the first read chooses.
     static func named(
         _ request: RequestParameters, _ call: Call<ClientScope>, waits: Bool
     ) async throws -> StreamOpen.Result {

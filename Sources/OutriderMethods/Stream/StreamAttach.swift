@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Turns the connection into the bytes of a stream: what follows the answer is the body, or becomes it.
+/// Turns the connection into the bytes of a stream: the bytes after the reply are the body, in either direction.
 struct StreamAttach: Method {
     static let name = "stream.attach"
     static let takesBytes = true
@@ -15,7 +15,7 @@ struct StreamAttach: Method {
     struct Params: JSONDecodable {
         var stream: String
         var direction: Direction
-        /// Bytes that will be written; fewer or more are a failure.
+        /// Bytes that the client will write; fewer or more are a failure.
         var size: Int?
 
         init(json: JSONValue) throws(JSONComplaint) {
@@ -51,7 +51,7 @@ struct StreamAttach: Method {
                 "stream names nothing here: \(params.stream.prefix(40)) was never given, is over, or is another user's",
                 data: ["pointer": .string("/stream")])
         }
-        // before anything is waited for: what follows the call may be bytes
+        // before any wait: bytes may follow the call at once
         let pipe = try call.peer.seize()
         switch (params.direction, thing) {
         case (.read, let stream as ReadStream):

@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Ends a stream; nothing of it follows the answer.
+/// Ends a stream; no event of the stream follows the reply.
 struct StreamClose: Method {
     static let name = "stream.close"
 
@@ -21,7 +21,7 @@ struct StreamClose: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
         let handles = call.scope.handles
-        // one that feeds a body ends it
+        // closing an upload stream ends its body
         let upload = Handle<UploadStream>(named: params.stream.name)
         if let stream = try? handles.find(upload, "stream") {
             handles.remove(upload)

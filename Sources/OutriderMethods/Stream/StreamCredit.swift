@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Lets a push stream send more bytes. Also of use as a notification.
+/// Adds credit to a push stream. Also useful as a notification.
 struct StreamCredit: Method {
     static let name = "stream.credit"
 

@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Says that a body is complete.
+/// Marks a body as complete.
 struct StreamFinish: Method {
     static let name = "stream.finish"
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Starts a request whose body comes as a stream, or as several.
+/// Starts a request whose body goes to a stream, or to several.
 struct StreamOpen: Method {
     static let name = "stream.open"
 

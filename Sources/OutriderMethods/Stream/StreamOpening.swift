@@ -6,18 +6,18 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// A request whose body goes to streams, from the call that asks for it to the reply that names them.
+/// A request whose body goes to streams, from the call to the reply that names the streams.
 struct StreamOpening {
     var request: RequestParameters
     /// Whether the reply waits for the head of an acceptable response, or the end.
     var waits: Bool
     var hub: StreamHub
     var outlet: StreamOutlet
-    /// Who takes the body in place of the outlet, and hands it on.
+    /// Takes the body in place of the outlet, and feeds the hub.
     var taker: (any BodyOutlet & RequestGuide)?
-    /// What happens when no stream is left; nil for the end of the exchange.
+    /// Called when no stream is left; nil to end the exchange.
     var unwanted: (@Sendable (HTTPFailure) -> Void)?
-    /// Hears of the exchange before it begins.
+    /// Gets the exchange before it begins.
     var made: (@Sendable (Exchange) -> Void)?
 
     /// - Parameter open: opens the streams, at least one.
@@ -68,7 +68,7 @@ struct StreamOpening {
         switch state {
         case .begun: result.response = record.headReply()
         case .over(let outcome):
-            // a stream that only a Response could name, and does not
+            // drop streams that a Response should have named, but did not
             if record.bodyStream.withLock({ $0?.hasBegun == false }) { streams.forEach { $0.discard() } }
             result.response = await record.reply(outcome, engine: engine, terms: peer.terms)
         }

@@ -5,10 +5,10 @@ import OutriderEngine
 import OutriderHTTP
 import Synchronization
 
-/// Brings the body of one request to its streams, and their end with its own.
+/// Feeds the body of a request to its streams, and ends them with the request.
 final class StreamOutlet: BodyOutlet {
     enum State {
-        /// The head is there, and acceptable.
+        /// An acceptable head has arrived.
         case begun
         case over(ExchangeOutcome)
     }
@@ -24,7 +24,7 @@ final class StreamOutlet: BodyOutlet {
 
     init(_ hub: StreamHub) { self.hub = hub }
 
-    /// Waits until it has begun, or is over. Nil if the task was cancelled first. One caller.
+    /// Waits until the body has begun, or the request is over. Nil if the task was cancelled first. One caller.
     func reached() async -> State? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -41,7 +41,7 @@ final class StreamOutlet: BodyOutlet {
         return contents.withLock { $0.state }
     }
 
-    /// Tells once that a body begins, before anybody hears of it. Before the request begins.
+    /// Calls `tell` once when a body begins, before any client is told. To be set before the request begins.
     func whenBegun(_ tell: @escaping @Sendable () -> Void) { contents.withLock { $0.begun = tell } }
 
     private func reach(_ state: State) {

@@ -12,11 +12,11 @@ struct StreamRead: Method {
 
     struct Params: JSONDecodable {
         var stream: Handle<ReadStream>
-        /// What to read it as, from the first read on.
+        /// The item options, allowed until the first read.
         var wish: StreamWish?
         var bytes: Int
         var items: Int
-        /// Bytes that must be there.
+        /// The least number of bytes.
         var least: Int?
         /// Seconds.
         var wait: Double
@@ -47,7 +47,7 @@ struct StreamRead: Method {
         /// `min` bytes did not come in time.
         var isTimedOut = false
         var failure: HTTPFailure?
-        /// With `end`, how the WebSocket was closed.
+        /// With `end`: how the WebSocket was closed.
         var close: SocketClose?
 
         func encode(to writer: inout JSONWriter) {

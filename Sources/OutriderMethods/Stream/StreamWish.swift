@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// A StreamOptions of the contract: what a stream shall consist of, and who decides when it flows.
+/// StreamOptions of the contract: the kind of items, and whether the client reads or the service pushes.
 struct StreamWish: JSONDecodable {
     enum Kind: String, Sendable, CaseIterable { case bytes, text, lines, json, ndjson, frames }
 
@@ -26,14 +26,14 @@ struct StreamWish: JSONDecodable {
         try fields.finish()
     }
 
-    /// Among other members. What means nothing to the kind is read, and ignored.
+    /// Reads the options among other members. Options of other kinds are read, and ignored.
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
         try self.init(reading: &fields)
         mode = try StreamMachine.Mode(&fields)
         isBatched = try fields.optional("batch") ?? false
     }
 
-    /// Only what it shall consist of.
+    /// Reads only the options for items.
     init(reading fields: inout JSONFields) throws(JSONComplaint) {
         kind = try fields.choice("as") ?? .bytes
         charset = try fields.optional("charset")
@@ -47,7 +47,7 @@ struct StreamWish: JSONDecodable {
         return try hub.open(scanner, as: look, mode, isBatched: isBatched && !isContinuous, in: call)
     }
 
-    /// The same for all that ask for the same.
+    /// Equal for equal options.
     var name: String { "\(kind.rawValue) \(charset ?? "") \(longest) \(prefix.rawValue)" }
 
     var scanner: any ItemScanner {

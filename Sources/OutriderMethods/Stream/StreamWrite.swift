@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Gives the next bytes of a body.
+/// Writes the next bytes of a body.
 struct StreamWrite: Method {
     static let name = "stream.write"
 

@@ -3,7 +3,7 @@
 
 import Synchronization
 
-/// One task waits, others wake it. A ring that nobody waited for is remembered, once.
+/// A wake-up signal for a single waiting task. A ring without a waiter is remembered, once.
 final class Bell: Sendable {
     private enum State {
         case quiet
@@ -13,8 +13,9 @@ final class Bell: Sendable {
 
     private let state = Mutex(State.quiet)
 
-    /// Returns after the next ring, or the last one that nobody heard, or when the task is cancelled. The waiter looks
-    /// for itself what has changed.
+    /// Returns after the next ring, after a remembered ring, or when the task is cancelled. The waiter checks for
+    /// itself
+    /// what has changed.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

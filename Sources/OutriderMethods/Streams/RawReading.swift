@@ -8,13 +8,13 @@ import Synchronization
 
 extension BodyChunk: RawBytes {}
 
-/// A stream whose bytes a second connection carries.
+/// Streams whose bytes go to a second connection (`stream.attach`).
 extension ReadStream {
-    /// What a second connection hears before the bytes.
+    /// The facts that a second connection gets before the bytes.
     struct Beginning {
-        /// How many bytes will come, where that is known.
+        /// The number of bytes to come; nil if unknown.
         var size: Int?
-        /// Why it has ended early already.
+        /// The failure of a stream that has ended early already.
         var failure: HTTPFailure?
     }
 
@@ -48,9 +48,9 @@ extension ReadStream {
         }
     }
 
-    /// From now on that connection carries it.
+    /// Sends the stream's bytes to that connection from now on.
     ///
-    /// - Parameter ignoresInput: whether what the client sends there is not wanted.
+    /// - Parameter ignoresInput: whether to discard the client's input on that connection.
     func carry(on pipe: any RawPipe, ignoresInput: Bool = true) {
         let isOpen = contents.withLock { contents in
             if !contents.isClosed { contents.pipe = pipe }
@@ -62,12 +62,13 @@ extension ReadStream {
         pipe.whenMoved { [weak self] in self?.pipeMoved() }
     }
 
-    /// Gives a second connection a chunk as it lies; false where there is none, or others must go first.
+    /// Writes a chunk to the second connection without copying; false without a connection, or if earlier bytes must go
+    /// first.
     func pass(_ chunk: BodyChunk) -> Bool {
         let pipe = contents.withLock { contents in
             contents.isCarrying || contents.pipe == nil || !contents.machine.pass(chunk.count) ? nil : contents.pipe
         }
-        // if nobody is there any more, whoever delivers next hears of it
+        // if the connection is gone, the next delivery finds out
         pipe?.write(chunk)
         return pipe != nil
     }
@@ -77,7 +78,7 @@ extension ReadStream {
         hub.moved()
     }
 
-    /// Gives a second connection what there is; nil without one. From any task, but one after the other.
+    /// Writes all held bytes to the second connection; nil without a connection. From any task, but not concurrently.
     func carry() -> Appetite? {
         let (pipe, isBusy) = contents.withLock { contents in
             let isBusy = contents.isCarrying
@@ -85,7 +86,7 @@ extension ReadStream {
             return (contents.pipe, isBusy)
         }
         guard let pipe else { return nil }
-        // whoever carries tells the hub when he is done
+        // the running delivery tells the hub when it is done
         if isBusy { return .full }
         var wasAsked = false
         while true {

@@ -16,25 +16,25 @@ package final class ReadStream: Holdable {
         var isRead = false
         /// Reads of a TCP stream that wait for their turn.
         var readers: [Bell] = []
-        /// The other direction; nil for a stream that is only read.
+        /// The writing direction; nil for a stream that is only read.
         var duplex: (any StreamPartner)?
-        /// What runs the WebSocket whose messages it delivers; nil for other streams.
+        /// The WebSocket whose messages the stream delivers; nil for other streams.
         var socket: (any StreamSocket)?
-        /// How that was closed.
+        /// How the WebSocket was closed.
         var close: SocketClose?
         var isClosed = false
         var look: ItemLook
-        /// What the first read said that it consists of.
+        /// The kind of items that the first read chose.
         var name: String?
-        /// A second connection carries it, or is about to.
+        /// A second connection carries the stream, or is about to.
         var isAttached = false
         var pipe: (any RawPipe)?
-        /// Somebody is giving it bytes; and others came meanwhile, who leave theirs to him.
+        /// A delivery to the second connection is running; `carriesAgain` if more bytes came meanwhile.
         var isCarrying = false
         var carriesAgain = false
-        /// Its end was told to those who watch.
+        /// Monitors were told of the end.
         var isToldOver = false
-        /// An event is on its way into the queue.
+        /// An event is being queued.
         var isSending = false
         var closers: [CheckedContinuation<Void, Never>] = []
     }
@@ -58,9 +58,9 @@ package final class ReadStream: Holdable {
 
     var look: ItemLook { contents.withLock { $0.look } }
 
-    // MARK: what methods ask
+    // MARK: calls from methods
 
-    /// Adds credit to a push stream; nil if it is none.
+    /// Adds credit to a push stream; nil for a pull stream.
     func grant(_ bytes: Int) -> Int? {
         let credit = contents.withLock { $0.machine.grant(bytes) }
         hub.moved()
@@ -74,15 +74,15 @@ package final class ReadStream: Holdable {
         case closed
     }
 
-    /// What a read asks for.
+    /// The parameters of a read.
     struct Wish {
         var bytes: Int
         var items: Int
-        /// Bytes that must be there, unless the stream ends before.
+        /// The least number of bytes, unless the stream ends before.
         var least = 1
     }
 
-    /// Waits until there is an item, the stream ends, or the time is over; then the piece is empty.
+    /// Waits for an item, the end of the stream or the end of `wait`; in the last case the piece is empty.
     func read(_ wish: Wish, wait: Duration) async throws -> Outcome {
         let deadline = ContinuousClock.now.advanced(by: wait)
         guard try await takeTurn() else { return .busy }
@@ -110,7 +110,7 @@ package final class ReadStream: Holdable {
             case .wait: return nil
             case .make(let work): await make(work)
             }
-            // what was made stays for the next read
+            // the finished item stays for the next read
             try Task.checkCancellation()
         }
     }
@@ -121,7 +121,7 @@ package final class ReadStream: Holdable {
         case wait
     }
 
-    /// Makes a long item of its bytes, on another thread.
+    /// Builds a long item from its bytes, on another thread.
     private func make(_ work: @escaping @Sendable () -> StreamItem.Content) async {
         let content = await background(work)
         contents.withLock { $0.machine.made(content) }
@@ -150,14 +150,14 @@ package final class ReadStream: Holdable {
         return attempt
     }
 
-    // MARK: what is told to those who watch
+    // MARK: notes to monitors
 
     private func tell(_ piece: StreamMachine.Piece) {
         guard !piece.items.isEmpty else { return }
         hub.tell(.streamItem) { .item(stream: handle.name, size: piece.bytes, piece.failure) }
     }
 
-    /// It is over, for whatever reason: told once.
+    /// Tells monitors of the end, for whatever reason, once.
     func tellEnd() {
         let (isFirst, size, failure) = contents.withLock { contents in
             defer { contents.isToldOver = true }
@@ -166,7 +166,7 @@ package final class ReadStream: Holdable {
         if isFirst { hub.tell(.streamEnded) { .item(stream: handle.name, size: size, failure) } }
     }
 
-    /// Reads it as something else than bytes, from the first read on. Throws `wrongState` when it is too late.
+    /// Reads the stream as other items than bytes, from the first read on. Throws `wrongState` after the first read.
     func become(_ scanner: any ItemScanner, _ look: ItemLook, named name: String) throws(RPCError) {
         let isDone = contents.withLock { contents in
             if contents.name == name { return true }
@@ -180,13 +180,13 @@ package final class ReadStream: Holdable {
         if !isDone { throw .wrongState("only the first read says what a stream of bytes is read as", "reading") }
     }
 
-    /// It was never named to its client: nobody can close it.
+    /// Forgets a stream that was never named to its client.
     func discard() {
         handles.remove(handle)
         close()
     }
 
-    /// Ends the stream; when this returns, nothing of it will be sent.
+    /// Ends the stream; after the return no event of the stream is sent.
     func end() async {
         close()
         await withCheckedContinuation { continuation in
@@ -220,7 +220,7 @@ package final class ReadStream: Holdable {
         duplex?.close()
     }
 
-    // MARK: what the hub does
+    // MARK: calls from the hub
 
     func begin(contentType: String?, size: Int?) {
         let failure = contents.withLock { contents -> HTTPFailure? in
@@ -253,7 +253,7 @@ package final class ReadStream: Holdable {
 
     enum Appetite { case hungry, full, over }
 
-    /// Sends what may be sent now. One caller at a time.
+    /// Sends the items that credit allows now. One caller at a time.
     func deliver(to peer: any Peer) async -> Appetite {
         if let appetite = carry() { return appetite }
         while true {
@@ -281,11 +281,11 @@ package final class ReadStream: Holdable {
                     failure: failure.map { JSONText(written: JSONWriter.bytes(of: FailureShape($0))) },
                     close: socketClose)
                 _ = await send(event, to: peer)
-                // whoever closes it meanwhile is answered behind that
+                // the reply to a concurrent close follows this event
                 release()
                 sent()
                 tellEnd()
-                // unless everything ends, this one ended by itself
+                // unless everything ends, the stream ended by itself
                 hub.left(self, failure)
                 return .over
             }

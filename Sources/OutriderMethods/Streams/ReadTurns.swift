@@ -4,47 +4,48 @@
 import OutriderEngine
 import OutriderRPC
 
-/// The other direction of a stream that is read, and what they have in common.
+/// The writing direction of a stream that is read, and the state that both directions share.
 protocol StreamPartner: AnyObject, Sendable {
-    /// What a client writes.
+    /// Takes the client's writes.
     var upload: UploadStream { get }
 
     /// Whether more may be written.
     var isWriting: Bool { get }
 
-    /// The client has heard of the end of reading: whether the handle is needed for writing.
+    /// The client knows of the end of reading. Returns whether the handle is still needed for writing.
     func keepsHandle() -> Bool
 
     /// Ends both directions.
     func close()
 
-    /// Takes what comes from a second connection, as fast as the network takes it, until its end.
+    /// Sends the input of a second connection, as fast as the network takes the bytes, until its end.
     func feed(from pipe: any RawPipe) async
 }
 
-/// Reads of a TCP stream queue in order; of others there is one at a time. And what a TCP stream is beside its reading half.
+/// Turns for reads: reads of a TCP stream queue in order, other streams allow a single read at a time. Also the other
+/// members of a TCP stream beside its reading half.
 extension ReadStream {
     /// Reads that may wait for their turn.
     private static let mostReaders = 64
 
-    /// The other direction; nil for a stream that is only read.
+    /// The writing direction; nil for a stream that is only read.
     var duplex: (any StreamPartner)? { contents.withLock { $0.duplex } }
 
-    /// Bytes that its client has got.
+    /// Bytes delivered to the client.
     var delivered: Int { contents.withLock { $0.machine.delivered } }
 
     /// Whether a read may ask for a number of bytes.
     var isOfBytes: Bool { contents.withLock { $0.machine.isOfBytes } }
 
-    /// Whether a second connection carries it, or is about to.
+    /// Whether a second connection carries the stream, or is about to.
     var isAttached: Bool { contents.withLock { $0.isAttached } }
 
-    /// A number for what is told between its items.
+    /// The next sequence number, for notes between the items.
     func nextSequence() -> Int { contents.withLock { $0.machine.nextSequence() } }
 
     func join(_ duplex: any StreamPartner) { contents.withLock { $0.duplex = duplex } }
 
-    /// A push stream goes on as far as its credit leads.
+    /// A push stream continues up to its credit.
     package var owes: Bool { contents.withLock { !$0.isClosed && $0.machine.isSending } }
 
     package func inputEnded() {
@@ -52,12 +53,12 @@ extension ReadStream {
         hub.moved()
     }
 
-    /// Its bytes are over: the handle stays only while there is something to write to.
+    /// The end of reading: the handle stays only while the client can still write.
     func release() {
         if duplex?.keepsHandle() != true { handles.remove(handle) }
     }
 
-    /// Waits for the reads that came before. False where another read is under way that must end first.
+    /// Waits for the reads that came before. False if another connection carries the stream, or no more reads may wait.
     func takeTurn() async throws -> Bool {
         let bell = Bell()
         let isFree = contents.withLock { contents -> Bool? in
@@ -72,7 +73,7 @@ extension ReadStream {
         }
         if let isFree { return isFree }
         await bell.wait()
-        // a turn that was given is not in the queue any more
+        // a granted turn is not in the queue any more
         let isWaiting = contents.withLock { contents in
             let count = contents.readers.count
             contents.readers.removeAll { $0 === bell }
@@ -94,7 +95,7 @@ extension ReadStream {
 }
 
 extension HandleTable {
-    /// What a client writes to: the body of a request, or a TCP stream. Throws `unknownHandle`.
+    /// The target of a client's writes: the body of a request, or a TCP stream. Throws `unknownHandle`.
     func writing(_ handle: Handle<UploadStream>) throws(RPCError) -> UploadStream {
         if let stream = try? find(Handle<ReadStream>(named: handle.name), "stream") {
             if let duplex = stream.duplex { return duplex.upload }

@@ -9,7 +9,7 @@ protocol StreamSocket: AnyObject, Sendable {}
 
 /// How a WebSocket ended: the `close` of the last event, of the last read and of `websocket.close`.
 struct SocketClose: JSONEncodable, Sendable, Equatable {
-    /// Of the Close frame that came, or that was sent if the connection failed; nil for none.
+    /// The code of the received Close frame, or of the sent frame if the connection failed; nil without a frame.
     var code: Int?
     var reason = ""
     /// Whether both sides sent a Close frame.

@@ -4,12 +4,12 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// How the items of a stream look to a client.
+/// The form of a stream's items in events and reads.
 package struct ItemLook: Sendable {
-    /// Where a read puts them.
+    /// The member of a read's result that holds the items.
     package enum Place: Sendable { case base64, text, values }
 
-    /// The event that carries one.
+    /// The event that carries a single item.
     package var event: String
     package var place: Place
 
@@ -31,7 +31,7 @@ protocol StreamEvent: JSONEncodable, Sendable {
     var name: String { get }
 }
 
-/// The next items of a push stream: one in an event of its kind, or several in `event.values`.
+/// The next items of a push stream: a single item in an event of its kind, or several in `event.values`.
 struct PieceEvent: StreamEvent {
     private let stream: ReadStream
     private let piece: StreamMachine.Piece
@@ -70,7 +70,7 @@ struct EndEvent: StreamEvent {
     var name: String { "event.end" }
     var stream: Handle<ReadStream>
     var sequence: Int
-    /// Bytes in all.
+    /// Bytes in total.
     var size: Int
     var failure: JSONText?
     /// How the WebSocket was closed; nil for other streams.
@@ -88,7 +88,7 @@ struct EndEvent: StreamEvent {
 }
 
 extension StreamMachine.Piece {
-    /// What its one item tells of the connection.
+    /// The state of the connection, if the only item is a state.
     var state: JSONText? {
         if case .state(let state)? = items.first?.content { state } else { nil }
     }
@@ -97,7 +97,7 @@ extension StreamMachine.Piece {
 }
 
 extension JSONWriter {
-    /// An item in an event of its own.
+    /// Writes an item into an event of its own.
     fileprivate mutating func members(of item: StreamItem) {
         switch item.content {
         case .data(let bytes): bytes.withUnsafeBytes { member("base64", base64: $0) }
@@ -105,12 +105,12 @@ extension JSONWriter {
         case .value(let value): member("value", value)
         case .members(let members): self.members(members)
         case .failed(let failure): member("error", FailureShape(failure))
-        // no piece holds them here
+        // a piece holds neither of these here
         case .unmade, .state: break
         }
     }
 
-    /// Items in a list, which is empty for one that is wrong.
+    /// Writes the items as a list, which is empty for a failed item.
     mutating func values(of piece: StreamMachine.Piece) {
         name("values")
         array { writer in
@@ -129,7 +129,7 @@ extension JSONWriter {
 }
 
 extension StreamMachine.Piece {
-    /// What is wrong with its one item.
+    /// The failure, if the only item failed.
     var failure: HTTPFailure? {
         if case .failed(let failure)? = items.first?.content { failure } else { nil }
     }

@@ -7,35 +7,38 @@ import OutriderJSON
 package import OutriderRPC
 import Synchronization
 
-/// What comes in for one stream, or for several that each get all of it.
+/// Distributes a source to a stream, or to several streams that each get all of the source.
 ///
-/// A producer is one task that calls, in this order and one at a time:
+/// A producer is a single task that calls, in this order:
 ///
 ///     begin ─▶ take … take ─▶ bodyEnded ─▶ end
 ///       ▲                         │
 ///       └──── another answer ─────┘
 ///
-/// So one answer after the other can stand behind the same streams. Each call returns when more may come: when every
-/// stream holds no whole item that its client has credit for, or reads ahead of. Memory is bounded by that alone; the
-/// slowest stream sets the pace of all streams here, and of nobody else.
+/// So several responses in a row can feed the same streams. Each call returns when more may come: when every stream
+/// holds no whole item that its client has credit for, or reads ahead of. This alone bounds the memory; the slowest
+/// stream sets the pace of the streams of this hub, and of no others.
 ///
-/// `take` and `bodyEnded` throw when nobody wants more: the last stream was closed, an item ended it, or the task was
-/// cancelled. Whoever waits for the network then hears of it by `whenUnwanted`. After `end` nothing more is taken; it
-/// returns when every push stream has sent its `event.end`. Nothing at all is sent before `release`, which belongs behind
+/// `take` and `bodyEnded` throw when the rest is unwanted: the last stream was closed, an item ended the hub, or the
+/// task
+/// was cancelled. `whenUnwanted` tells a producer that waits for the network. After `end` the hub takes nothing more;
+/// the
+/// call returns when every push stream has sent its `event.end`. The hub sends nothing before `release`, which must
+/// follow
 /// the reply that names the streams.
 package final class StreamHub: Sendable {
     private struct Contents {
         var streams: [ReadStream] = []
         var unwanted: (@Sendable (HTTPFailure) -> Void)?
-        /// Why nobody wants more.
+        /// Why the rest is unwanted.
         var reason: HTTPFailure?
         var hasBegun = false
         /// Nothing goes out before the reply that names the streams.
         var isHeld = true
         var isOver = false
-        /// The producer does not wait any more until streams want more.
+        /// The producer no longer waits for room in the streams.
         var isHastened = false
-        /// The request whose body it is.
+        /// The request whose body feeds the streams.
         weak var exchange: Exchange?
     }
 
@@ -47,15 +50,15 @@ package final class StreamHub: Sendable {
     private let bell = Bell()
 
     /// - Parameters:
-    ///   - cancelsOnError: whether an item that is wrong ends all streams.
-    ///   - monitor: where it is said what happens; nil for nowhere.
+    ///   - cancelsOnError: whether a failed item ends all streams.
+    ///   - monitor: gets notes on the streams; nil for none.
     package init(_ peer: any Peer, cancelsOnError: Bool = false, monitor: Monitor? = nil) {
         self.peer = peer
         self.monitor = monitor
         self.cancelsOnError = cancelsOnError
     }
 
-    /// One more stream, which belongs to the call's client. Before the producer begins. Throws `tooMany`.
+    /// Adds a stream for the call's client. Must precede `begin`. Throws `tooMany`.
     package func open(
         _ scanner: any ItemScanner, as look: ItemLook, _ mode: StreamMachine.Mode, isBatched: Bool = false,
         in call: Call<ClientScope>
@@ -70,21 +73,21 @@ package final class StreamHub: Sendable {
         return stream
     }
 
-    /// What is told of its streams is about that request from now on.
+    /// Attributes notes on the streams to that request from now on.
     func belongs(to exchange: Exchange) { contents.withLock { $0.exchange = exchange } }
 
-    /// Says what happens to a stream, if anybody wants to know. Not under a lock.
+    /// Tells monitors about a stream, if the topic is wanted. Not to be called under a lock.
     func tell(_ topic: MonitorTopic, _ detail: () -> MonitorDetail) {
         guard let monitor, monitor.wants(topic), let exchange = contents.withLock({ $0.exchange }) else { return }
         exchange.tell(topic, detail)
     }
 
-    /// Forgets all streams, which nobody has heard of yet.
+    /// Forgets all streams, before any is named to a client.
     package func discard() {
         for stream in streams { stream.discard() }
     }
 
-    /// Tells once when nobody wants more, and why; at once if that is so already. Must return quickly.
+    /// Calls `tell` once when the rest is unwanted, with the reason; at once if so already. `tell` must return quickly.
     package func whenUnwanted(_ tell: @escaping @Sendable (HTTPFailure) -> Void) {
         let reason = contents.withLock { contents in
             if contents.reason == nil { contents.unwanted = tell }
@@ -93,18 +96,18 @@ package final class StreamHub: Sendable {
         if let reason { tell(reason) }
     }
 
-    /// The streams have been named to their client: items may flow. Before that they wait.
+    /// The streams have been named to their client: items may flow.
     package func release() {
         contents.withLock { $0.isHeld = false }
         bell.ring()
     }
 
-    // MARK: what the producer does
+    // MARK: calls from the producer
 
-    /// Whether bytes came: what failed later than that is not repeated, for nothing is taken back.
+    /// Whether bytes came: a later failure is not retried, because delivered bytes cannot be taken back.
     package var hasBegun: Bool { contents.withLock { $0.hasBegun } }
 
-    /// A body begins, of so many bytes if that is known. Throws why none of the streams can look at it.
+    /// A body begins, of `size` bytes if known. Throws the failure if no stream can read the body.
     package func begin(contentType: String?, size: Int?) throws(HTTPFailure) {
         for stream in streams { stream.begin(contentType: contentType, size: size) }
         try check()
@@ -116,7 +119,7 @@ package final class StreamHub: Sendable {
         try await settle()
     }
 
-    /// The same for bytes that some streams can pass on as they lie.
+    /// The same for a chunk that some streams can pass on without copying.
     func take(_ chunk: BodyChunk) async throws(HTTPFailure) {
         contents.withLock { $0.hasBegun = true }
         var bytes: [UInt8]?
@@ -128,18 +131,18 @@ package final class StreamHub: Sendable {
         try await settle()
     }
 
-    /// From now on `take` delivers what it can, and returns.
+    /// From now on `take` delivers as much as it can, and returns.
     func hasten() {
         contents.withLock { $0.isHastened = true }
         bell.ring()
     }
 
-    /// The same at the end, without waiting until streams want it.
+    /// Feeds the last bytes, without waiting for room in the streams.
     func give(_ bytes: [UInt8]) {
         for stream in streams { stream.feed(bytes) }
     }
 
-    /// Tells all streams how their WebSocket was closed; the record is for those whose records a second connection carries.
+    /// Tells all streams how their WebSocket was closed; the record goes to second connections.
     func close(with close: SocketClose?, _ record: [UInt8]) {
         for stream in streams { stream.close(with: close, record) }
     }
@@ -157,7 +160,7 @@ package final class StreamHub: Sendable {
             return contents.streams
         }
         for stream in streams { stream.sourceEnded(failure) }
-        // a cancelled task cannot wait, so another one tells the end
+        // a cancelled task cannot wait, so another task ends the streams
         if Task.isCancelled {
             await Task { await self.finish(streams) }.value
         } else {
@@ -193,7 +196,7 @@ package final class StreamHub: Sendable {
         tell(topic) { .handle(stream.handle.name, size: nil) }
     }
 
-    /// Delivers what is left of push streams, as far as there is credit for it, and waits for more of that.
+    /// Delivers the rest of push streams, as far as credit allows, and waits for more credit.
     private func finish(_ streams: [ReadStream]) async {
         while true {
             var isOver = true
@@ -210,12 +213,12 @@ package final class StreamHub: Sendable {
         return await stream.deliver(to: peer)
     }
 
-    // MARK: what streams say
+    // MARK: calls from streams
 
-    /// There may be room again.
+    /// A stream may have room again.
     func moved() { bell.ring() }
 
-    /// That stream is over: its client closed it, or it ended by itself.
+    /// The stream has ended: by its client, or by itself.
     func left(_ stream: ReadStream, _ failure: HTTPFailure?) {
         let (tell, reason) = contents.withLock { contents -> ((@Sendable (HTTPFailure) -> Void)?, HTTPFailure?) in
             contents.streams.removeAll { $0 === stream }

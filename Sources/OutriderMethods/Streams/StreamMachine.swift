@@ -3,23 +3,23 @@
 
 package import OutriderHTTP
 
-/// Decides when a stream flows to a client, and in which pieces.
+/// Decides when items flow to a client, and in which pieces.
 ///
 ///     open ──source ended──▶ ended ──all delivered──▶ done
 ///       └──────────────close──┴──────────────────────▶ done
 ///
-/// A push stream sends items while it has credit, and wants the next chunk of its source once it holds no whole item. The
-/// item that uses the credit up may be longer than the rest of it, unless items are bytes or text, which are cut; what it
-/// took too much is taken from the next credit. A pull stream holds up to `readAhead` bytes and one chunk.
+/// A push stream sends items while it has credit, and fetches the next chunk of its source when it holds no whole item.
+/// Bytes and text are cut to the credit. Other items may exceed the remaining credit; the excess is subtracted from the
+/// next credit. A pull stream holds up to `readAhead` bytes and one chunk.
 /// Responsible for: pieces, their numbers and offsets; how much is held. Not for sources, items and events.
 package struct StreamMachine: ~Copyable {
-    /// Bytes in one event at most, unless one item is longer; its line then stays under 64 KiB.
+    /// The most bytes in an event, unless a single item is longer; the event's line then stays under 64 KiB.
     package static let chunkBytes = 32768
-    /// The JSON of the items in one event, at most, likewise.
+    /// The most JSON for the items of an event, for the same reason.
     package static let writtenBytes = 49152
-    /// Bytes that a pull stream reads before it is asked.
+    /// Bytes that a pull stream reads ahead.
     package static let readAhead = 65536
-    /// The most credit that can add up: 2^53.
+    /// The most credit that can accumulate: 2^53.
     package static let creditLimit = 9_007_199_254_740_992
 
     package enum Mode: Sendable, Equatable {
@@ -27,32 +27,32 @@ package struct StreamMachine: ~Copyable {
         case pull
     }
 
-    /// Some items, and where they stand.
+    /// Consecutive items, with their position.
     package struct Piece: Sendable {
         package var items: [StreamItem]
         package var offset: Int
-        /// What they took of the body.
+        /// The bytes of the body that the items cover.
         package var bytes: Int
         package var sequence: Int
     }
 
-    /// What the runner should do.
+    /// The next action of the runner.
     package enum Step {
-        /// Get the next chunk of the source, and `feed` it.
+        /// Get the next chunk of the source, and `feed` the machine.
         case fetch
         case send(Piece)
-        /// Make the next item of its bytes, away from whoever must not be held up, and tell `made`.
+        /// Build the next item from its bytes, off the event loop, and call `made`.
         case make(@Sendable () -> StreamItem.Content)
-        /// The last event: its number, and how many bytes there were.
+        /// Send the last event: its number, and the total of bytes.
         case end(sequence: Int, size: Int)
         case wait
         case stop
     }
 
-    /// What a read gets.
+    /// The outcome of a read.
     package enum Read {
         case piece(Piece, end: Bool)
-        /// As of a step; then read again.
+        /// As in a step; then read again.
         case make(@Sendable () -> StreamItem.Content)
         case wait
         case wrongMode
@@ -65,7 +65,7 @@ package struct StreamMachine: ~Copyable {
     package let isBatched: Bool
     private let endsOnError: Bool
     private let budget: ItemBudget
-    /// The longest item that the client can read, written.
+    /// The longest item, in written bytes, that the client can read.
     private let longest: Int
     private var phase = Phase.open
     private var isBegun = false
@@ -74,25 +74,25 @@ package struct StreamMachine: ~Copyable {
     private var isBodyOver = false
     private var contentType: String?
     private var scanner: any ItemScanner
-    /// An item that did not fit behind others into a message.
+    /// An item that did not fit into a message behind others.
     private var pending: StreamItem?
-    /// A long item that somebody is making; nothing behind it is looked at meanwhile.
+    /// A long item that is being built; the items behind it wait.
     private var unmade: StreamItem?
     private var credit = 0
     private var isCreditFinal = false
     private var offset = 0
     private var sequence = 0
-    /// Bytes that came.
+    /// Bytes received from the source.
     private var fed = 0
-    /// How long the whole will be, where it is known: the last piece then says that it is the last.
+    /// The total size, if known: the last piece then says that it is the last.
     private var size: Int?
-    /// Why it ended early.
+    /// Why the stream ended early.
     package private(set) var failure: HTTPFailure?
 
     /// - Parameters:
     ///   - isBatched: whether an event may hold several items; a read always may.
-    ///   - endsOnError: whether an item that is wrong is the last.
-    ///   - longest: of a message that the client can read, in bytes.
+    ///   - endsOnError: whether a failed item is the last.
+    ///   - longest: the longest message that the client can read, in bytes.
     package init(
         _ mode: Mode, _ scanner: any ItemScanner = ByteItems(), isBatched: Bool = false, endsOnError: Bool = false,
         longest: Int? = nil
@@ -100,7 +100,7 @@ package struct StreamMachine: ~Copyable {
         self.scanner = scanner
         self.isBatched = isBatched
         self.endsOnError = endsOnError
-        // what an event says beside its items
+        // room for the other members of an event
         self.longest = max(64, (longest ?? .max) &- 512)
         budget = ItemBudget(bytes: Self.chunkBytes, written: min(Self.writtenBytes, self.longest))
         isPush = mode != .pull
@@ -109,7 +109,7 @@ package struct StreamMachine: ~Copyable {
 
     // MARK: the source
 
-    /// A body begins. Throws why it cannot be looked at, which ends the stream.
+    /// A body begins. Throws the failure if the scanner rejects the body, which ends the stream.
     package mutating func begin(contentType: String?, size: Int? = nil) throws(HTTPFailure) {
         guard phase == .open else { return }
         isBegun = true
@@ -130,7 +130,7 @@ package struct StreamMachine: ~Copyable {
         scanner.feed(bytes)
     }
 
-    /// The body is over; another one may begin.
+    /// The body is over; another body may begin.
     package mutating func bodyEnded() {
         guard phase == .open else { return }
         isBodyOver = true
@@ -142,11 +142,11 @@ package struct StreamMachine: ~Copyable {
         guard phase == .open else { return }
         phase = .ended
         self.failure = failure
-        // what there is no credit for would hold up the end of what somebody cancelled
+        // items without credit would hold up the end of a cancelled stream
         if isPush, failure?.kind.isEnd == true { drop() }
     }
 
-    /// Looks for other items than bytes in all that came, as long as nothing of it was delivered. False if it is too late.
+    /// Reads all received bytes as other items, if nothing was delivered yet. False if too late.
     package mutating func become(_ other: any ItemScanner) -> Bool {
         guard offset == 0, sequence == 0, scanner is ByteItems else { return false }
         var other = other
@@ -167,7 +167,7 @@ package struct StreamMachine: ~Copyable {
     }
 
     /// Gives the bytes behind the items to a second connection from now on. False if items were taken before, or if the
-    /// bytes are no form of the items.
+    /// items have no raw form.
     package mutating func becomeRaw() -> Bool {
         guard offset == 0, sequence == 0, pending == nil, unmade == nil, let raw = scanner.raw else { return false }
         scanner = ByteItems()
@@ -195,12 +195,12 @@ package struct StreamMachine: ~Copyable {
             }
             if phase == .open { return .fetch }
             phase = .done
-            // what came behind the last item belongs to the whole, too
+            // the size includes bytes behind the last item
             return .end(sequence: sequence, size: failure == nil && !scanner.countsItems ? fed : offset)
         }
     }
 
-    /// That piece did not go out, and will not: the request is over.
+    /// That piece was not sent, and will not be: the request is over.
     package mutating func lost(_ piece: Piece) {
         offset = piece.offset
         sequence = piece.sequence
@@ -209,20 +209,20 @@ package struct StreamMachine: ~Copyable {
 
     // MARK: the client
 
-    /// Adds credit; returns what there is now, or nil for a pull stream.
+    /// Adds credit; returns the credit now, or nil for a pull stream.
     package mutating func grant(_ bytes: Int) -> Int? {
         guard isPush else { return nil }
         credit = min(credit.addingReportingOverflow(bytes).partialValue, Self.creditLimit)
         return max(0, credit)
     }
 
-    /// No more credit comes: behind the rest of the credit the stream ends.
+    /// No more credit comes: the stream ends after the remaining credit.
     package mutating func endCredit() { isCreditFinal = true }
 
-    /// Whether it is pushed, and not over.
+    /// Whether this is a push stream that is not over.
     package var isSending: Bool { isPush && phase != .done }
 
-    /// What the item consists of that was to be made. Nothing happens if nobody wants it any more.
+    /// Sets the content of the item that was built. No effect if the item was dropped meanwhile.
     package mutating func made(_ content: StreamItem.Content) {
         guard let item = unmade else { return }
         unmade = nil
@@ -230,9 +230,9 @@ package struct StreamMachine: ~Copyable {
         pending = StreamItem(content, bytes: item.bytes)
     }
 
-    /// The next items: one at least, if there is one, then more up to so many bytes and items.
+    /// The next items: at least one if available, then more up to that many bytes and items.
     ///
-    /// - Parameter least: of bytes, so many at least, unless the stream ends before; until then none are taken.
+    /// - Parameter least: the least number of bytes to wait for, unless the stream ends before.
     package mutating func read(upTo bytes: Int, items: Int = .max, least: Int = 1) -> Read {
         if isPush { return .wrongMode }
         if phase == .done { return .stop }
@@ -241,7 +241,7 @@ package struct StreamMachine: ~Copyable {
         wanted = 1
         if let piece = take(ItemBudget(bytes: bytes, written: longest), true, most: items) {
             let isLast = size == offset || (phase == .ended && !hasItem())
-            // that an item is wrong, and that the stream ended early, are told one after the other
+            // a failed item and an early end are reported in separate reads
             guard isLast, !piece.isFailure else { return .piece(piece, end: false) }
             phase = .done
             return .piece(piece, end: true)
@@ -252,17 +252,17 @@ package struct StreamMachine: ~Copyable {
         return .piece(readNothing(), end: true)
     }
 
-    /// All that is held, for a client that takes bytes as they come.
+    /// All held bytes, for a second connection.
     package mutating func drain() -> [UInt8]? {
         guard let piece = take(ItemBudget(bytes: .max), false), case .data(let bytes)? = piece.items.first?.content
         else { return nil }
         return bytes
     }
 
-    /// Bytes of the body that came so far.
+    /// Bytes of the body received so far.
     package var came: Int { fed }
 
-    /// So many bytes come, and go at once to a client that takes them as they come. False if others must go first.
+    /// Counts bytes that go to a second connection directly. False if held items must go first.
     package mutating func pass(_ count: Int) -> Bool {
         guard phase == .open, !isPush, held == 0, scanner is ByteItems else { return false }
         fed &+= count
@@ -271,22 +271,22 @@ package struct StreamMachine: ~Copyable {
         return true
     }
 
-    /// Whether all that will come is delivered.
+    /// Whether all items are delivered, and no more will come.
     package var isOver: Bool { phase == .done || (phase == .ended && held == 0) }
 
-    /// How many bytes will still come, where that is known.
+    /// The number of bytes still to come; nil if unknown.
     package var left: Int? {
         if phase == .open { return size.map { max(0, $0 - offset) } }
         return held
     }
 
-    /// Bytes that were delivered.
+    /// Bytes delivered.
     package var delivered: Int { offset }
 
     /// Whether a read may ask for a number of bytes.
     package var isOfBytes: Bool { scanner is ByteItems }
 
-    /// A number for what is told between its items.
+    /// The next sequence number, for notes between the items.
     package mutating func nextSequence() -> Int {
         defer { sequence &+= 1 }
         return sequence
@@ -295,7 +295,7 @@ package struct StreamMachine: ~Copyable {
     /// Whether a body began, or none will.
     package var hasBegun: Bool { isBegun || phase != .open }
 
-    /// A read whose time is over without an item.
+    /// The empty piece for a read whose time is over.
     package mutating func readNothing() -> Piece {
         wanted = 1
         defer { sequence += 1 }
@@ -326,7 +326,7 @@ package struct StreamMachine: ~Copyable {
         let isContinuous = scanner.isContinuous
         while piece.items.count < most, let item = next(left) {
             let (bytes, written, isFailure, isState) = (item.bytes, item.writtenBytes, item.isFailure, item.isState)
-            // a long item travels alone, and so does one that is wrong, or that tells a state
+            // a long item travels alone, and so does a failure or a state
             if !piece.items.isEmpty, isFailure || isState || bytes > left.bytes || written > left.written {
                 pending = item
                 break
@@ -363,7 +363,7 @@ package struct StreamMachine: ~Copyable {
         }
     }
 
-    /// The item, or that its client could not read it.
+    /// The item, or a failure if the client could not read an item of that length.
     private func fitting(_ item: consuming StreamItem) -> StreamItem {
         guard item.writtenBytes > longest else { return item }
         let failure = HTTPFailure(
@@ -381,7 +381,7 @@ package struct StreamMachine: ~Copyable {
 }
 
 extension StreamMachine.Piece {
-    /// Whether it is an item that is not what was asked for.
+    /// Whether the only item is a failure.
     package var isFailure: Bool { items.first?.isFailure ?? false }
 }
 

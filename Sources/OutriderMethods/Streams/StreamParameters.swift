@@ -6,12 +6,12 @@ import OutriderJSON
 import OutriderRPC
 
 extension RPCError {
-    /// A stream that cannot do this now.
+    /// The error for an operation that the stream does not allow in its state.
     static func wrongState(_ message: String, _ state: String) -> RPCError {
         RPCError(.wrongState, message, data: ["pointer": .string("/stream"), "state": .string(state)])
     }
 
-    /// The same with the failure that says why.
+    /// The same with the failure as the reason.
     static func wrongState(_ failure: HTTPFailure, _ state: String) -> RPCError {
         var error = RPCError(failure)
         error.code = Code.wrongState.rawValue

@@ -5,33 +5,33 @@ import OutriderHTTP
 import OutriderRPC
 import Synchronization
 
-/// Bytes from a client for a body: what it writes waits here, within bounds, until the network takes it.
+/// Bytes from a client for a body: the stream buffers writes, within bounds, until the network takes the bytes.
 ///
 ///     open ──finish──▶ finished ──all taken──▶ done
 ///       └───────────────drop──────┴──────────▶ done
 final class UploadStream: Holdable, BodyFeed {
     static let kind = HandleKind.stream
-    /// A write is answered once no more than this is waiting.
+    /// A write returns once no more than this is waiting.
     static let capacity = 256 << 10
-    /// More than this may not wait, whoever wrote it.
+    /// The most bytes that may wait in all, from all writers.
     static let limit = 16 << 20
 
     private enum Phase { case open, finished, done }
 
     private struct State: ~Copyable {
         var phase = Phase.open
-        /// The client finished the stream, whatever has happened since.
+        /// The client finished the stream; stays true after any end.
         var wasFinished = false
         var isTaken = false
-        /// A second connection feeds it.
+        /// A second connection feeds the stream.
         var isAttached = false
         var pieces: [[UInt8]] = []
         /// Bytes in the pieces.
         var waiting = 0
-        /// Bytes in all.
+        /// Bytes in total.
         var written = 0
         var hand: (@Sendable (BodyFeedStep) -> Void)?
-        /// Those who wait for room.
+        /// Writers that wait for room.
         var writers: [Bell] = []
     }
 
@@ -39,28 +39,28 @@ final class UploadStream: Holdable, BodyFeed {
     /// Nil for the body of a request.
     private let tcp: String?
 
-    /// - Parameter tcp: the endpoint, if it feeds a TCP stream.
+    /// - Parameter tcp: the endpoint of a TCP stream; nil for the body of a request.
     init(tcp: String? = nil) { self.tcp = tcp }
 
-    /// Bytes that were written.
+    /// Bytes written so far.
     var written: Int { state.withLock { $0.written } }
 
     /// Whether more may be written.
     var isOpen: Bool { state.withLock { $0.phase == .open } }
 
-    // MARK: what the client does
+    // MARK: calls from the client
 
     enum Outcome {
-        /// How many bytes may follow without waiting.
+        /// The number of bytes that may follow without waiting.
         case room(Int)
-        /// It has been finished, or nobody wants it any more.
+        /// The stream has been finished, or its bytes are no longer needed.
         case wrongState(String)
-        /// The same of a TCP stream.
+        /// The TCP stream failed.
         case failed(HTTPFailure)
         case tooMuch
     }
 
-    /// Takes all of it, and comes back when there is room for more, or when the time is over.
+    /// Takes all bytes, and returns when there is room for more, or after `wait`.
     func write(_ bytes: [UInt8], wait: Duration) async throws -> Outcome {
         let (outcome, ready) = state.withLock { state -> (Outcome?, (@Sendable (BodyFeedStep) -> Void)?) in
             switch state.phase {
@@ -119,7 +119,7 @@ final class UploadStream: Holdable, BodyFeed {
         }
     }
 
-    /// No more will follow. Returns how many bytes there were, or why it could not be.
+    /// Ends the body. Returns the total of bytes, or why the body could not be finished.
     func finish() -> Result<Int, RPCError> {
         let (result, hand) = state.withLock { state -> (Result<Int, RPCError>, (@Sendable (BodyFeedStep) -> Void)?) in
             guard state.phase != .done || state.isTaken else {
@@ -149,10 +149,10 @@ final class UploadStream: Holdable, BodyFeed {
         if let refusal { throw refusal }
     }
 
-    /// Takes what comes from that connection, as fast as the network takes it, until its end.
+    /// Reads the input of that connection, as fast as the network takes the bytes, until its end.
     ///
-    /// A client that goes without having ended its input has not finished, and neither has one that said how much it would
-    /// send and sent less: the body is broken then, not short.
+    /// A connection that closes without ending its input has not finished the body, and neither has a connection that
+    /// declared a size and sent less: the body is then broken, not short.
     func fill(from pipe: any RawPipe, _ size: Int?) async {
         pipe.whenMoved { [weak self] in if pipe.isGone { self?.pipeIsGone() } }
         var count = 0
@@ -176,12 +176,12 @@ final class UploadStream: Holdable, BodyFeed {
         pipe.abort()
     }
 
-    /// Nobody will finish it any more.
+    /// No connection will finish the body any more.
     private func pipeIsGone() {
         if state.withLock({ $0.phase == .open }) { end() }
     }
 
-    // MARK: what the request does
+    // MARK: calls from the request
 
     var isFresh: Bool { state.withLock { !$0.isTaken && $0.phase != .done } }
 
@@ -219,7 +219,7 @@ final class UploadStream: Holdable, BodyFeed {
 
     // MARK: Holdable
 
-    /// It is for a request, which others wait for, or which is still to come.
+    /// True: a request waits for the stream, or is still to come.
     var isAwaited: Bool { true }
 
     var isOver: Bool { state.withLock { $0.phase == .done } }
