@@ -3,7 +3,8 @@
 
 import OutriderHTTP
 
-/// An answer as it came, piece by piece, each sealed with its number: what of it is whole can be read after anything.
+/// A response as received, in pieces, each sealed with its number: after any interruption, the complete pieces stay
+/// readable.
 enum AnswerJournal {
     enum Piece {
         case head(attempt: UInt64, status: Int, retryAfter: Double?, asked: ClockPair)
@@ -11,8 +12,8 @@ enum AnswerJournal {
         case end
     }
 
-    /// Pieces as they come; after very many of them, small ones are put together, since each that is written down takes up more
-    /// than what is in it, and what comes byte by byte would be too long to be read again.
+    /// Collects the pieces; after 1024 body pieces, merges small ones, since each piece on disk takes more than its
+    /// content, and a body that arrives byte by byte would be too long to read back.
     struct Gathering {
         private static let mostSmall = 1024
         private static let leastBytes = 256
@@ -20,7 +21,7 @@ enum AnswerJournal {
         private var count = 0
         private var bytes: [UInt8] = []
 
-        /// What is to be written down now.
+        /// The pieces to write now.
         mutating func take(_ piece: Piece) -> [Piece] {
             guard case .body(let more) = piece else {
                 defer { bytes = [] }
@@ -36,7 +37,7 @@ enum AnswerJournal {
 
     private static let anyone = [UInt8](repeating: 0, count: 32)
 
-    /// Its length in four bytes, then itself.
+    /// The length in four bytes, then the sealed piece.
     static func sealed(_ piece: Piece, number: Int, _ seal: Seal) -> [UInt8]? {
         var writer = PackedWriter()
         switch piece {
@@ -54,7 +55,7 @@ enum AnswerJournal {
         return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) } + bytes
     }
 
-    /// Nil if not even the head is there.
+    /// The response from a journal; nil without a head.
     static func read(_ bytes: [UInt8], _ seal: Seal) -> RotationAnswer? {
         var rest = bytes[...]
         var answer: RotationAnswer?

@@ -6,15 +6,16 @@ import Glibc
 package import OutriderHTTP
 package import Synchronization
 
-/// Runs a program with bytes for its standard input, and collects its standard output. Blocks.
+/// Runs a program with bytes for standard input, and collects its standard output. Blocks.
 ///
-/// It leads a session of its own, so that a Ctrl-C for us is none for it, and has no descriptor of ours but the first three.
+/// The program leads a session of its own, so that a Ctrl-C does not reach it, and inherits only the first three
+/// descriptors.
 package enum ChildProcess {
     package enum Outcome: Sendable, Equatable {
-        /// Its status, or 128 and the signal; and all that it wrote.
+        /// The exit status, or 128 plus the signal; and the whole output.
         case ended(Int32, [UInt8])
         case tooLong
-        /// It wrote more than is taken from it.
+        /// The output exceeds the limit of 4 MiB.
         case tooMuch
         /// With `errno`.
         case notStarted(Int32)
@@ -22,19 +23,20 @@ package enum ChildProcess {
 
     /// POSIX_SPAWN_SETSID of glibc.
     private static let newSession: CInt = 0x80
-    /// The most that is taken from it, in bytes.
+    /// Limit of the output, in bytes.
     private static let mostBytes = 4 << 20
 
-    /// The limit of open files that this process was started with; nil if it was not changed since.
+    /// The limit of open files that this process was started with; nil if unchanged.
     ///
     /// Programs that use `select` fail with more than 1024.
     package static let fileLimit = Mutex<(soft: UInt64, hard: UInt64)?>(nil)
 
     /// - Parameters:
-    ///   - path: where the program is; nil to look for its name in PATH.
-    ///   - isSheltered: signals wait until the program takes them, so that none ends it before it can say what to do with them.
-    ///   - seconds: after them it is killed, with what it has started in its session; those in which the machine sleeps do not
-    ///     count, since it sleeps, too.
+    ///   - path: of the program; nil to search PATH for its name.
+    ///   - isSheltered: block signals until the program unblocks them, so that none ends it before it sets its
+    ///     handlers.
+    ///   - seconds: limit; then the program and its process group are killed. Time in system sleep does not count,
+    ///     since the program sleeps, too.
     package static func run(
         _ words: [String], path: String? = nil, input: Secret = Secret(""), isSheltered: Bool = false, seconds: Double
     ) -> Outcome {
@@ -57,7 +59,7 @@ package enum ChildProcess {
         }
         if let limit = fileLimit.withLock({ $0 }) { _ = outrider_limit_files(process, limit.soft, limit.hard) }
         let output = exchange(input, inward[1], outward[0], with: process, seconds: seconds)
-        // it leads a group of its own as long as it has not been waited for
+        // the process group exists until the process is waited for
         if output == nil || output.map({ $0.count > mostBytes }) == true { kill(-process, SIGKILL) }
         var status: CInt = 0
         while waitpid(process, &status, 0) < 0 && errno == EINTR {}
@@ -81,10 +83,10 @@ package enum ChildProcess {
         }
         posix_spawn_file_actions_adddup2(&actions, input, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
-        // whoever reads what we say must not wait for the end of one that outlives us
+        // the reader of our standard error must not wait for a child that outlives us
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)
-        // signals as a program expects them: we ignore some, and block none for long
+        // default signal handling: we ignore some, and block none for long
         var all = sigset_t()
         var mask = sigset_t()
         sigfillset(&all)
@@ -101,7 +103,7 @@ package enum ChildProcess {
         return posix_spawnp(&process, words.first ?? "", &actions, &attributes, &arguments, &variables)
     }
 
-    /// Ours, but that the report of a crash, which would show what registers point at, is never made.
+    /// The environment of this process, without crash reports: they would show the memory that registers point at.
     private static func variables() -> [String] {
         var found = ["SWIFT_BACKTRACE=enable=no"]
         var next = environ
@@ -113,8 +115,8 @@ package enum ChildProcess {
         return found
     }
 
-    /// Writes all of the input and reads all of the output, until the pipe is closed, or the process has ended: what it
-    /// leaves behind may have the other end for ever. Nil if that takes too long. Closes the way in.
+    /// Writes the input and reads the output until the pipe is closed, or the process has ended: a child that it leaves
+    /// behind may keep the other end open for ever. Nil on timeout. Closes the input pipe.
     private static func exchange(
         _ input: Secret, _ inward: CInt, _ outward: CInt, with process: pid_t, seconds: Double
     ) -> [UInt8]? {
@@ -150,7 +152,7 @@ package enum ChildProcess {
                 // a program that does not read its input may still have output
                 written = count > 0 ? written + count : errno == EAGAIN || errno == EINTR ? written : input.count
             }
-            // what it wrote before its end is there by now
+            // all output written before the end is in the pipe by now
             if files[0].revents != 0 || files[2].revents != 0 {
                 var count = 0
                 output += [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, used in

@@ -5,16 +5,16 @@ import Crypto
 import Glibc
 import OutriderHTTP
 
-/// The directory of one credential. Its files are read and written under its lock, which is never removed: its holder
-/// is the only one who asks the server.
+/// The directory of a credential. Its files are read and written under its lock, and only the holder of the lock
+/// contacts the server. The lock file is never removed.
 ///
-///     record         all that is known, sealed       record.prev   the one before
-///     intent         a request is under way          response      what has come of its answer
-///     pause          when to ask again, not sealed   reserve       room for the day on which there is none
+///     record         the sealed credential           record.prev   the previous record
+///     intent         a request is under way          response      the response so far
+///     pause          next request, not sealed        reserve       disk space for a full disk
 final class CredentialFiles {
     private static let reserveBytes = 256 << 10
     private static let lockSeconds = 45.0
-    /// The longest record for which anything is sent, in bytes: with the longest answer in it, it is still read again.
+    /// Limit of a record before a request, in bytes: together with the longest response the record stays readable.
     private static let mostRecordBytes = 512 << 10
 
     let name: String
@@ -26,11 +26,11 @@ final class CredentialFiles {
     private var journal: CInt = -1
     private var journaled = 0
     private var gathering = AnswerJournal.Gathering()
-    /// Of the record that was seen last.
+    /// Of the record that was read last.
     private var identity = [UInt8](repeating: 0, count: 32)
     private var generation: UInt64 = 0
 
-    /// How long the name of a credential's directory is.
+    /// The length of the name of a credential's directory.
     static let placeBytes = 64
 
     /// The name of a credential's directory.
@@ -40,18 +40,18 @@ final class CredentialFiles {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// - Parameter escrow: where a record goes that cannot be written; nil for nowhere.
+    /// - Parameter escrow: directory for records that cannot be written; nil for none.
     convenience init(_ name: String, in root: String, key: SymmetricKey, escrow: String?) {
         self.init(place: Self.place(of: name), name: name, in: root, key: key, escrow: escrow)
     }
 
-    /// Whose name is yet to be read.
+    /// For a directory whose credential's name is not known yet.
     init(place: String, name: String = "", in root: String, key: SymmetricKey, escrow: String?) {
         self.name = name
         self.place = place
         directory = "\(root)/\(place)"
         seal = Seal(key: key, place: place)
-        // several stores share the place of last resort
+        // several stores share the directory of last resort
         let wherever = Self.hex(Array(Seal.hash(Array(directory.utf8)).prefix(16)))
         self.escrow = escrow.map { Escrow(in: $0, name: wherever) }
     }
@@ -64,7 +64,7 @@ final class CredentialFiles {
 
     // MARK: the lock
 
-    /// Waits for it, at most 45 seconds; with it, the directory is there.
+    /// Waits for the lock, at most 45 seconds; creates the directory.
     func lock() throws(OAuthFailure) {
         try StoreFile.makeDirectory(directory)
         held = try FileLock(
@@ -74,15 +74,16 @@ final class CredentialFiles {
                 retryAfter: 1))
     }
 
-    /// Whether anything was ever written for it.
+    /// Whether the directory of the credential exists.
     var exists: Bool { access(directory, F_OK) == 0 }
 
     // MARK: reading
 
-    /// Of its record as it stands.
+    /// The mark of the record on disk.
     var mark: RecordMark? { Self.mark(of: directory) }
 
-    /// Of the record in the directory of a credential; nil if there is no such directory: the store is elsewhere, or gone.
+    /// The mark of the record in the directory of a credential; nil if the directory does not exist: the store is in
+    /// memory, or removed.
     static func mark(of directory: String) -> RecordMark? {
         var info = stat()
         if stat("\(directory)/record", &info) != 0 {
@@ -162,7 +163,7 @@ final class CredentialFiles {
         return bytes
     }
 
-    /// There is room for what may come, or an error.
+    /// Makes sure that the disk has room for the next record, or throws.
     func prepare(_ record: CredentialRecord) throws(OAuthFailure) {
         remember(record)
         let bytes = try sealed(record, .record)
@@ -184,11 +185,11 @@ final class CredentialFiles {
         do throws(OAuthFailure) {
             try replaceRecord(with: bytes)
         } catch {
-            // what was kept back for this moment
+            // frees the reserved disk space
             unlink("\(directory)/reserve")
             try replaceRecord(with: bytes)
         }
-        // only now: it may have been the only place where these tokens were; left over, it is older than the next record
+        // only now: the escrow may have held the only copy of these tokens; a leftover is older than the next record
         try? forgetEscrow()
     }
 
@@ -199,7 +200,7 @@ final class CredentialFiles {
         try StoreFile.write(bytes, to: record + ".tmp")
         let previous = path(.previous) + ".tmp"
         unlink(previous)
-        // the record is never missing, not even between two calls; where there are no hard links, there is none before it
+        // the record is never missing, not even between two calls; without hard links, no previous record is kept
         if link(record, previous) == 0 { rename(previous, path(.previous)) }
         try StoreFile.move(record + ".tmp", to: record)
     }
@@ -220,12 +221,12 @@ final class CredentialFiles {
         try escrow.write(try sealed(record, .record))
     }
 
-    /// Removes all that belongs to an attempt: the intent first, since without it the rest means nothing.
+    /// Removes all files of an attempt: the intent first, since the others mean nothing without it.
     func clear() throws(OAuthFailure) {
         for name in [RotationFiles.Name.intent, .response, .pause] { try StoreFile.remove(path(name)) }
     }
 
-    /// Puts a damaged file aside, where a person finds it.
+    /// Renames a damaged file for a person to inspect.
     func quarantine(_ path: String) throws(OAuthFailure) {
         let aside = "\(directory)/damaged-\(Clocks.now.wall.rounded())-\(UInt16.random(in: 0...UInt16.max))"
         try StoreFile.move(path, to: aside)
@@ -234,7 +235,7 @@ final class CredentialFiles {
     func quarantine(_ file: RotationFiles.Name) throws(OAuthFailure) { try quarantine(path(file)) }
     func quarantineEscrow() throws(OAuthFailure) { try forgetEscrow() }
 
-    /// Nothing is left but the lock.
+    /// Removes everything but the lock.
     func forget() throws(OAuthFailure) {
         try clear()
         try forgetEscrow()
@@ -242,11 +243,11 @@ final class CredentialFiles {
         for name in names { try StoreFile.remove("\(directory)/\(name)") }
     }
 
-    /// The record before this one holds tokens that were revoked.
+    /// Removes the previous record: its tokens were revoked.
     func forgetPrevious() throws(OAuthFailure) { try StoreFile.remove(path(.previous)) }
 
-    /// Writes all of it once more into another directory, sealed with another key; what was journaled and is not needed any
-    /// more goes. To be called with the lock, when what could be mended was.
+    /// Writes all files again into another directory, sealed with another key, and removes the journal. To be called
+    /// with the lock, after mending.
     func reseal(with key: SymmetricKey, into other: String) throws(OAuthFailure) {
         let files = try look()
         if let waiting = files.escrow.value, waiting.generation > (files.record.value?.generation ?? 0) {
@@ -270,7 +271,8 @@ final class CredentialFiles {
 
     // MARK: what comes
 
-    /// Before a request: what is intended, and a place for the answer, since there is no time to lose when it comes.
+    /// Before a request: writes the intent, and opens the journal, since there is no time to lose when the response
+    /// comes.
     func begin(_ intent: RotationIntent) throws(OAuthFailure) {
         closeJournal()
         journal = try StoreFile.open(path(.response), O_WRONLY | O_CREAT | O_TRUNC, "write")
@@ -279,7 +281,7 @@ final class CredentialFiles {
         try write(intent)
     }
 
-    /// Writes down a piece of a response before it is read. A failure to write ends nothing.
+    /// Writes a piece of a response before it is parsed. A failed write does not end the request.
     func journal(_ piece: AnswerJournal.Piece) {
         for whole in gathering.take(piece) { put(whole) }
     }

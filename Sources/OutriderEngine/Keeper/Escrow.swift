@@ -3,14 +3,13 @@
 
 import OutriderHTTP
 
-/// Where a sealed record waits that cannot be written where it belongs: a file in the user's runtime directory, or where that
-/// cannot be written either, a key in the keyring that the kernel keeps for the user. Both are memory, and go when the machine
-/// stops.
+/// The place for a sealed record that cannot be written to its store: a file in the user's runtime directory, or, if
+/// that fails, a key in the keyring that the kernel keeps for the user. Both live in memory, until the machine stops.
 struct Escrow {
-    /// The name of the directory, in the runtime directory of the user.
+    /// The name of the directory in the user's runtime directory.
     static let place = "outrider-escrow"
 
-    /// By default a user has 20,000 bytes for all his keys.
+    /// Linux limits all keys of a user to 20,000 bytes by default.
     private static let mostKeyBytes = 16 << 10
 
     private let directory: String
@@ -18,16 +17,16 @@ struct Escrow {
     private let key: String
 
     /// - Parameters:
-    ///   - directory: of all records that wait.
-    ///   - name: of this one; fit for a file.
+    ///   - directory: of all waiting records.
+    ///   - name: of this record; fit for a file name.
     init(in directory: String, name: String) {
         self.directory = directory
         path = "\(directory)/\(name)"
         key = "outrider-escrow:\(name)"
     }
 
-    /// Whatever waits there: nothing, or one, or an older one beside it. In a directory of another user, which is in the
-    /// place of ours where there is only /tmp, nothing does.
+    /// All waiting records: none, one, or an older one besides. A directory of another user, possible under /tmp,
+    /// counts as empty.
     func read() throws(OAuthFailure) -> [[UInt8]] {
         let file = StoreFile.isOurs(directory) ? try StoreFile.read(path) : nil
         let found = [file, KernelKeys.read(key, most: Self.mostKeyBytes)]

@@ -5,16 +5,16 @@ import Glibc
 import OutriderFiles
 import OutriderHTTP
 
-/// A lock of the system on a file that we never remove (flock(2)); it ends with this value, or with the process. Where others
-/// have put another file in its place, as from a backup, that one counts: later processes know no other.
+/// A lock of the system on a file that we never remove (flock(2)); ends with this value, or with the process. If the
+/// file was replaced, as from a backup, the new file is locked: later processes find no other.
 final class FileLock {
     private var file: CInt
 
-    /// Waits for it.
+    /// Waits for the lock.
     ///
     /// - Parameters:
-    ///   - isShared: many may hold the lock, as long as no process holds it alone.
-    ///   - busy: what is thrown when another process holds it longer than that, in seconds.
+    ///   - isShared: many processes may hold the lock, unless a process holds it exclusively.
+    ///   - busy: the error if another process holds the lock for longer than `seconds`.
     init(
         _ path: String, isShared: Bool = false, within seconds: Double, busy: @autoclosure () -> OAuthFailure
     ) throws(OAuthFailure) {
@@ -40,7 +40,7 @@ final class FileLock {
         do throws(FileFault) {
             return try CheckedFile.open(path, O_RDWR | O_CREAT, [.regular, .noLink])
         } catch .system(EROFS), .system(EACCES) {
-            // a store on a read-only disk can be locked, and read
+            // a store on a read-only disk can be locked and read
             do throws(FileFault) {
                 return try CheckedFile.open(path, O_RDONLY, [.regular, .noLink])
             } catch {
@@ -51,7 +51,7 @@ final class FileLock {
         }
     }
 
-    /// Before its end.
+    /// Releases the lock early.
     func release() {
         if file >= 0 { close(file) }
         file = -1

@@ -6,11 +6,11 @@ import Glibc
 import OutriderHTTP
 package import OutriderTransport
 
-/// What a keeper does: carries out one order. Only here are refresh tokens, client secrets and the key that seals them in
-/// the open, in a process that does nothing else and ends at once.
+/// Carries out a single order. Only this process handles refresh tokens, client secrets and the sealing key in plain
+/// text; it does nothing else and ends at once.
 package struct Keeper {
     let place: CredentialPlace
-    /// Of the only record that is meant.
+    /// Of the record that the order is for; nil for any.
     private let birth: UInt64?
     let root: StoreRoot
     private let post: TokenPost
@@ -37,7 +37,7 @@ package struct Keeper {
         }
     }
 
-    /// The store gets no other key meanwhile.
+    /// Keeps the key of the store unchanged meanwhile.
     private func admitted(_ work: KeeperOrder.Work) async throws(OAuthFailure) -> KeeperAnswer {
         if case .rekey = work { return try await carryOut(work) }
         if case .store = work { try root.prepare() }
@@ -69,12 +69,12 @@ package struct Keeper {
         }
     }
 
-    // MARK: what needs no lock
+    // MARK: without a lock
 
     private func read(_ name: String) throws(OAuthFailure) -> [CredentialSnapshot] {
         guard try files(name).exists else { return [] }
         let files = try files(name, key: try key())
-        // before it is read: what is written meanwhile has another one
+        // before the record is read: a concurrent write changes the mark
         let mark = files.mark
         guard let (record, isSaved) = try files.read() else { return [] }
         return [snapshot(record, isSaved, mark)]
@@ -87,14 +87,14 @@ package struct Keeper {
         var found: [CredentialSnapshot] = []
         for one in places {
             let files = CredentialFiles(place: one, in: place.directory, key: key, escrow: escrow)
-            // one that is damaged says so when it is used, and does not hide the others
+            // a damaged credential reports that when used, and does not hide the others
             let mark = files.mark
             if let (record, isSaved) = try? files.read() { found.append(snapshot(record, isSaved, mark)) }
         }
         return found.sorted { $0.spec.name < $1.spec.name }
     }
 
-    // MARK: what does
+    // MARK: with a lock
 
     private func store(
         _ spec: CredentialSpec, _ secrets: CredentialSecrets, _ access: AccessToken?
@@ -113,7 +113,7 @@ package struct Keeper {
         return try keep(record, secrets, access, files)
     }
 
-    /// What the store has by now is what is changed.
+    /// Applies the settings to the newest spec in the store.
     private func change(
         _ spec: CredentialSpec, _ settings: [CredentialSpec.Setting], _ secrets: CredentialSecrets,
         _ access: AccessToken?
@@ -180,14 +180,14 @@ package struct Keeper {
         return try await ask(form, url, name, "introspection endpoint")
     }
 
-    /// Why the server did not revoke them; what is thrown, is why they are not forgotten.
+    /// Returns the reason why the server did not revoke the tokens; throws if they could not be forgotten.
     private func erase(
         _ name: String, spec forgets: Bool, revoke: Bool, upTo generation: UInt64?
     ) async throws(OAuthFailure) -> OAuthFailure? {
         guard try files(name).exists else { return nil }
         let (files, record) = try await open(name)
         guard var record else { return nil }
-        // somebody has logged in since
+        // a newer login replaced these tokens
         if let generation, record.generation > generation { return nil }
         var failure: OAuthFailure?
         if revoke {
@@ -208,7 +208,7 @@ package struct Keeper {
         return failure
     }
 
-    /// The refresh token first: with it the server forgets all that came of it (RFC 7009 section 2.1).
+    /// Revokes the refresh token first: with it the server forgets all tokens derived from it (RFC 7009 section 2.1).
     private func revoke(_ record: CredentialRecord) async throws(OAuthFailure) {
         guard let url = record.spec.endpoints.revocation else { return }
         let tokens: [(Secret?, OAuthForm.Kind)] = [
@@ -224,7 +224,7 @@ package struct Keeper {
                 _ = try await ask(form, url, record.spec.name, "revocation endpoint")
                 if kind == .refresh { isRefreshRevoked = true }
             } catch {
-                // a server that revokes no access tokens has done all that it does (RFC 7009 section 2.2.1)
+                // a server that revokes no access tokens has done all it supports (RFC 7009 section 2.2.1)
                 if kind == .access, isRefreshRevoked, error.reason == "unsupported_token_type" { continue }
                 failure = failure ?? error
             }
@@ -234,7 +234,7 @@ package struct Keeper {
 
     // MARK: parts
 
-    /// An answer with status 2xx, as it came.
+    /// The body of a 2xx response, unparsed.
     private func ask(
         _ form: OAuthForm, _ url: HTTPURL, _ name: String, _ place: String
     ) async throws(OAuthFailure) -> [UInt8] {
@@ -248,7 +248,7 @@ package struct Keeper {
         }
     }
 
-    /// With its lock; what can be mended is.
+    /// Locks and mends a credential.
     private func open(
         _ name: String
     ) async throws(OAuthFailure) -> (files: CredentialFiles, record: CredentialRecord?) {
@@ -265,7 +265,7 @@ package struct Keeper {
         }
     }
 
-    /// Of a directory: locked, and with nothing that could be mended.
+    /// The files of a directory, locked and mended.
     func mended(_ place: String, _ key: SymmetricKey) async throws(OAuthFailure) -> CredentialFiles {
         let files = CredentialFiles(place: place, in: root.directory, key: key, escrow: escrow)
         try files.lock()
@@ -288,12 +288,12 @@ package struct Keeper {
         return record
     }
 
-    /// Another one of that name is none of our business: neither its secrets nor its files.
+    /// Refuses a different credential of the same name: neither its secrets nor its files may be used.
     private func check(_ record: CredentialRecord) throws(OAuthFailure) {
         if let birth, birth != record.birth { throw .replaced(record.spec.name) }
     }
 
-    /// Without a key it can only say whether there is anything.
+    /// Without a key, only `exists` works.
     private func files(
         _ name: String, key: SymmetricKey = SymmetricKey(data: [UInt8](repeating: 0, count: 32))
     ) throws(OAuthFailure) -> CredentialFiles {
@@ -310,14 +310,15 @@ package struct Keeper {
             try root.check(key)
         } catch {
             guard place.key == .passphrase, error.reason == OAuthFailure.wrongKeyReason else { throw error }
-            // somebody gave the store another passphrase, and the machine knows the old one
+            // the store got another passphrase, and the kernel holds the old key
             KeyChoice(root).lock()
             throw KeyRing.locked("it has another passphrase now: run outrider credentials unlock")
         }
         return key
     }
 
-    /// Where tokens go that cannot be written: memory that lasts until the user logs out, or the machine stops.
+    /// The directory for tokens that cannot be written: memory that lasts until the user logs out, or the machine
+    /// stops.
     private var escrow: String { StoreFile.runtime(Escrow.place) }
 
     private func snapshot(_ record: CredentialRecord, _ isSaved: Bool, _ mark: RecordMark?) -> CredentialSnapshot {

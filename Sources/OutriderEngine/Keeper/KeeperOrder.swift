@@ -3,32 +3,32 @@
 
 package import OutriderHTTP
 
-/// What a keeper is started for: one order on its standard input, one answer on its standard output.
+/// The order for a keeper process, on its standard input; the keeper replies on its standard output.
 package struct KeeperOrder: Sendable, Equatable {
     package enum Work: Sendable, Equatable {
         case store(CredentialSpec, CredentialSecrets, AccessToken?)
-        /// These settings as the spec has them, and other tokens if there are any; all else stays as the store has it.
+        /// Changes these settings to those of the spec, and the tokens if given; all else stays as stored.
         case change(CredentialSpec, [CredentialSpec.Setting], CredentialSecrets, AccessToken?)
         case read(String)
         case list
         case obtain(TokenRequest, name: String, newerThan: UInt64?)
         case authorizeDevice(String, scope: [String]?)
-        /// Only if the tokens are of that generation or of an earlier one; of any, if there is none.
+        /// Only if the tokens are of that generation or older; nil for any generation.
         case erase(String, spec: Bool, revoke: Bool, upTo: UInt64?)
         case introspect(String)
         /// With the passphrase of the store, until the machine stops.
         case unlock(Secret)
-        /// All of the store, with the key of another source; the passphrase is the new one.
+        /// Reseals the whole store with the key of another source; the passphrase is the new one.
         case rekey(KeySource, passphrase: Secret?)
     }
 
     package var work: Work
     package var place: CredentialPlace
-    /// Of the only record that is meant; nil for whichever has that name.
+    /// The birth of the record that the order is for; nil for any record of that name.
     package var birth: UInt64?
     /// Trust roots in PEM, in place of the system's.
     package var trustRoots: String?
-    /// Which proxy leads to servers, as the setting of the service says it; nil for none.
+    /// The proxy setting of the service; nil for none.
     package var proxy: String?
 
     package init(
@@ -43,7 +43,7 @@ package struct KeeperOrder: Sendable, Equatable {
     }
 }
 
-/// Where records are, and what they are sealed with.
+/// The directory of the records, and the source of their key.
 package struct CredentialPlace: Sendable, Equatable {
     /// An absolute path.
     package var directory: String
@@ -55,13 +55,13 @@ package struct CredentialPlace: Sendable, Equatable {
     }
 }
 
-/// What the keeper says.
+/// The result of an order.
 package enum KeeperAnswer: Sendable, Equatable {
-    /// Empty for no such credential; all of them for a list.
+    /// Empty if the credential does not exist; all credentials for a list.
     case snapshots([CredentialSnapshot])
     case bytes([UInt8])
     case failure(OAuthFailure)
-    /// They are forgotten, and the server did not revoke them.
+    /// The credential is forgotten, but the server did not revoke its tokens.
     case unrevoked(OAuthFailure)
 }
 
@@ -161,7 +161,7 @@ extension KeeperAnswer: Packed {
             writer.put(3, failure)
             writer.put(5, true)
         }
-        // the last one: without it the keeper was stopped while it spoke
+        // the last field: if missing, the keeper was stopped while writing
         writer.put(4, true)
     }
 

@@ -5,23 +5,24 @@ import CLinux
 import Glibc
 
 extension Keeper {
-    /// The wait for key and lock, or a request, its repetition, and the disk, with room to spare.
+    /// The wait for key and lock, or a request, its retry and the disk, with room to spare.
     private static let longestSeconds: UInt32 = 110
-    /// More than an order, an answer and the records take, in bytes, and less than the 8 MB that every process may lock.
+    /// More than an order, a response and the records take, in bytes, and less than the 8 MB that every process may
+    /// lock.
     private static let lockedBytes = 4 << 20
-    /// Of addresses, in bytes: a tenth is used.
+    /// Limit of the address space, in bytes: a tenth is used.
     private static let mostAddresses: rlim_t = 1 << 30
 
-    /// From here on no other process reads the memory of this one, and it leaves no core behind.
+    /// From here on no other process reads the memory of this process, and no core file is written.
     package static func hide() {
         _ = outrider_close_to_others()
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     }
 
-    /// The same, and it ends.
+    /// Hides the memory, and limits the process in memory, addresses and time.
     package static func shut() {
-        // where a system allows less, it is as good as without
+        // if the system allows less, the keeper runs unlocked
         _ = outrider_lock_heap(lockedBytes)
         hide()
         var most = rlimit(rlim_cur: mostAddresses, rlim_max: mostAddresses)
@@ -32,9 +33,9 @@ extension Keeper {
         _ = chdir("/")
     }
 
-    /// A request that is on its way may already have used the refresh token, so a signal must not end the process before the
-    /// new one is stored: a logout sends SIGTERM and SIGHUP to every process of the session. The alarm ends a request that
-    /// takes too long; signals that report a fault, and those that nothing can catch, keep their effect.
+    /// A request that is on its way may already have used the refresh token, so a signal must not end the process
+    /// before the new one is stored: a logout sends SIGTERM and SIGHUP to every process of the session. The alarm ends
+    /// a request that takes too long; signals that report a fault, and uncatchable signals, keep their effect.
     private static func finishWhateverComes() {
         let kept: Set<CInt> = [
             SIGALRM, SIGKILL, SIGSTOP, SIGCONT, SIGCHLD, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS,
@@ -47,6 +48,6 @@ extension Keeper {
         pthread_sigmask(SIG_SETMASK, &none, nil)
     }
 
-    /// It ends so many seconds from now.
+    /// Ends the process in `longestSeconds` from now.
     static func windUp() { alarm(longestSeconds) }
 }

@@ -4,23 +4,23 @@
 package import OutriderHTTP
 import Synchronization
 
-/// The vault of a service or command: every order is carried out by a keeper of its own, a process that lives for it.
+/// The vault of a service or command: runs each order in a keeper process of its own.
 package final class KeeperVault: CredentialVault {
     package let disk: StoreRoot?
-    /// In place of what was chosen for the store.
+    /// In place of the key chosen for the store.
     package let key: KeySource?
     private let trustRoots: String?
     private let proxy: String?
     private let memory = MemoryStore()
-    /// The names that are kept in memory; at most one of each.
+    /// The names of credentials in memory; no name occurs twice.
     private let remembered = Mutex<Set<String>>([])
     private let prompt = Mutex<PassphrasePrompt?>(nil)
 
     /// - Parameters:
-    ///   - directory: of the credentials on disk; nil for where this user has them.
-    ///   - key: what seals them; nil for what was chosen there.
+    ///   - directory: of the credentials on disk; nil for the user's default.
+    ///   - key: source of the sealing key; nil for the source chosen in the store.
     ///   - trustRoots: in PEM, in place of the system's.
-    ///   - proxy: as the setting says it: a URL, `environment`, or `none`.
+    ///   - proxy: the setting: a URL, `environment`, or `none`.
     package init(
         directory: String? = nil, key: KeySource? = nil, trustRoots: String? = nil, proxy: String? = nil
     ) {
@@ -96,28 +96,28 @@ package final class KeeperVault: CredentialVault {
         return nil
     }
 
-    /// The same for whichever has that name; what the server said is thrown, too.
+    /// Erases any credential of that name; also throws if the server does not revoke the tokens.
     package func erase(_ name: String, spec: Bool, revoke: Bool) async throws(OAuthFailure) {
         if let refusal = try await erase(CredentialID(name), spec: spec, revoke: revoke, upTo: nil) { throw refusal }
     }
 
-    /// Seals all that is on disk with another key. The old one must be at hand.
+    /// Reseals the store on disk with another key. The old key must be available.
     package func rekey(to source: KeySource, passphrase: Secret?) async throws(OAuthFailure) {
         let answer = await carryOut(order(.rekey(source, passphrase: passphrase), in: try diskPlace()))
         if case .failure(let failure) = answer { throw failure }
     }
 
-    /// Forgets what is kept in memory. Blocks; nothing may be under way.
+    /// Forgets the credentials in memory. Blocks; no order may be under way.
     package func close() { memory.remove() }
 
-    /// Who is asked for the passphrase when the store is locked; set once, by the roof.
+    /// Sets the source of the passphrase for a locked store. To be called once.
     package func ask(_ source: any PassphraseSource) { prompt.withLock { $0 = PassphrasePrompt(source) } }
 
     // MARK: orders
 
     private func carryOut(_ order: KeeperOrder) async -> KeeperAnswer {
         var answer = await KeeperProcess.run(order)
-        // somebody has given the store another key since its place was read
+        // the store got another key since its place was read
         if case .failure(let failure) = answer, failure.reason == OAuthFailure.wrongKeyReason, key == nil,
             order.place.directory == disk?.directory, let now = try? diskKey(), now != order.place.key
         {
@@ -152,7 +152,7 @@ package final class KeeperVault: CredentialVault {
         }
     }
 
-    /// Nil where nothing can be known of it: it is not in memory, and there is no key for the disk.
+    /// Nil if the credential cannot exist: its name is not in memory, and there is no key for the disk.
     private func place(of name: String) throws(OAuthFailure) -> CredentialPlace? {
         if remembered.withLock({ $0.contains(name) }) { return try memory.place() }
         guard let key = try diskKey(), let disk else { return nil }
@@ -167,14 +167,14 @@ package final class KeeperVault: CredentialVault {
         return CredentialPlace(directory: disk.directory, key: key)
     }
 
-    /// Nil if none is chosen: then nothing is on disk.
+    /// Nil if no key is chosen: then the disk holds no credentials.
     package func diskKey() throws(OAuthFailure) -> KeySource? {
         guard let disk else { return nil }
         let source = if let key { key } else { try disk.chosenKey() }
         return source == .none ? nil : source
     }
 
-    // MARK: answers
+    // MARK: results
 
     private static func one(_ answer: KeeperAnswer) throws(OAuthFailure) -> CredentialSnapshot? {
         switch answer {

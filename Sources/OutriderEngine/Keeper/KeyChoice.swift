@@ -5,23 +5,23 @@ import Crypto
 import Glibc
 package import OutriderHTTP
 
-/// What people do about the key of their store: choose where it comes from, unlock it, lock it.
+/// Key management of a store for its user: choose a source, unlock, lock.
 package struct KeyChoice {
     private let root: StoreRoot
 
     package init(_ root: StoreRoot) { self.root = root }
 
-    /// Chooses a source for a store that holds nothing, makes a key there if it has none, and proves that it gives one; or the
-    /// same source once more, which makes none: what is sealed would be lost with the key it was sealed with.
+    /// Chooses a source for an empty store, creates a key there if it has none, and verifies that it returns the key.
+    /// Choosing the same source again creates no key: the records sealed with the old key would be lost.
     ///
-    /// Throws if credentials are sealed already with another one: for these there is `KeeperVault.rekey`.
+    /// Throws if credentials are already sealed with another key: use `KeeperVault.rekey` for these.
     package func choose(_ source: KeySource, passphrase: Secret? = nil) throws(OAuthFailure) {
         let lock = try root.own()
         defer { withExtendedLifetime(lock) {} }
         let chosen = try root.chosenKey()
         let holds = try root.holdsCredentials()
         guard chosen == source || !holds else { throw Self.inUse(root) }
-        // nobody needs the key that there was
+        // an empty store needs no old key
         if !holds, chosen != source || source == .passphrase { try root.forgetKeyCheck() }
         let isFresh = !holds && !root.hasKeyCheck
         switch source {
@@ -44,10 +44,10 @@ package struct KeyChoice {
                 + "--lost-key if it is lost, or name another directory with --credentials")
     }
 
-    /// A key of that source, made if there is none; of a passphrase with the salt that belongs to it. Changes nothing of the
+    /// The key of that source, created if missing; derived from a passphrase with a fresh salt. Does not change the
     /// store.
     ///
-    /// - Parameter old: where the key of now is from; in its place none is made.
+    /// - Parameter old: the source of the current key; no key is created there.
     func make(
         _ source: KeySource, passphrase: Secret?, inPlaceOf old: KeySource
     ) throws(OAuthFailure) -> (key: SymmetricKey, salt: [UInt8]?) {
@@ -69,7 +69,7 @@ package struct KeyChoice {
             throw OAuthFailure(.config, "no_passphrase", "this store has no passphrase; there is nothing to unlock")
         }
         let key = try derived(from: passphrase, makes: false)
-        // before it takes the place of one that may be right
+        // before the key replaces one that may be right
         do throws(OAuthFailure) {
             try root.check(SymmetricKey(data: key))
         } catch {
@@ -79,10 +79,10 @@ package struct KeyChoice {
         try keep(key)
     }
 
-    /// Removes what is sealed with a key that is lost, and the choice of that key. No key opens it, and nothing of it can be
-    /// revoked.
+    /// Removes everything sealed with a lost key, and the choice of that key. No key opens these records, and none of
+    /// their tokens can be revoked.
     ///
-    /// Throws if the key is at hand.
+    /// Throws if the key is available.
     ///
     /// - Parameters:
     ///   - source: of the lost key.
@@ -120,7 +120,7 @@ package struct KeyChoice {
 
     package func lock() { KernelKeys.forget(KernelKeys.name(root.directory)) }
 
-    /// - Parameter makes: nothing is sealed with it yet, so that salt may be made.
+    /// - Parameter makes: create a salt if missing, since nothing is sealed yet.
     private func derived(from passphrase: Secret, makes: Bool) throws(OAuthFailure) -> [UInt8] {
         let path = "\(root.directory)/salt"
         var salt = try StoreFile.read(path)
@@ -136,7 +136,7 @@ package struct KeyChoice {
         return try Self.derive(passphrase, salt)
     }
 
-    /// The kernel has it until the machine stops.
+    /// Stores the key in the kernel until the machine stops.
     func keep(_ key: [UInt8]) throws(OAuthFailure) {
         guard KernelKeys.put(KernelKeys.name(root.directory), key) else {
             throw OAuthFailure(
@@ -167,7 +167,7 @@ package struct KeyChoice {
             try StoreFile.append(Array((fresh() + "\n").utf8), to: file, path)
             if fsync(file) != 0 { throw StoreFile.failure("sync", path) }
         } catch {
-            // the half of a key would be in the way of the next try
+            // half a key would block the next attempt
             unlink(path)
             throw error
         }
@@ -180,7 +180,7 @@ package struct KeyChoice {
         case .ended: break
         case .tooLong, .tooMuch, .notStarted: throw Self.unasked
         }
-        // a keyring that is closed, and whose person says no, gives nothing, too; but it tells what it has
+        // a locked keyring whose user declines returns nothing, too; but a search lists its items
         switch ChildProcess.run(["secret-tool", "search"] + attributes, seconds: 3) {
         case .ended(_, let found) where found.isEmpty: break
         case .ended: throw KeyRing.locked("the Secret Service has it and does not give it: is the keyring open?")

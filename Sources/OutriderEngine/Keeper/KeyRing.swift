@@ -6,7 +6,7 @@ import Crypto
 import Glibc
 import OutriderHTTP
 
-/// Gets the key of a store, in the keeper. Every way is bounded, and none falls back to another.
+/// Gets the key of a store, in the keeper. Every source has a time limit, and none falls back to another.
 enum KeyRing {
     static let keyBytes = 32
 
@@ -28,7 +28,7 @@ enum KeyRing {
         }
     }
 
-    /// What the Secret Service knows the key of a store by.
+    /// The attributes of a store's key in the Secret Service.
     static func attributes(_ directory: String) -> [String] {
         ["application", "outrider", "store", directory]
     }
@@ -44,7 +44,7 @@ enum KeyRing {
         return try key(String(decoding: bytes, as: UTF8.self), path)
     }
 
-    /// 32 bytes in hexadecimal, on the first line.
+    /// Parses 32 bytes in hexadecimal, on the first line.
     private static func key(_ text: String, _ source: String) throws(OAuthFailure) -> SymmetricKey {
         let line = text.prefix { !$0.isNewline }.filter { $0 != " " && $0 != "\t" }
         if let bytes = bytes(hex: line), bytes.count == keyBytes {
@@ -84,7 +84,7 @@ enum KeyRing {
 enum KernelKeys {
     static func name(_ directory: String) -> String { "outrider:\(directory)" }
 
-    /// Nil if it is not there, or longer.
+    /// Nil if the key is missing, or longer.
     static func read(_ name: String, most: Int) -> [UInt8]? {
         let key = outrider_key_find(name)
         guard key >= 0 else { return nil }
@@ -96,7 +96,7 @@ enum KernelKeys {
         return (0...most).contains(size) ? bytes : nil
     }
 
-    /// False where the kernel has no keyrings, or will not.
+    /// False if the kernel has no keyrings, or refuses.
     static func put(_ name: String, _ bytes: [UInt8]) -> Bool {
         outrider_key_put(name, bytes, bytes.count) >= 0
     }
@@ -108,9 +108,9 @@ enum KernelKeys {
 }
 
 extension OAuthFailure {
-    /// Of a store whose key cannot be had.
+    /// Of a store whose key is not available.
     static let lockedReason = "store_locked"
-    /// Of a store that is sealed with another key than the one at hand.
+    /// Of a store that is sealed with another key than the available one.
     static let wrongKeyReason = "wrong_key"
 
     static let noKeyProvider = OAuthFailure(

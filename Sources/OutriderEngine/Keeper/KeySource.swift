@@ -4,22 +4,22 @@
 import Glibc
 package import OutriderHTTP
 
-/// Where the key comes from with which records are sealed: 32 bytes.
+/// The source of the 32-byte key that seals the records.
 package enum KeySource: Sendable, Equatable {
     /// Nothing is kept on disk.
     case none
-    /// A file of our own with 32 bytes, as they are or in hexadecimal.
+    /// A file of this user with 32 bytes, raw or in hexadecimal.
     case file(String)
-    /// A program and its arguments; the first line that it prints. Never through a shell.
+    /// A program and its arguments; the key is the first line of its output. Never through a shell.
     case command([String])
-    /// The desktop's keyring, asked through `secret-tool`.
+    /// The desktop's keyring, through `secret-tool`.
     case secretService
     /// Derived from a passphrase, and kept in the kernel's keyring until the machine stops.
     case passphrase
-    /// The bytes themselves: what lives in one service's memory only.
+    /// The bytes themselves: for credentials in the memory of a single service.
     case raw(Secret)
 
-    /// As it is written in the store, a line each.
+    /// The form in the store, a line each.
     package var lines: [String] {
         switch self {
         case .none, .raw: ["none"]
@@ -30,7 +30,8 @@ package enum KeySource: Sendable, Equatable {
         }
     }
 
-    /// As it is written in one word: `file:PATH`, `command:WORDS`, `secret-service`, `passphrase`, `none`. Nil for others.
+    /// The form on the command line: `file:PATH`, `command:WORDS`, `secret-service`, `passphrase`, `none`. Nil for
+    /// others.
     package init?(word: String) {
         let parts = word.split(separator: ":", maxSplits: 1).map(String.init)
         guard let kind = parts.first else { return nil }

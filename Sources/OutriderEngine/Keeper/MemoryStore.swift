@@ -5,12 +5,12 @@ import Glibc
 import OutriderHTTP
 import Synchronization
 
-/// Where credentials are that live as long as this service: files like those on disk, in a directory of its own, sealed with
-/// a key that only its memory has. Made when first needed; what a killed service leaves cannot be opened, and the next one
-/// removes it.
+/// The store of credentials that live as long as this service: files like those on disk, in a directory of its own,
+/// sealed with a key that exists only in its memory. Created on first use; files left by a killed service cannot be
+/// opened, and the next service removes them.
 final class MemoryStore: Sendable {
     private struct State {
-        /// Of the directory, if it is ours alone.
+        /// The parent directory if only this service uses it.
         var ownParent: String?
         var place: CredentialPlace?
         var lock: CInt = -1
@@ -23,7 +23,7 @@ final class MemoryStore: Sendable {
         parent = StoreFile.runtime("outrider-memory")
     }
 
-    /// Blocks the first time.
+    /// Blocks on first use.
     func place() throws(OAuthFailure) -> CredentialPlace {
         try state.withLock { state throws(OAuthFailure) in
             if let place = state.place { return place }
@@ -40,7 +40,8 @@ final class MemoryStore: Sendable {
         }
     }
 
-    /// That of all services of the user; or where another user has taken its name in /tmp, one of our own.
+    /// The parent directory of all services of the user; or a directory of our own if another user has taken its name
+    /// in /tmp.
     private func makeParent() throws(OAuthFailure) -> String {
         do throws(OAuthFailure) {
             try StoreFile.makeDirectory(parent)
@@ -53,20 +54,20 @@ final class MemoryStore: Sendable {
         }
     }
 
-    /// A name of our own, and the lock that says so.
+    /// Creates a unique name and its lock.
     private func claim(in parent: String) throws(OAuthFailure) -> (directory: String, lock: CInt) {
         while true {
             let directory = "\(parent)/\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
             let path = "\(directory).lock"
             let lock = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
             if lock < 0 { throw StoreFile.failure("create", path) }
-            // a sweeper may have taken it for an orphan between the two calls: then it is gone, and we try again
+            // a sweeper may have removed the lock as orphaned between the two calls: then we try again
             if flock(lock, LOCK_EX | LOCK_NB) == 0, Workspace.isSame(lock, path) { return (directory, lock) }
             close(lock)
         }
     }
 
-    /// Removes it. Blocks.
+    /// Removes the store. Blocks.
     func remove() {
         let state = state.withLock { state in
             defer { state = State() }
@@ -79,8 +80,8 @@ final class MemoryStore: Sendable {
         if let parent = state.ownParent { rmdir(parent) }
     }
 
-    /// What killed services have left; and what a keeper has written that outlived its service, for which no process holds a
-    /// lock any more: the lock is made before its directory, and goes after it.
+    /// Removes the directories of killed services, and of keepers that outlived their service and have no lock any
+    /// more: the lock is made before its directory, and removed after it.
     private func sweep(_ parent: String) {
         Workspace.sweep(parent, prefix: "") { Self.remove($0) }
         for name in Workspace.names(in: parent) where !name.hasSuffix(".lock") {
@@ -89,7 +90,7 @@ final class MemoryStore: Sendable {
         }
     }
 
-    /// A directory of directories of files.
+    /// Removes a directory of directories of files.
     private static func remove(_ directory: String) {
         for name in Workspace.names(in: directory) {
             let path = "\(directory)/\(name)"

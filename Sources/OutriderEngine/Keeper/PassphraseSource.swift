@@ -9,7 +9,7 @@ package protocol PassphraseSource: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - directory: of the store.
-    ///   - failures: how many answers were wrong before this one.
+    ///   - failures: the number of wrong passphrases so far.
     func passphrase(of directory: String, failures: Int) async -> Secret?
 }
 
@@ -20,7 +20,7 @@ final class PassphrasePrompt: Sendable {
 
     init(_ source: any PassphraseSource) { self.source = source }
 
-    /// Whether it is unlocked now. False when the task is cancelled; the question goes on.
+    /// Whether the store is unlocked now. False when the task is cancelled; the prompt stays open.
     func unlocks(_ place: CredentialPlace) async -> Bool {
         await flight.join { [source] in
             var failures = 0

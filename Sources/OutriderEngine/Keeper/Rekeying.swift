@@ -5,11 +5,11 @@ import Crypto
 import Glibc
 import OutriderHTTP
 
-/// Seals all that a store holds with another key.
+/// Reseals a whole store with another key.
 ///
-/// All of it is written beside the store first, with what says which key that is. Then one rename decides; before it nothing
-/// has happened, after it what was written takes the place of what was there. The next process finishes that, and needs
-/// no key for it: files are only moved. So a kill at any moment leaves a store that one of the two keys opens.
+/// All files are written beside the store first, including the choice of the new key. Then a single rename commits;
+/// before it the store is unchanged, after it the new files replace the old. The next process finishes that, and needs
+/// no key: it only moves files. So a kill at any moment leaves a store that one of the two keys opens.
 struct Rekeying {
     private let root: StoreRoot
     private var directory: String { root.directory }
@@ -23,8 +23,8 @@ struct Rekeying {
     ///
     /// - Parameters:
     ///   - source: of the new key, which is `key`.
-    ///   - salt: what a passphrase was made a key with.
-    ///   - files: of each credential, as the old key opens them, mended.
+    ///   - salt: for a key derived from a passphrase.
+    ///   - files: returns the files of each credential, opened with the old key and mended.
     func run(
         to source: KeySource, _ key: SymmetricKey, salt: [UInt8]?,
         _ files: (_ place: String) async throws(OAuthFailure) -> CredentialFiles
@@ -46,7 +46,8 @@ struct Rekeying {
 
     static func isCommitted(_ directory: String) -> Bool { access(committed(directory), F_OK) == 0 }
 
-    /// Puts in its place what was decided; nothing where nothing was. May be interrupted, and begun anew, at any moment.
+    /// Finishes a committed change of the key; does nothing otherwise. May be interrupted at any moment, and called
+    /// again.
     static func finish(_ directory: String) throws(OAuthFailure) {
         let committed = committed(directory)
         guard isCommitted(directory) else { return }
@@ -64,7 +65,7 @@ struct Rekeying {
         try StoreFile.sync(directory)
     }
 
-    /// What a process left that was killed before the decision.
+    /// Removes the files of a process that was killed before the commit.
     private static func remove(_ staging: String) {
         for name in Workspace.names(in: staging) {
             let path = "\(staging)/\(name)"
@@ -77,7 +78,7 @@ struct Rekeying {
 }
 
 extension Keeper {
-    /// Gives the store another key; the old one must be at hand.
+    /// Changes the key of the store; the old key must be available.
     func rekey(to source: KeySource, passphrase: Secret?) async throws(OAuthFailure) {
         if source == .none { throw KeyChoice.inUse(root) }
         let lock = try root.own()

@@ -3,7 +3,8 @@
 
 import OutriderHTTP
 
-/// Drives a `RotationMachine`: reads and writes the files of one credential, whose lock it holds, and asks its server.
+/// Drives a `RotationMachine`: reads and writes the files of a credential, whose lock it holds, and contacts its
+/// server.
 struct RotationRunner {
     let files: CredentialFiles
     let post: TokenPost
@@ -53,14 +54,14 @@ struct RotationRunner {
         } catch {
             return machine.notSent(error, at: Clocks.now)
         }
-        // however long the lock was waited for
+        // restarts the alarm, however long the wait for the lock was
         Keeper.windUp()
         let files = Sole(files)
         let outcome = await post.send(form, to: record.spec.endpoints.token, attempt: intent?.attempt ?? 0) {
             () throws(OAuthFailure) in
             if let intent { try files.value.begin(intent) }
         } keep: { piece in
-            // only a refresh can be gone on with after anything
+            // only a refresh can be resumed after an interruption
             if intent != nil { self.files.journal(piece) }
         }
         switch outcome {
@@ -73,7 +74,7 @@ struct RotationRunner {
     }
 }
 
-/// Carries the files to the event loop, which writes the intent while the task waits for just that.
+/// Carries the files to the event loop, which writes the intent while the task waits.
 // proof: used by one thread at a time: the task is suspended in `send` until the loop has called `commit`
 struct Sole<Value>: @unchecked Sendable {
     let value: Value
@@ -81,11 +82,11 @@ struct Sole<Value>: @unchecked Sendable {
     init(_ value: Value) { self.value = value }
 }
 
-/// Reads private keys of clients, where they are wanted.
+/// Reads the private keys of clients on demand.
 struct ProofSource {
     private static let mostBytes = 64 << 10
 
-    /// Nil for clients without one.
+    /// Nil for clients without a private key.
     func proof(for spec: CredentialSpec) throws(OAuthFailure) -> ClientProof? {
         guard case .privateKeyJWT(let path, _, _) = spec.authentication else { return nil }
         do throws(HTTPFailure) {

@@ -4,10 +4,11 @@
 import Crypto
 import OutriderHTTP
 
-/// Seals what is written for one credential: AES-256-GCM, a key of its own, a nonce of its own each time.
+/// Seals the files of a credential: AES-256-GCM, with a key per credential and a fresh nonce each time.
 ///
-/// What is not secret stands before it and is sealed with it: the format, which file it is, the generation, and a hash of the
-/// identity. So a record that was changed, cut, moved to another credential or given another name does not open.
+/// The public part stands before the sealed part and is authenticated with it: the format, the kind of file, the
+/// generation, and a hash of the identity. So a record that was changed, cut, moved to another credential or renamed
+/// does not open.
 struct Seal {
     enum Kind: UInt8 { case record = 1, intent, response }
 
@@ -34,7 +35,7 @@ struct Seal {
 
     static func hash(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 
-    /// Nil if the library cannot: then nothing is written.
+    /// Nil if the library fails: then nothing is written.
     func close(_ bytes: [UInt8], _ kind: Kind, generation: UInt64, identity: [UInt8]) -> [UInt8]? {
         var head = Self.magic + [kind.rawValue]
         for shift in stride(from: 56, through: 0, by: -8) {
@@ -45,7 +46,7 @@ struct Seal {
         return head + Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
     }
 
-    /// Nil for what was not sealed so.
+    /// Nil for bytes that were not sealed with this key, kind and directory.
     func open(_ sealed: some Collection<UInt8>, _ kind: Kind) -> Opened? {
         let sealed = Array(sealed)
         let least = Self.headBytes + Self.nonceBytes + Self.tagBytes

@@ -9,12 +9,12 @@ extension StoreRoot {
 
     private var lockPath: String { "\(directory)/lock" }
 
-    /// Keeps others from giving the store another key, as long as the lock lives: no holder sees half of that. What
-    /// a killed process began is carried to its end before. Nil where there is no store.
+    /// Prevents a change of the store's key as long as the lock lives: no holder sees a half-changed store. Finishes a
+    /// change that a killed process began. Nil if there is no store.
     func share() throws(OAuthFailure) -> FileLock? {
         while true {
             guard access(directory, F_OK) == 0 else { return nil }
-            // nobody gives another key to what nobody can write
+            // the key of a read-only store cannot change
             guard access(lockPath, F_OK) == 0 || access(directory, W_OK) == 0 else { return nil }
             let lock = try FileLock(lockPath, isShared: true, within: Self.lockSeconds, busy: busy)
             guard Rekeying.isCommitted(directory) else { return lock }
@@ -23,7 +23,7 @@ extension StoreRoot {
         }
     }
 
-    /// No other process reads or writes here, as long as the lock lives.
+    /// Excludes all other processes as long as the lock lives.
     func own() throws(OAuthFailure) -> FileLock {
         try prepare()
         let lock = try FileLock(lockPath, within: Self.lockSeconds, busy: busy)

@@ -5,12 +5,12 @@ import Glibc
 import OutriderFiles
 import OutriderHTTP
 
-/// The few ways in which files of the store are read and written. All calls block: they run in the keeper only.
+/// Reads and writes the files of the store. All calls block: they run in the keeper only.
 enum StoreFile {
-    /// The longest file that is read, and so the longest that is written, in bytes.
+    /// Limit of a file, for reading and writing, in bytes.
     private static let mostBytes = 1 << 20
 
-    /// Nil if it is not there. Never follows a link, never opens what is no regular file.
+    /// The bytes of a file; nil if missing. Follows no links, opens only regular files.
     static func read(_ path: String) throws(OAuthFailure) -> [UInt8]? {
         let file: CInt
         do throws(FileFault) {
@@ -53,9 +53,9 @@ enum StoreFile {
         }
     }
 
-    /// Writes a file from its beginning, and waits until it is on the medium.
+    /// Writes a file from its beginning, and syncs it to disk.
     static func write(_ bytes: [UInt8], to path: String) throws(OAuthFailure) {
-        // nobody would read it again
+        // a longer file could not be read back
         guard bytes.count <= mostBytes else {
             throw OAuthFailure(
                 .config, tooLongReason, "\(path) would be longer than the \(mostBytes) bytes that are read")
@@ -78,7 +78,7 @@ enum StoreFile {
         }
     }
 
-    /// The file appears whole or not at all, and stays: beside its place, synced, moved, and the move synced.
+    /// Replaces a file durably and atomically: writes a temporary file, syncs it, renames it, and syncs the directory.
     static func replace(_ path: String, with bytes: [UInt8]) throws(OAuthFailure) {
         try write(bytes, to: path + ".tmp")
         try move(path + ".tmp", to: path)
@@ -89,12 +89,12 @@ enum StoreFile {
         try sync(String(other[..<(other.lastIndex(of: "/") ?? other.startIndex)]))
     }
 
-    /// It is not there any more; whether or not it was.
+    /// Removes a file; a missing file is no error.
     static func remove(_ path: String) throws(OAuthFailure) {
         if unlink(path) != 0 && errno != ENOENT { throw failure("remove", path) }
     }
 
-    /// What names a directory has is on the medium.
+    /// Syncs the names in a directory to disk.
     static func sync(_ path: String) throws(OAuthFailure) {
         let directory = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if directory < 0 { throw failure("sync", path) }
@@ -102,7 +102,7 @@ enum StoreFile {
         if fsync(directory) != 0 { throw failure("sync", path) }
     }
 
-    /// Makes a directory for its owner only, and those above it; refuses one that others may enter.
+    /// Makes a directory for its owner only, and its parents; refuses a directory that others may enter.
     static func makeDirectory(_ path: String) throws(OAuthFailure) {
         var info = stat()
         if lstat(path, &info) != 0 {
@@ -113,7 +113,7 @@ enum StoreFile {
         try inspectDirectory(path)
     }
 
-    /// Refuses one that others may enter, or that leads elsewhere.
+    /// Refuses a directory that others may enter, and a link.
     static func inspectDirectory(_ path: String) throws(OAuthFailure) {
         var info = stat()
         if lstat(path, &info) != 0 { throw failure("open", path) }
@@ -132,22 +132,22 @@ enum StoreFile {
         if mkdir(path, 0o700) != 0 && errno != EEXIST { throw failure("create", path) }
     }
 
-    /// How much of the medium it has; nothing if it is not there.
+    /// The disk space of a file in bytes; 0 if missing.
     static func heldBytes(_ path: String) -> Int {
         var info = stat()
         return lstat(path, &info) == 0 ? Int(info.st_blocks) * 512 : 0
     }
 
-    /// Of what is too long to be kept.
+    /// The reason for a record that exceeds the limit.
     static let tooLongReason = "too_long"
 
-    /// Whether it is a directory of our own, with no file of another user in it.
+    /// Whether the path is a directory of this user.
     static func isOurs(_ path: String) -> Bool {
         var info = stat()
         return lstat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR && info.st_uid == geteuid()
     }
 
-    /// A directory that the system made for this user's processes, and that goes with them; else one in /tmp.
+    /// A directory that the system made for this user's processes, and removes with them; else a directory in /tmp.
     static func runtime(_ name: String) -> String {
         let runtime = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) } ?? "/run/user/\(geteuid())"
         var info = stat()
@@ -155,7 +155,7 @@ enum StoreFile {
         return isOurs ? "\(runtime)/\(name)" : "/tmp/\(name)-\(geteuid())"
     }
 
-    /// The file is ours, or root's, and no other user may read it; nil if it is not there.
+    /// Whether the file belongs to this user or root, and no other user may read it; nil if missing.
     static func isPrivate(_ path: String) -> Bool? {
         var info = stat()
         guard stat(path, &info) == 0 else { return nil }

@@ -6,24 +6,25 @@ import Crypto
 import Glibc
 package import OutriderHTTP
 
-/// The directory of all credentials of a user: who may use it, and what says which key they are sealed with.
+/// The directory of all credentials of a user: access, and the choice of the sealing key.
 package struct StoreRoot {
     package let directory: String
 
     package init(_ directory: String) { self.directory = directory }
 
-    /// Of the user that we are, by the list of users: every process agrees on it, whatever its environment says.
+    /// The default directory by the password database: every process of a user agrees on it, whatever its environment
+    /// says.
     package static var usual: String? {
         guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }
         let path = String(cString: home)
         return path.hasPrefix("/") ? "\(path)/.local/share/outrider/credentials" : nil
     }
 
-    // MARK: which key
+    // MARK: the key
 
     private var choicePath: String { "\(directory)/key" }
 
-    /// What was chosen for this store; none if nothing was.
+    /// The source chosen for this store; none by default.
     package func chosenKey() throws(OAuthFailure) -> KeySource {
         guard let bytes = try StoreFile.read(choicePath) else { return .none }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
@@ -34,26 +35,26 @@ package struct StoreRoot {
         return source
     }
 
-    /// Writes it down, for every process of the user.
+    /// Stores the choice for every process of the user.
     package func choose(_ source: KeySource) throws(OAuthFailure) {
         try prepare()
         try StoreFile.replace(choicePath, with: Self.written(source))
     }
 
-    /// As it stands in a file.
+    /// The form of a source in a file.
     static func written(_ source: KeySource) -> [UInt8] { Array((source.lines.joined(separator: "\n") + "\n").utf8) }
 
-    /// The next key is the first again. Only where nothing is sealed.
+    /// Makes the next key the first again. Only for a store without sealed records.
     func forgetKeyCheck() throws(OAuthFailure) {
         if unlink("\(directory)/key-check") != 0 && errno != ENOENT {
             throw StoreFile.failure("remove", "\(directory)/key-check")
         }
     }
 
-    /// Whether there is a key already by which all that is sealed here is, or will be.
+    /// Whether a key is already fixed for this store.
     var hasKeyCheck: Bool { access("\(directory)/key-check", F_OK) == 0 }
 
-    /// Whether anything is sealed here.
+    /// Whether the store has sealed records.
     package func holdsCredentials() throws(OAuthFailure) -> Bool {
         try allPlaces().contains { place in
             ["record", "record.prev"].contains { access("\(directory)/\(place)/\($0)", F_OK) == 0 }
@@ -62,14 +63,14 @@ package struct StoreRoot {
 
     // MARK: for the keeper
 
-    /// Makes it if need be; refuses one that others may enter, or that is on another machine's disk, where locks and
-    /// renaming promise nothing.
+    /// Creates the directory if missing; refuses a directory that others may enter, or on a network file system, where
+    /// locks and renames are not reliable.
     func prepare() throws(OAuthFailure) {
         try StoreFile.makeDirectory(directory)
         try inspect()
     }
 
-    /// What was right when it was made may have been changed since.
+    /// Checks the directory again, since it may have changed after its creation.
     func inspect() throws(OAuthFailure) {
         try StoreFile.inspectDirectory(directory)
         guard !Self.isRemote(directory) else {
@@ -79,7 +80,7 @@ package struct StoreRoot {
         }
     }
 
-    /// Whether a directory is on another machine's disk, where locks promise nothing.
+    /// Whether a directory is on a network file system, where locks are not reliable.
     static func isRemote(_ directory: String) -> Bool { remote.contains(outrider_file_system(directory)) }
 
     /// NFS, SMB, CIFS, SMB 2, AFS, Ceph, 9P (statfs(2)).
@@ -87,12 +88,12 @@ package struct StoreRoot {
         0x6969, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x00C3_6400, 0x0102_1997,
     ]
 
-    /// The names of the directories in which something is known.
+    /// The names of the directories that have a record.
     func places() throws(OAuthFailure) -> [String] {
         try allPlaces().filter { access("\(directory)/\($0)/record", F_OK) == 0 }
     }
 
-    /// Those of all credentials that there ever were.
+    /// The names of the directories of all credentials, past and present.
     func allPlaces() throws(OAuthFailure) -> [String] {
         guard let stream = opendir(directory) else {
             if errno == ENOENT { return [] }
@@ -109,7 +110,7 @@ package struct StoreRoot {
         return names.sorted()
     }
 
-    /// The key is the one by which everything here is sealed: a wrong one would take every record for damaged.
+    /// Checks that the store is sealed with this key: with a wrong key, every record would look damaged.
     func check(_ key: SymmetricKey) throws(OAuthFailure) {
         let path = "\(directory)/key-check"
         let seal = Seal(key: key, place: "key-check")
@@ -125,13 +126,13 @@ package struct StoreRoot {
         let temporary = "\(path)-\(getpid()).tmp"
         try StoreFile.write(bytes, to: temporary)
         defer { unlink(temporary) }
-        // whoever was faster decides
+        // the faster process decides
         if link(temporary, path) == 0 { return }
         guard errno == EEXIST else { throw StoreFile.failure("write", path) }
         try check(key)
     }
 
-    /// What only that key opens.
+    /// A file that only that key opens.
     static func keyCheck(_ key: SymmetricKey) throws(OAuthFailure) -> [UInt8] {
         let identity = [UInt8](repeating: 0, count: 32)
         let seal = Seal(key: key, place: "key-check")

@@ -6,12 +6,11 @@ import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// Posts a form to an endpoint of an authorization server, once: no redirect is followed, nothing is repeated, and it ends
-/// within 20 seconds.
+/// Posts a form to an endpoint of an authorization server, once: without redirects or retries, and within 20 seconds.
 struct TokenPost {
     enum Outcome {
         case answered(RotationAnswer)
-        /// The request may have arrived; what came of its answer.
+        /// The request may have arrived; with the response so far.
         case lost(RotationAnswer?, after: Double, why: HTTPFailure)
         case notSent(OAuthFailure)
     }
@@ -20,12 +19,12 @@ struct TokenPost {
 
     let transport: any Transport
     let security: SecurityPlan
-    /// Which lead to which server; nothing is sent where that cannot be understood.
+    /// The proxy rules; if they are invalid, nothing is sent.
     let proxies: Result<ProxyRules?, HTTPFailure>
 
     /// - Parameters:
     ///   - commit: called when there is a connection, before the first byte of the request; throws to send nothing.
-    ///   - keep: called with each piece of the answer before it is looked at.
+    ///   - keep: called with each piece of the response before it is parsed.
     func send(
         _ form: OAuthForm, to url: HTTPURL, attempt number: UInt64,
         commit: @escaping @Sendable () throws(OAuthFailure) -> Void = {},
@@ -41,7 +40,7 @@ struct TokenPost {
             keep(.head(attempt: number, status: response.status, retryAfter: wait, asked: asked))
             var found = RotationAnswer(
                 attempt: number, status: response.status, retryAfter: wait, asked: asked, body: [], isComplete: false)
-            // whoever says more than that has said what matters, or never will
+            // the part of a response beyond this limit is ignored
             while found.body.count < TokenAnswerScanner.mostBytes,
                 let piece = try await next(response.body, &answer, found)
             {
@@ -77,7 +76,7 @@ struct TokenPost {
         return try await sending.value.get()
     }
 
-    /// The next piece; if there will be none, `answer` is what came before.
+    /// The next piece; on an error, `answer` is the response so far.
     private func next(
         _ body: any AttemptResponseBody, _ answer: inout RotationAnswer?, _ found: RotationAnswer
     ) async throws(HTTPFailure) -> ByteBuffer? {
@@ -100,7 +99,7 @@ struct TokenPost {
         if let proxy = attempt.proxy, proxy.speaksHTTP, let user = proxy.credential {
             attempt.proxyAuthorization = ProxyAuthorization(user.basicValue, user)
         }
-        // there are servers that compress it all the same
+        // some servers compress although not asked to
         attempt.decodesContent = true
         return attempt
     }
@@ -118,7 +117,7 @@ struct TokenPost {
 
         init(commit: @escaping @Sendable () throws(OAuthFailure) -> Void) { self.commit = commit }
 
-        /// When the first byte could go out; nil if none has.
+        /// The time when the first byte could be sent; nil if none was.
         var sentAt: ClockPair? { state.withLock { $0.sentAt } }
         var failure: OAuthFailure? { state.withLock { $0.failure } }
 
@@ -131,7 +130,7 @@ struct TokenPost {
         }
 
         func sending(_ control: any AttemptControl) {
-            // the time of a slow disk is not the server's: the request would be sent and its response not awaited
+            // a slow disk must not use up the server's time: the request would be sent and its response not awaited
             control.hold()
             do throws(OAuthFailure) {
                 try commit()
@@ -139,7 +138,7 @@ struct TokenPost {
                 state.withLock { $0.sentAt = now }
                 control.release()
             } catch {
-                // held, it writes nothing until it is cancelled
+                // a held attempt writes nothing until cancelled
                 let sending = state.withLock { state in
                     state.failure = error
                     return state.sending
