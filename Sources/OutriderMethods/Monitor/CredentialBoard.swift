@@ -7,9 +7,9 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// Tells clients what happens to credentials: `event.oauth` for those that asked for it, topics for those who watch.
+/// Sends credential events to clients: `event.oauth` to those that asked for it, topics to monitors.
 final class CredentialBoard: CredentialObserver, CredentialWatchers {
-    /// Of one credential; the one that asked first is forgotten for a further one.
+    /// The most watchers of a credential; a further watcher replaces the oldest.
     private static let mostWatchers = 64
 
     private struct Watcher {
@@ -22,7 +22,7 @@ final class CredentialBoard: CredentialObserver, CredentialWatchers {
 
     init(_ monitors: any ServiceMonitors) { self.monitors = monitors }
 
-    /// From now on the client hears of that credential.
+    /// Sends the client events about that credential from now on.
     func watch(_ name: String, _ peer: any Peer, _ owner: MonitorOwner) {
         let watcher = Watcher(peer: peer, owner: owner)
         watchers.withLock { watchers in

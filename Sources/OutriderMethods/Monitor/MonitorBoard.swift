@@ -7,11 +7,11 @@ import OutriderJSON
 package import OutriderRPC
 import Synchronization
 
-/// Sorts what happens by who wants to know it. Topics that nobody wants do not come here at all.
+/// Distributes notes by topic to subscriptions and the log. Producers skip topics without a taker.
 final class MonitorBoard: ServiceMonitors {
     private struct Contents {
         var takers: [any MonitorTaker] = []
-        /// Those that the log shows.
+        /// The topics that the log shows.
         var logged = TopicSet()
     }
 
@@ -80,7 +80,7 @@ final class MonitorBoard: ServiceMonitors {
 }
 
 extension Service {
-    /// What the methods of all connections share, made once by the roof.
+    /// The state that the methods of all connections share, made once at the start.
     package convenience init(
         engine: Engine, log: any LogOutlet = NoLog(), flush: @escaping @Sendable () -> Void = {},
         retire: @escaping @Sendable (SecurityPlan, SecurityPlan) -> Void = { _, _ in },

@@ -9,7 +9,7 @@ import OutriderRPC
 /// The params of `event.monitor`.
 struct MonitorEventShape: JSONEncodable {
     var subscription: String
-    /// Counted per subscription, from 0; what was dropped leaves a gap.
+    /// Counted per subscription, from 0; dropped notes leave gaps.
     var number: Int
     var note: MonitorNote
 
@@ -40,7 +40,7 @@ struct MonitorDropShape: JSONEncodable {
     }
 }
 
-/// The detail of a topic: without secrets, as its owner may see it, or as the log may.
+/// The detail of a topic: without secrets, masked for the owner or for the log.
 struct MonitorDetailShape: JSONEncodable {
     var detail: MonitorDetail
     var mask: MonitorMask

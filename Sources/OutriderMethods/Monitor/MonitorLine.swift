@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// What happened as a line of the log: a sentence for people, members for programs.
+/// A note as a line of the log: a sentence for people, members for programs.
 struct MonitorLine: LogLine {
     var topic: MonitorTopic
     var subject: MonitorSubject

@@ -3,11 +3,12 @@
 
 import OutriderHTTP
 
-/// What is left out of what is told.
+/// The masking of notes, by reader.
 enum MonitorMask: Sendable {
-    /// For whoever made the request: values with telling names, and credentials in URLs.
+    /// For the request's own client: masks values with telling names, and credentials in URLs.
     case owner
-    /// For the log, which others may read: no query of a URL at all, and values of well-known harmless fields only.
+    /// For the log, which others may read: masks the query of URLs, and all values but those of well-known harmless
+    /// fields.
     case log
 
     func url(_ text: String) -> String {
@@ -28,10 +29,10 @@ enum MonitorMask: Sendable {
             })
     }
 
-    /// What a user, a realm or a file is called.
+    /// Masks the name of a user, a realm or a file.
     func name(_ text: String) -> String { self == .log ? SecretFields.mask : text }
 
-    /// In the log without what a client's own code said, and without what programs may want to know beside the code.
+    /// For the log, leaves out messages from client code, and all details beside the code.
     func failure(_ failure: HTTPFailure) -> HTTPFailure {
         guard self == .log else { return failure }
         var shown = failure
@@ -50,7 +51,7 @@ enum MonitorMask: Sendable {
 }
 
 extension HTTPFailure.Kind {
-    /// Whether its words may be those of a client's own code, or quote what a client wrote.
+    /// Whether the message may come from the client's own code, or quote a client's text.
     fileprivate var isOfClient: Bool {
         switch self {
         case .invalidURL, .createURLRequestFailed, .customEncodingFailed, .customValidationFailed,

@@ -7,16 +7,16 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// What one client wants to know of, and what waits for it: sent as it can be, or kept until it is fetched.
+/// A client's subscription to topics, with the notes that wait: sent as events, or kept until fetched.
 final class Subscription: Holdable, MonitorTaker {
     static let kind = HandleKind.subscription
     typealias Machine = SubscriptionMachine<MonitorNote>
 
-    /// Whose doings it is about; never those of other clients.
+    /// The subjects of the subscription; never those of other clients.
     enum Scope: Sendable {
         case own
         case request(String)
-        /// The requests of this client in a session, and the session itself; nil for the default one.
+        /// The requests of this client in a session, and the session itself; nil for the default session.
         case session(String?)
     }
 
@@ -51,14 +51,14 @@ final class Subscription: Holdable, MonitorTaker {
     func isAbout(_ subject: MonitorSubject) -> Bool {
         switch scope {
         case .own: subject.owner === owner || subject.request.map(owner.shares) == true
-        // whoever knows a request's handle may ask everything about it
+        // a client that knows the handle of a request may see all its notes
         case .request(let name): subject.request == name
         case .session(let name):
             subject.session == name && (subject.owner === owner || subject.isShared)
         }
     }
 
-    /// Returns how many were dropped for it.
+    /// Takes a note; returns how many notes were dropped.
     func take(_ note: MonitorNote) -> Int {
         let lost = contents.withLock { contents in
             contents.isOver ? 0 : contents.machine.push(note, bytes: note.bytes)
@@ -69,7 +69,7 @@ final class Subscription: Holdable, MonitorTaker {
 
     // MARK: sending
 
-    /// Sends what comes from now on; nothing before.
+    /// Sends notes from now on; no earlier ones.
     func start(_ peer: any Peer, _ engine: Engine) {
         contents.withLock { contents in
             guard !contents.isOver else { return }
@@ -93,7 +93,7 @@ final class Subscription: Holdable, MonitorTaker {
                 if taken.notes.isEmpty, taken.dropped == 0 { await news.wait() }
             }
         } catch {
-            // gone, or over
+            // the client is gone, or the subscription over
         }
     }
 
@@ -105,11 +105,11 @@ final class Subscription: Holdable, MonitorTaker {
 
     enum Fetched {
         case events([Event], dropped: Int, isOver: Bool)
-        /// Another call is waiting for it.
+        /// Another call is waiting for notes.
         case busy
     }
 
-    /// Waits until there is something, or the seconds are over. Throws on cancellation.
+    /// Waits for notes, or until the seconds are over. Throws on cancellation.
     func next(_ most: Int, bytes: Int, wait seconds: Double, _ engine: Engine) async throws -> Fetched {
         let isFree = contents.withLock { contents in
             defer { contents.isAwaited = true }
@@ -132,7 +132,7 @@ final class Subscription: Holdable, MonitorTaker {
         }
     }
 
-    /// False if that number has not been given; nil where nothing is acknowledged.
+    /// False if that number has not been given; nil for a subscription without acknowledgement.
     func acknowledge(_ number: Int) -> Bool? {
         let isKnown = contents.withLock { contents in
             contents.machine.isAcknowledged ? contents.machine.acknowledge(number) : nil
@@ -141,12 +141,12 @@ final class Subscription: Holdable, MonitorTaker {
         return isKnown
     }
 
-    // MARK: its end
+    // MARK: the end
 
-    /// What was told, and what of that was lost.
+    /// The numbers of notes, and of dropped notes among these.
     var counts: (told: Int, dropped: Int) { contents.withLock { ($0.machine.told, $0.machine.dropped) } }
 
-    /// Ends it; when this returns, nothing of it will be sent.
+    /// Ends the subscription; after the return no event is sent.
     func end() async {
         close()
         await contents.withLock { $0.task }?.value

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What waits for one subscriber: so many notes, and of so many bytes. What does not fit is dropped and counted.
+/// Notes that wait for a subscriber, limited in number and bytes. Notes that do not fit are dropped and counted.
 ///
 ///     told ──▶ waiting ──take──▶ gone
 ///                 │ (with a window)
 ///                 └────take──▶ given ──acknowledged──▶ gone
 ///
-/// Each note has a number, counted from 0; a dropped one leaves a gap. With a window only so many are given at a time and
-/// not yet acknowledged.
+/// Each note has a number, counted from 0; a dropped note leaves a gap. A window limits the notes that are given and
+/// not
+/// yet acknowledged.
 struct SubscriptionMachine<Note: Sendable> {
     /// Which note is dropped when there is no room.
     enum Drop: String, Sendable, CaseIterable { case oldest, newest }
 
     struct Config: Sendable {
-        /// Notes that wait. Default 1000.
+        /// The most notes that wait. Default 1000.
         var queue = 1000
         var drop = Drop.oldest
-        /// Notes given and not acknowledged; nil where nothing is acknowledged.
+        /// The most notes given and not acknowledged; nil for no acknowledgement.
         var window: Int?
-        /// Of those that wait. Default 1 MiB; one note fits always.
+        /// The most bytes of waiting notes. Default 1 MiB; a single note always fits.
         var bytes = 1 << 20
     }
 
@@ -31,20 +32,20 @@ struct SubscriptionMachine<Note: Sendable> {
 
     struct Taken: Sendable {
         var notes: [Numbered]
-        /// Lost since the last time.
+        /// Notes dropped since the last `take`.
         var dropped: Int
     }
 
     private let config: Config
-    /// A queue with its front at `front`; nil where it was taken.
+    /// A queue with its front at `front`; taken entries are nil.
     private var waiting: [Numbered?] = []
     private var front = 0
     private var given: [Numbered] = []
     private var lastGiven = -1
     private(set) var bytes = 0
-    /// How many were told; the number of the next one.
+    /// The count of all notes, which is the number of the next note.
     private(set) var told = 0
-    /// In all.
+    /// The count of all dropped notes.
     private(set) var dropped = 0
     private var untold = 0
 
@@ -52,7 +53,7 @@ struct SubscriptionMachine<Note: Sendable> {
 
     var count: Int { waiting.count - front }
 
-    /// Returns how many were dropped for it, itself included.
+    /// Adds a note; returns how many notes were dropped, possibly including the new note.
     mutating func push(_ note: Note, bytes size: Int) -> Int {
         let entry = Numbered(number: told, note: note, bytes: size)
         told &+= 1
@@ -69,9 +70,9 @@ struct SubscriptionMachine<Note: Sendable> {
         return lost
     }
 
-    /// The oldest that may be given, up to so many and so many bytes, but at least one if there is any.
+    /// The oldest notes that may be given, up to that many and that many bytes, but at least one if there is any.
     ///
-    /// - Parameter again: whether those that were given and not acknowledged come first.
+    /// - Parameter again: whether given notes without acknowledgement come first.
     mutating func take(_ most: Int, bytes mostBytes: Int = .max, again: Bool = false) -> Taken {
         var taken: [Numbered] = []
         var size = 0
@@ -92,18 +93,18 @@ struct SubscriptionMachine<Note: Sendable> {
         return finish(taken)
     }
 
-    /// Everything up to that number has been dealt with. False if it has not been given yet.
+    /// Acknowledges all notes up to that number. False if that number has not been given yet.
     mutating func acknowledge(_ number: Int) -> Bool {
         guard number <= lastGiven else { return false }
         given.removeAll { $0.number <= number }
         return true
     }
 
-    /// Given, and not acknowledged.
+    /// The count of notes given and not acknowledged.
     var unacknowledged: Int { given.count }
     var isAcknowledged: Bool { config.window != nil }
 
-    /// Whether `take` has something to give, or losses to tell of.
+    /// Whether `take` has notes to give, or losses to report.
     func hasNews(again: Bool = false) -> Bool {
         untold > 0 || (again && !given.isEmpty) || (first != nil && mayGive)
     }

@@ -4,14 +4,14 @@
 import OutriderHTTP
 import Synchronization
 
-/// Counts the questions to clients' own code.
+/// Counts callbacks to clients.
 final class CallbackTally: Sendable {
     struct Counts: Sendable {
         var asked = 0
         var answered = 0
         /// By the name of the error: callbackTimedOut, callbackFailed, clientGone and others.
         var failed: [String: Int] = [:]
-        /// Seconds until an answer came.
+        /// Seconds until a reply came.
         var seconds = Histogram.seconds
     }
 

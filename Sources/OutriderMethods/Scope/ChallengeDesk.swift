@@ -5,9 +5,9 @@ import OutriderEngine
 import OutriderHTTP
 import Synchronization
 
-/// Where the requests meet that have the same code asked for credentials, so that it is asked once for all of them.
+/// Shares a challenge callback among requests that wait for the same credentials: the client is called once for all.
 ///
-/// Drives SharedQuestionMachine. Lives as long as one of the requests does, or the session whose code it is.
+/// Drives SharedQuestionMachine. Lives as long as a request that uses the desk, or the session with the callback.
 final class ChallengeDesk: Sendable {
     private enum Turn: Sendable {
         case ask
@@ -27,17 +27,20 @@ final class ChallengeDesk: Sendable {
         var nextID = 0
     }
 
-    /// Nobody is asked for less time than this; it is half of what a client may say.
+    /// The shortest timeout of a callback, in seconds: half of the least that a client may choose.
     private static let leastSeconds = CallbackSpec.timeouts.lowerBound / 2
 
     private let contents = Mutex(Contents())
 
-    /// What the code gives, whoever asked it; nil for nothing, or when the seconds are over or the task is cancelled.
+    /// The credentials from the callback, whichever request made the call; nil without credentials, after `seconds`, or
+    /// on
+    /// cancellation.
     ///
     /// - Parameters:
-    ///   - sent: when the request was sent that was refused.
-    ///   - refused: with what it was signed.
-    ///   - ask: asks, waiting for so many seconds at most; nil if there was no answer that others could use, either.
+    ///   - sent: when the refused request was sent.
+    ///   - refused: the credentials of the refused request.
+    ///   - ask: calls the client, for at most that many seconds; nil if there was no reply that other requests could
+    ///     use.
     func credential(
         for space: ProtectionSpace, sentAt sent: ContinuousClock.Instant, refused: UserCredential?,
         within seconds: Double, _ engine: Engine, ask: (Double) async -> GivenCredential??
@@ -51,7 +54,7 @@ final class ChallengeDesk: Sendable {
                 case .take(let given): .take(given)
                 case .wait: await wait(id, (deadline - .now).seconds, engine)
                 }
-            // what this request was refused with is no help to it, though it may be to the others
+            // credentials that this request was refused with may still suit the other requests
             if case .take(let given) = turn {
                 if let given, given.credential == refused { continue }
                 return given
@@ -99,7 +102,7 @@ final class ChallengeDesk: Sendable {
         }
     }
 
-    /// The first reason to wake up counts.
+    /// Wakes the waiter; the first turn counts.
     private func wake(_ id: Int, _ turn: Turn) {
         let continuation = contents.withLock { contents -> CheckedContinuation<Turn, Never>? in
             switch contents.waiters[id] {
@@ -130,7 +133,7 @@ final class ChallengeDesk: Sendable {
     private static func seconds(_ instant: ContinuousClock.Instant) -> Double { (instant - origin).seconds }
 }
 
-/// The desks of one client's own code, found by the name of that and the session that it is asked for.
+/// The desks of a client's callbacks, by callback name and session.
 final class ChallengeDesks: Sendable {
     private struct Key: Hashable {
         var callback: String

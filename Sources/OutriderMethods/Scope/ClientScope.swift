@@ -6,38 +6,38 @@ import OutriderHTTP
 package import OutriderRPC
 import Synchronization
 
-/// What a method may reach: the service as a whole, and what belongs to this client.
+/// The state that a method may use: the service as a whole, and the client's own.
 package final class ClientScope: ConnectionScope {
     package let service: Service
     package let control: any ServerControl
-    /// What this client has opened and not released; nothing of it outlives the connection, unless detached.
+    /// The client's open handles; all end with the connection, except detached ones.
     package let handles: HandleTable
 
-    /// What the connections of its user share.
+    /// State shared by the connections of the user.
     let share: UserShare
-    /// How much may be kept for this client.
+    /// The limits of stored bodies for this client.
     let quota: BodyQuota
     let recent = RecentHandles()
-    /// Its own sessions that have a name.
+    /// The client's own named sessions.
     let sessions = NameTable()
-    /// The cache of its requests without a session, if they ask for one.
+    /// The cache for requests without a session, if they ask for a cache.
     let cache = OwnCache()
-    /// What stands before the network for its requests without a session.
+    /// Stubs and replays for requests without a session.
     let stages = OwnStage()
-    /// What this client is to decide, for `events.next` without a request.
+    /// Decisions that wait for this client, for `events.next` without a request.
     let inbox = EventQueue()
-    /// Where its code is asked for credentials.
+    /// Challenge callbacks that requests share.
     let desks = ChallengeDesks()
     let routers: RouterTable
-    /// Its code that decides about servers and keys; nil until a request names some.
+    /// The client's callbacks about servers and keys; nil until a request names one.
     private let security = Mutex<(any SecurityAsking)?>(nil)
     private let ended = Atomic(false)
-    /// Who it is, for those who watch.
+    /// The client's identity for monitors.
     let owner: MonitorOwner
 
     /// - Parameters:
-    ///   - connection: what the connection is called in logs.
-    ///   - user: who the client is, where the kernel tells.
+    ///   - connection: the name of the connection in logs.
+    ///   - user: the client's user id, if the kernel tells.
     package init(
         _ service: Service, _ control: any ServerControl, connection: String = "con_", user: Int? = nil
     ) {
@@ -60,7 +60,7 @@ package final class ClientScope: ConnectionScope {
 
     package var owes: Bool { handles.owes }
 
-    /// Calls the code of this client about servers and keys.
+    /// The caller of the client's callbacks about servers and keys, made once.
     func securityAsker(make: () -> any SecurityAsking) -> any SecurityAsking {
         security.withLock { asker in
             if let asker { return asker }

@@ -4,8 +4,8 @@
 package import OutriderEngine
 package import OutriderRPC
 
-/// Who hears of what happens to credentials.
+/// Sends events about credentials to clients.
 package protocol CredentialWatchers: AnyObject, Sendable {
-    /// From now on the client hears of that credential.
+    /// Sends the client events about that credential from now on.
     func watch(_ name: String, _ peer: any Peer, _ owner: MonitorOwner)
 }

@@ -5,12 +5,12 @@ import OutriderEngine
 import OutriderRPC
 import Synchronization
 
-/// Runs an `EventQueueMachine`: whoever comes for events waits here until there are some.
+/// Runs an `EventQueueMachine`: calls that fetch events wait here until there are some.
 final class EventQueue: Sendable {
     struct Taken: Sendable {
         var events: [Event]
         var dropped: Int
-        /// Nothing more will come.
+        /// No more events will come.
         var isOver: Bool
     }
 
@@ -40,7 +40,7 @@ final class EventQueue: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Nothing more will come; what is there may still be taken.
+    /// No more events will come; the held events may still be taken.
     func end() {
         let waiters = contents.withLock { contents in
             contents.isOver = true
@@ -49,7 +49,7 @@ final class EventQueue: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits until there are events, none will come any more, or the seconds are over. Throws on cancellation.
+    /// Waits until there are events, no more will come, or the seconds are over. Throws on cancellation.
     func next(_ most: Int, bytes: Int, wait seconds: Double, _ engine: Engine) async throws -> Taken {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {

@@ -4,10 +4,10 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Events that wait until a client comes for them: so many, and of so many bytes.
+/// Events that wait until a client fetches them, limited in number and bytes.
 ///
-/// When there are too many, one that may be lost goes, the oldest or the newest as the client wants it, and is counted.
-/// One that must not be lost goes only where nothing else is left to go.
+/// A full queue drops an event that may be lost, the oldest or the newest as the client wants, and counts the loss. An
+/// event that must not be lost is dropped only if all others are such events, too.
 struct EventQueueMachine {
     /// Which event is dropped when there is no room.
     enum Drop: String, Sendable, CaseIterable { case oldest, newest }
@@ -15,9 +15,10 @@ struct EventQueueMachine {
     struct Entry: Sendable {
         var event: Event
         var mayBeLost: Bool
-        /// False if it has lost its purpose, or went to somebody else meanwhile. Asked once, when it is taken.
+        /// Called once, when the event is taken; false if the event is obsolete, or was delivered another way
+        /// meanwhile.
         var claim: (@Sendable () -> Bool)?
-        /// Whether nobody needs it any more.
+        /// Whether the event is obsolete.
         var isStale: (@Sendable () -> Bool)?
 
         init(
@@ -30,7 +31,7 @@ struct EventQueueMachine {
             self.isStale = isStale
         }
 
-        /// What it costs to keep.
+        /// The bytes that count for the limit.
         var bytes: Int { event.params.bytes.count &+ 64 }
     }
 
@@ -39,7 +40,7 @@ struct EventQueueMachine {
     private let drop: Drop
     private var entries: [Entry] = []
     private(set) var bytes = 0
-    /// Since the last time somebody took any.
+    /// Events dropped since the last `take`.
     private(set) var dropped = 0
 
     init(limit: Int = 256, bytes: Int = 1 << 20, drop: Drop = .oldest) {
@@ -65,7 +66,7 @@ struct EventQueueMachine {
         bytes &+= entry.bytes
     }
 
-    /// The oldest ones, up to so many and so many bytes, but at least one if there is any.
+    /// The oldest events, up to that many and that many bytes, but at least one if there is any.
     mutating func take(_ most: Int, bytes mostBytes: Int = .max) -> (events: [Event], dropped: Int) {
         var taken: [Event] = []
         var size = 0
@@ -84,7 +85,7 @@ struct EventQueueMachine {
         return (taken, dropped)
     }
 
-    /// What nobody needs makes room first, and is not counted.
+    /// Drops obsolete events first, without counting them.
     private mutating func sweep() {
         entries.removeAll { $0.isStale?() == true }
         bytes = entries.reduce(0) { $0 &+ $1.bytes }

@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// What kind of thing a handle names; its first four characters say so.
+/// The type of object that a handle names, told by its first four characters.
 package enum HandleKind: String, Sendable, CaseIterable {
     case request = "req_"
     case response = "rsp_"
@@ -15,7 +15,7 @@ package enum HandleKind: String, Sendable, CaseIterable {
     case subscription = "sub_"
     case credential = "crd_"
 
-    /// How many a connection may have.
+    /// The most handles of this kind per connection.
     package var limit: Int {
         switch self {
         case .request, .response: 4096
@@ -39,23 +39,24 @@ package enum HandleKind: String, Sendable, CaseIterable {
     }
 }
 
-/// Something that lives on under a handle, until it is released or its owner leaves.
+/// An object that lives on under a handle, until its release or the end of its owner.
 package protocol Holdable: AnyObject, Sendable {
     static var kind: HandleKind { get }
 
-    /// Whether a call waits for it right now: what nobody waits for ends when a client's input ends.
+    /// Whether a call waits for the object right now. The end of a client's input closes objects without a waiting
+    /// call.
     var isAwaited: Bool { get }
 
-    /// Whether its client will hear of it without asking, so that it goes on behind the end of the client's input.
+    /// Whether the object will still send its client events, and so stays open after the end of the client's input.
     var owes: Bool { get }
 
-    /// Its client sends nothing more. Called only while `owes`.
+    /// The client sends nothing more. Called only while `owes`.
     func inputEnded()
 
-    /// Nothing can be done with it any more: it is forgotten when its place is needed.
+    /// Whether the object is of no more use: the table forgets such objects to make room.
     var isOver: Bool { get }
 
-    /// Its owner is gone, or the service stops. Must return at once; may be called more than once.
+    /// The owner is gone, or the service stops. Must return at once; may be called more than once.
     func close()
 }
 
@@ -65,13 +66,13 @@ extension Holdable {
     package func inputEnded() {}
 }
 
-/// The string by which a client names something that lives on: opaque, and not to be guessed.
+/// The string by which a client names an object: opaque and unguessable.
 package struct Handle<Thing: Holdable>: Sendable, Hashable {
     package let name: String
 
-    /// A name that nothing has yet: the kind, then 80 random bits in base32.
+    /// A new name: the kind, then 80 random bits in base32.
     package init() {
-        // one number for ten characters, one for six
+        // the first number gives ten characters, the second six
         let (first, second) = RandomPool.pair()
         var bits = first
         name = String(unsafeUninitializedCapacity: 20) { buffer in
@@ -90,7 +91,7 @@ package struct Handle<Thing: Holdable>: Sendable, Hashable {
         }
     }
 
-    /// What a client calls it; whether it names something is for the table to say.
+    /// A client's string; the table checks whether the name is known.
     package init(named name: String) { self.name = name }
 
     /// RFC 4648 section 6, in lower case.
@@ -101,7 +102,7 @@ package struct Handle<Thing: Holdable>: Sendable, Hashable {
 }
 
 extension Handle: JSONDecodable {
-    /// Any string: whether it names something is for the table to say (unknownHandle).
+    /// Any string; the table checks whether the name is known (unknownHandle).
     package init(json: JSONValue) throws(JSONComplaint) {
         name = try String(json: json)
     }

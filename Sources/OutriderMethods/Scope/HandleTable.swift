@@ -5,18 +5,17 @@ import OutriderJSON
 package import OutriderRPC
 import Synchronization
 
-/// Names to the things that live under them: one table per connection, and one per user for what was detached from its
-/// connections.
+/// The objects of a connection by handle; each user also has a table for objects that were detached from connections.
 ///
-/// Responsible for: limits, and that nothing outlives the table's end.
-/// Not responsible for: what the things do.
+/// Responsible for: limits, and closing all objects at the end.
+/// Not responsible for: the work of the objects.
 package final class HandleTable: Sendable {
     private struct Contents {
         var things: [String: any Holdable] = [:]
         var counts: [HandleKind: Int] = [:]
         var isClosed = false
 
-        /// Returns their names.
+        /// Forgets the objects that are over; returns their names.
         mutating func forgetOver(_ kind: HandleKind) -> [String] {
             let names = things.filter { type(of: $0.value).kind == kind && $0.value.isOver }.map(\.key)
             for name in names { things[name] = nil }
@@ -26,12 +25,12 @@ package final class HandleTable: Sendable {
     }
 
     private let contents = Mutex(Contents())
-    /// Where detached things go, and where a name is looked up that is not here.
+    /// The table for detached objects, and for names that are unknown here.
     private let detached: HandleTable?
-    /// Where streams are found by other connections of the same user.
+    /// The index through which other connections of the same user find streams.
     private let streams: StreamIndex?
     private let user: Int?
-    /// Detached requests that were given a name; used in the table of a user.
+    /// Detached requests with a name; used in the table of a user.
     let names = NameTable()
 
     package init(detached: HandleTable? = nil) {
@@ -40,15 +39,16 @@ package final class HandleTable: Sendable {
         user = nil
     }
 
-    /// The table of one connection, of that user.
+    /// The table of a connection of that user.
     init(detached: HandleTable, streams: StreamIndex, user: Int?) {
         self.detached = detached
         self.streams = streams
         self.user = user
     }
 
-    /// Keeps the thing under the handle. Throws `tooMany` when the connection has as many as it may have, and
-    /// `clientGone` when it has left; the thing is not closed then.
+    /// Keeps the object under the handle. Throws `tooMany` at the connection's limit, and `clientGone` after the
+    /// connection's
+    /// end; neither closes the object.
     package func keep<Thing: Holdable>(_ thing: Thing, as handle: Handle<Thing>) throws(RPCError) {
         let kind = Thing.kind
         var over: [String] = []
@@ -66,7 +66,7 @@ package final class HandleTable: Sendable {
         if kind == .stream { streams?.add(thing, handle.name, user) }
     }
 
-    /// What the handle names. Throws `unknownHandle`, with the name of the parameter that held it.
+    /// The object under the handle. Throws `unknownHandle`, with the name of the parameter.
     package func find<Thing: Holdable>(_ handle: Handle<Thing>, _ parameter: String) throws(RPCError) -> Thing {
         if let thing = thing(handle.name) as? Thing { return thing }
         if let thing = detached?.thing(handle.name) as? Thing { return thing }
@@ -74,31 +74,32 @@ package final class HandleTable: Sendable {
         throw Self.unknown(handle.name, parameter)
     }
 
-    /// Forgets the handle, wherever it is kept, without closing what it names. Nil if it was not known.
+    /// Forgets the handle, here or among detached handles, without closing the object. Nil if unknown.
     @discardableResult
     package func remove<Thing: Holdable>(_ handle: Handle<Thing>) -> Thing? {
         let thing = take(handle.name, of: Thing.kind) ?? detached?.take(handle.name, of: Thing.kind)
         return thing as? Thing
     }
 
-    /// The same for what is known by its name alone, and kept here.
+    /// The same for an object known only by name, in this table alone.
     func forget(_ name: String, of kind: HandleKind) {
         _ = take(name, of: kind)
     }
 
-    /// Moves the thing to the service, so that it outlives its connection. Throws `tooMany`, and leaves it where it is.
+    /// Moves the object to the user's table, so that the object outlives its connection. Throws `tooMany` without
+    /// moving.
     package func detach<Thing: Holdable>(_ handle: Handle<Thing>, _ parameter: String) throws(RPCError) {
         guard let detached, let thing = thing(handle.name) as? Thing else { return }
         try detached.keep(thing, as: handle)
         _ = take(handle.name, of: Thing.kind)
     }
 
-    /// All things of one type, in no order.
+    /// All objects of a type, in no order.
     package func all<Thing: Holdable>(_ type: Thing.Type = Thing.self) -> [Thing] {
         contents.withLock { contents in contents.things.values.compactMap { $0 as? Thing } }
     }
 
-    /// The client will send nothing more: ends what no call waits for, and what the client will not hear of by itself.
+    /// The client sends nothing more: closes the objects that no call waits for, except those that still send events.
     package func inputEnded() {
         let things = contents.withLock { Array($0.things.values) }
         for thing in things where !thing.isAwaited {
@@ -106,10 +107,10 @@ package final class HandleTable: Sendable {
         }
     }
 
-    /// Whether the client will still hear of something without asking.
+    /// Whether any object will still send the client events.
     package var owes: Bool { contents.withLock { Array($0.things.values) }.contains { $0.owes } }
 
-    /// Ends everything, and refuses more.
+    /// Closes all objects, and refuses more.
     package func close() {
         let (names, things) = contents.withLock { contents in
             contents.isClosed = true

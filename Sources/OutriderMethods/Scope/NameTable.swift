@@ -3,7 +3,7 @@
 
 import Synchronization
 
-/// Things that are known by a name besides their handle: those of one client, or those of all.
+/// Objects with a name besides their handle: those of a client, or those that a user's clients share.
 final class NameTable: Sendable {
     private let names = Mutex<[String: any Holdable]>([:])
 

@@ -6,18 +6,18 @@ import OutriderHTTP
 import OutriderRPC
 import Synchronization
 
-/// The named caches of one user.
+/// The named caches of a user.
 final class NamedCaches: Sendable {
     private let stores = Mutex<[String: CacheStore]>([:])
     private let isOnDisk: Bool
 
-    /// - Parameter isOnDisk: false for a user who is not the one of the service, whose disk is not for others.
+    /// - Parameter isOnDisk: false for users other than the service's own, whose disk is not for others.
     init(isOnDisk: Bool) { self.isOnDisk = isOnDisk }
 
-    /// More names are refused.
+    /// The most names per user.
     static let most = 64
 
-    /// The cache of that name, made when first asked for. Throws `tooMany`.
+    /// The cache of that name, made on first use. Throws `tooMany`.
     func store(_ name: String, maxBytes: Int?, _ service: Service) throws(RPCError) -> CacheStore {
         try stores.withLock { stores throws(RPCError) in
             if let store = stores[name] {
@@ -35,7 +35,7 @@ final class NamedCaches: Sendable {
         }
     }
 
-    /// How much a cache on disk may hold unless a program says otherwise.
+    /// The default size of a cache on disk.
     private static let bytesOnDisk = 256 << 20
 
     /// A cache on disk; in memory, if its directory cannot be used.
@@ -55,15 +55,15 @@ final class NamedCaches: Sendable {
         }
     }
 
-    /// Writes what waits for the disk.
+    /// Writes pending data to disk.
     func close() async { for store in stores.withLock({ Array($0.values) }) { await store.close() } }
 }
 
-/// The cache of one session, or of the requests of one client that belong to no session.
+/// The cache of a session, or of a client's requests without a session.
 final class OwnCache: Sendable {
     private let store = Mutex<CacheStore?>(nil)
 
-    /// The cache, made when first asked for.
+    /// The cache, made on first use.
     func store(maxBytes: Int?) -> CacheStore {
         store.withLock { store in
             if let store {

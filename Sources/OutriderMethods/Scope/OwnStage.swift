@@ -4,16 +4,16 @@
 import OutriderEngine
 import Synchronization
 
-/// The stage of a session, or of the requests of a connection that belong to no session.
+/// The stage of a session, or of a connection's requests without a session.
 final class OwnStage: Sendable {
     private let stage = Mutex<ReplayStage?>(nil)
 
-    /// Nil if nothing stands before the network.
+    /// Nil if requests go to the network directly.
     var current: ReplayStage? { stage.withLock { $0 } }
 
-    /// The stage, made when first asked for.
+    /// The stage, made on first use.
     ///
-    /// - Parameter base: gets the requests that the stage has nothing for.
+    /// - Parameter base: gets the requests that the stage cannot serve.
     func made(over base: ReplayStage?) -> ReplayStage {
         stage.withLock { stage in
             if let stage { return stage }
@@ -23,7 +23,7 @@ final class OwnStage: Sendable {
         }
     }
 
-    /// The owner is gone: what was recorded is written.
+    /// The owner is gone: writes the recording.
     func close() {
         guard let tape = current?.tape else { return }
         Task.detached { await tape.stop() }

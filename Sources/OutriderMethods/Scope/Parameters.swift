@@ -3,7 +3,7 @@
 
 import OutriderJSON
 
-/// What many methods ask of a parameter, and how they complain.
+/// Parameters that many methods have in common, with their complaints.
 extension JSONFields {
     mutating func integer(_ name: StaticString, in range: ClosedRange<Int>) throws(JSONComplaint) -> Int? {
         try optional(name, as: Int.self) { number in
@@ -20,7 +20,7 @@ extension JSONFields {
 
     private static func text(_ number: Double) -> String { Int(exactly: number)?.description ?? number.description }
 
-    /// One of a few words.
+    /// A word of a fixed set.
     mutating func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
         _ name: StaticString, of type: Choice.Type = Choice.self
     ) throws(JSONComplaint) -> Choice? {
@@ -30,7 +30,8 @@ extension JSONFields {
         throw JSONComplaint("\(name) must be one of \(words)", at: JSONPointer(member: name.description))
     }
 
-    /// A value, or the complaint that it is missing. Asked after `finish`, so that a misspelt name is found first.
+    /// The value, or the complaint that the member is missing. Called after `finish`, so that misspelt names are found
+    /// first.
     static func need<Value>(_ name: StaticString, _ value: Value?) throws(JSONComplaint) -> Value {
         if let value { return value }
         throw JSONComplaint("\(name) is required", at: JSONPointer(member: name.description))

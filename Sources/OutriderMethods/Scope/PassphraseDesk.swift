@@ -5,12 +5,13 @@ import OutriderEngine
 import OutriderHTTP
 import Synchronization
 
-/// Where clients offer to ask their person for the passphrase of the store.
+/// The clients that offer to prompt their user for the passphrase of the store.
 ///
-/// The latest offer is asked first. One that is declined, or not answered, or whose answers are wrong three times, is over:
-/// nobody is asked again for what he does not want to say.
+/// The latest offer comes first. An offer ends when the prompt is declined or unanswered, or after three wrong
+/// passphrases:
+/// the user is not prompted again.
 final class PassphraseDesk: PassphraseSource {
-    /// Asks for the passphrase of a directory, after so many wrong answers; nil for no answer.
+    /// Prompts for the passphrase of a directory, after that many wrong ones; nil without a passphrase.
     typealias Question = @Sendable (_ directory: String, _ failures: Int) async -> Secret?
 
     private struct Offer: Sendable {
@@ -18,13 +19,13 @@ final class PassphraseDesk: PassphraseSource {
         var ask: Question
     }
 
-    /// The oldest makes room for a further one.
+    /// A further offer replaces the oldest.
     private static let mostOffers = 16
     private static let mostFailures = 3
 
     private let offers = Mutex<[Offer]>([])
 
-    /// Takes the place of an earlier offer of that client.
+    /// Replaces an earlier offer of that client.
     func offer(_ owner: MonitorOwner, ask: @escaping Question) {
         offers.withLock { offers in
             offers.removeAll { $0.owner === owner }
@@ -32,7 +33,7 @@ final class PassphraseDesk: PassphraseSource {
         }
     }
 
-    /// Nobody of that client is asked any more.
+    /// Removes the offer of that client.
     func withdraw(_ owner: MonitorOwner) { offers.withLock { $0.removeAll { $0.owner === owner } } }
 
     func passphrase(of directory: String, failures: Int) async -> Secret? {

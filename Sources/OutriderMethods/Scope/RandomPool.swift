@@ -4,13 +4,14 @@
 import Glibc
 import Synchronization
 
-/// Random numbers from the kernel, fetched four kilobytes at a time: two calls to the kernel for every handle would cost a
-/// small request more than its JSON does.
+/// Random numbers from the kernel, fetched 4 KiB at a time: two system calls for every handle would cost a small
+/// request
+/// more than its JSON.
 enum RandomPool {
     private static let most = 512
     private static let numbers = Mutex<[UInt64]>([])
 
-    /// Two numbers that nobody else gets.
+    /// Two fresh numbers.
     static func pair() -> (UInt64, UInt64) {
         numbers.withLock { numbers in
             if numbers.count < 2 { numbers = fresh() }

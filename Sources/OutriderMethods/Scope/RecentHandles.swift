@@ -3,19 +3,19 @@
 
 import Synchronization
 
-/// The latest requests of calls that are over: known for a while, so that `request.get` and `request.curl` can show them.
+/// The latest requests of ended calls: kept for a while, for `request.get` and `request.curl`.
 final class RecentHandles: Sendable {
     private struct Ring {
         var names: [String] = []
         var next = 0
     }
 
-    /// How many are remembered per connection.
+    /// The most requests per connection.
     private static let limit = 256
 
     private let ring = Mutex(Ring())
 
-    /// Remembers one more; returns the one to forget for it.
+    /// Adds a request; returns the oldest beyond the limit, to be forgotten.
     func add(_ name: String) -> String? {
         ring.withLock { ring in
             if ring.names.count < Self.limit {

@@ -13,9 +13,9 @@ package final class RouterRecord: Holdable {
     let handle = Handle<RouterRecord>()
     let router: RouterSpec
     let isShared: Bool
-    /// The file that it was loaded from, if it was.
+    /// The file that the router was loaded from; nil if none.
     let source: String?
-    /// What was not carried over from the document that it was made of.
+    /// Parts of the imported document that the router does not have.
     let notes: [OpenAPIImport.Note]
     let moreNotes: Int
 
@@ -39,7 +39,7 @@ package final class RouterRecord: Holdable {
 
     package func close() {}
 
-    /// The endpoint, or the failure 2100 with names that look like it.
+    /// The endpoint, or the failure 2100 with similar names.
     func endpoint(_ name: String) throws(RPCError) -> RouterEndpoint {
         if let endpoint = router.endpoint(name) { return endpoint }
         let near = NearNames.of(name, among: router.endpoints.map(\.name))
@@ -67,7 +67,7 @@ extension RouterRecord: JSONEncodable {
     }
 }
 
-/// Routers by name and by handle: one table per connection, one that the connections of a user share, and one for all.
+/// Routers by name and by handle: a table per connection, a shared table per user, and a table for all users.
 package final class RouterTable: Sendable {
     private struct Contents {
         var byName: [String: RouterRecord] = [:]
@@ -79,7 +79,7 @@ package final class RouterTable: Sendable {
 
     package init(shared: RouterTable? = nil) { self.shared = shared }
 
-    /// Keeps the router; one of the same name is forgotten for it. Throws `tooMany`.
+    /// Keeps the router; replaces a router of the same name. Throws `tooMany`.
     func keep(_ record: RouterRecord) throws(RPCError) {
         let isKept = contents.withLock { contents -> Bool in
             if let old = contents.byName[record.router.name] {
@@ -97,7 +97,7 @@ package final class RouterTable: Sendable {
             data: ["limit": .integer(Int64(HandleKind.router.limit)), "what": .string(HandleKind.router.limitName)])
     }
 
-    /// What a handle or a name stands for; a client's own come before those that are shared.
+    /// The router of a handle or a name; a client's own routers come before shared ones.
     func find(_ reference: String) throws(RPCError) -> RouterRecord {
         if let record = look(reference) { return record }
         let near = NearNames.of(reference, among: all.map(\.router.name))
@@ -107,7 +107,7 @@ package final class RouterTable: Sendable {
             data: ["pointer": .string("/router")])
     }
 
-    /// Whether this table itself has the router, and not a table behind it.
+    /// Whether this table itself holds the router, and not a table behind this table.
     func holds(_ record: RouterRecord) -> Bool { contents.withLock { $0.byHandle[record.handle.name] != nil } }
 
     func remove(_ record: RouterRecord) {
@@ -119,7 +119,7 @@ package final class RouterTable: Sendable {
         shared?.remove(record)
     }
 
-    /// A client's own and those that are shared, by name.
+    /// The client's own and shared routers, by name.
     var all: [RouterRecord] {
         let own = contents.withLock { Array($0.byName.values) }
         let others = shared?.all.filter { other in !own.contains { $0.router.name == other.router.name } } ?? []

@@ -4,39 +4,39 @@
 package import OutriderEngine
 import OutriderHTTP
 
-/// What the methods of all connections share, made once by the roof.
+/// The state that the methods of all connections share, made once at the start.
 package final class Service: Sendable {
     package let engine: Engine
-    /// What the connections of each user share.
+    /// State shared by the connections of a user.
     let shares = UserShares()
     let streams = StreamIndex()
-    /// Who watches what happens.
+    /// Subscriptions and the log.
     package let monitors: any ServiceMonitors
     let callbacks = CallbackTally()
-    /// What authorization servers publish.
+    /// The published metadata of authorization servers.
     let documents: ServerDocuments
-    /// Where people log in.
+    /// Logins in progress.
     let logins: LoginDesk
-    /// Who may be asked for the passphrase of the store.
+    /// Offers to prompt for the passphrase of the store.
     let passphrases = PassphraseDesk()
-    /// Who hears of credentials.
+    /// Sends events about credentials.
     let credentials: any CredentialWatchers
-    /// Closes the connections to servers that lie idle.
+    /// Closes idle connections to servers.
     let flush: @Sendable () -> Void
-    /// Ends the connections of a session's plan, the first one, that has become the second one.
+    /// Ends the connections of a session's first plan, after the second has replaced that plan.
     let retire: @Sendable (SecurityPlan, SecurityPlan) -> Void
     /// Routers that the service was started with, for all connections.
     package let routers = RouterTable()
-    /// The connections to servers, asked for by `server.stats`.
+    /// Counts of connections to servers, for `server.stats`.
     package let pool: @Sendable () async -> PoolCounts
 
-    /// Whom the vault may ask.
+    /// Where the vault gets the passphrase.
     package var passphraseSource: any PassphraseSource { passphrases }
 
-    /// Writes what waits for a disk.
+    /// Writes pending data to disk.
     package func settle() async { await shares.settle() }
 
-    /// Ends what was detached from its connection.
+    /// Ends the detached objects.
     package func closeDetached() { shares.close() }
 
     init(
@@ -59,14 +59,14 @@ package final class Service: Sendable {
 /// Connections to servers, now.
 package struct PoolCounts: Sendable {
     package var connections: Int
-    /// Of these, unused.
+    /// Of these connections, idle.
     package var idle: Int
-    /// Requests that wait for one.
+    /// Requests that wait for a connection.
     package var waiting: Int
     /// Connections that speak HTTP/2, and the requests that these carry.
     package var http2 = 0
     package var streams = 0
-    /// HTTP/2 connections that end with the requests that they carry; not among `connections`.
+    /// HTTP/2 connections that end after their running requests; not among `connections`.
     package var draining = 0
 
     package init(connections: Int = 0, idle: Int = 0, waiting: Int = 0) {

@@ -5,43 +5,43 @@ package import OutriderEngine
 package import OutriderHTTP
 import OutriderJSON
 
-/// Hands what happens to those who want to know: the subscriptions of clients, and the log.
+/// Distributes notes to monitors: the subscriptions of clients, and the log.
 package protocol ServiceMonitors: MonitorSink {
-    /// Notes that subscriptions had no room for, since the start.
+    /// Notes that full subscriptions dropped, since the start.
     var dropped: Int { get }
     var subscriptionCount: Int { get }
-    /// Lines that the log had no room for, since the start.
+    /// Lines that the full log dropped, since the start.
     var linesDropped: Int { get }
 
-    /// From now on it hears of its topics.
+    /// Gives the taker notes on its topics from now on.
     func add(_ taker: any MonitorTaker)
     func remove(_ taker: any MonitorTaker)
 
-    /// The log has another level, or goes elsewhere.
+    /// The log's level or destination has changed.
     func logChanged()
 
-    /// What methods do, which is about no exchange of the engine.
+    /// Tells monitors of a method's action that concerns no exchange of the engine.
     func tell(_ topic: MonitorTopic, _ subject: MonitorSubject, _ detail: () -> MonitorDetail)
 }
 
-/// Who wants to know.
+/// A consumer of notes.
 package protocol MonitorTaker: AnyObject, Sendable {
     var topics: TopicSet { get }
 
-    /// Whether it may and wants to know of what happens to that one.
+    /// Whether the taker may get, and wants, notes on that subject.
     func isAbout(_ subject: MonitorSubject) -> Bool
 
-    /// Returns how many notes were dropped for it. Must return at once.
+    /// Takes a note; returns how many notes were dropped. Must return at once.
     func take(_ note: MonitorNote) -> Int
 }
 
-/// One thing that happened: its detail is written already, once for all who take it.
+/// A single note; the detail is already written, once for all takers.
 package struct MonitorNote: Sendable {
     var topic: MonitorTopic
     var subject: MonitorSubject
     var time: WallTime
     var detail: JSONText
 
-    /// What it costs to keep.
+    /// The bytes that count for limits.
     var bytes: Int { detail.bytes.count &+ 128 }
 }

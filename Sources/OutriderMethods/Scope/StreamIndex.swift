@@ -3,8 +3,9 @@
 
 import Synchronization
 
-/// The streams of all connections, by their names, which cannot be guessed: a second connection of the same user may carry
-/// the bytes of one.
+/// The streams of all connections by their unguessable names: a second connection of the same user may carry the bytes
+/// of
+/// a stream.
 final class StreamIndex: Sendable {
     private struct Entry {
         weak var stream: (any Holdable)?
@@ -23,7 +24,7 @@ final class StreamIndex: Sendable {
         }
     }
 
-    /// Nil if there is none, or if it is another user's.
+    /// Nil if the name is unknown, or belongs to another user.
     func find(_ name: String, user: Int?) -> (any Holdable)? {
         entries.withLock { entries in
             guard let entry = entries[name], entry.user == user else { return nil }

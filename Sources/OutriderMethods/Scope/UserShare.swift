@@ -4,9 +4,9 @@
 import Glibc
 import Synchronization
 
-/// What the connections of one user share: detached requests, and sessions and routers that were made for all of them.
+/// State shared by the connections of a user: detached requests, shared sessions and shared routers.
 ///
-/// No connection of another user finds any of it.
+/// Connections of other users have no access.
 final class UserShare: Sendable {
     let handles = HandleTable()
     /// Shared sessions by name.
@@ -16,17 +16,17 @@ final class UserShare: Sendable {
     let routers: RouterTable
 
     /// - Parameters:
-    ///   - routers: those that the service was started with, which all users share.
-    ///   - isOtherUser: the user is not the one of the service, whose disk is not for others.
+    ///   - routers: the routers that the service was started with, which all users share.
+    ///   - isOtherUser: whether the user differs from the service's own, whose disk is not for others.
     init(routers: RouterTable, isOtherUser: Bool) {
         self.routers = RouterTable(shared: routers)
         caches = NamedCaches(isOnDisk: !isOtherUser)
     }
 }
 
-/// The shares of all users, each made when a connection of the user first comes.
+/// The shares of all users, each made on the first connection of the user.
 final class UserShares: Sendable {
-    /// By user id; nil where the kernel does not tell, as on stdio.
+    /// By user id; nil if the kernel does not tell, as on stdio.
     private let shares = Mutex<[Int?: UserShare]>([:])
 
     func share(of user: Int?, routers: RouterTable) -> UserShare {
@@ -38,12 +38,12 @@ final class UserShares: Sendable {
         }
     }
 
-    /// Writes what waits for a disk.
+    /// Writes pending data to disk.
     func settle() async {
         for share in shares.withLock({ Array($0.values) }) { await share.caches.close() }
     }
 
-    /// Ends everything, and refuses more.
+    /// Closes all detached objects, and refuses more.
     func close() {
         for share in shares.withLock({ Array($0.values) }) { share.handles.close() }
     }

@@ -18,7 +18,8 @@ extension ReadStream {
         var failure: HTTPFailure?
     }
 
-    /// Reserves the stream for a second connection, and waits for its first bytes, or for its end. Throws `wrongState`, and
+    /// Reserves the stream for a second connection, and waits for its first bytes, or for its end. Throws `wrongState`
+    /// and
     /// `cancelled`.
     func attach() async throws -> Beginning {
         let refusal = contents.withLock { contents -> RPCError? in
