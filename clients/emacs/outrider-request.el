@@ -149,6 +149,15 @@ FILE is a file name, or a plist of `:path' or `:data', `:filename' and `:type'."
            (list :basic (list :username (car auth) :password (if (consp (cdr auth)) (cadr auth) (cdr auth)))))
           (t auth))))
 
+(defun outrider--check-params (params)
+  "Signal an error if JSON cannot hold PARAMS, which names the member."
+  (condition-case nil (outrider--write params)
+    (error
+     (while params
+       (let ((name (pop params)) (value (pop params)))
+         (condition-case nil (outrider--write (list name value))
+           (error (error "The value of `%s' must be a plist, an alist with symbols or a vector: %S" name value))))))))
+
 (defun outrider--spec (method url args &optional own)
   "What METHOD, URL and the keywords ARGS ask for, as an `outrider-spec'.
 OWN are further keywords that are not passed on."
@@ -174,8 +183,7 @@ OWN are further keywords that are not passed on."
           (add :retry (if (integerp retry) (list :limit retry) (outrider--registered spec retry)))
           (add :redirect (if (eq redirect :false) "none" (outrider--registered spec redirect)))
           (setf (outrider-spec-params spec) params)
-          ;; what JSON cannot hold is an error now
-          (outrider--write params)
+          (outrider--check-params params)
           spec)
       (error (outrider--release spec) (signal (car problem) (cdr problem))))))
 

@@ -69,6 +69,7 @@ struct MonitorDetailShape: JSONEncodable {
             writer.member("reused", timeline.reused)
             writer.member("remote", timeline.remote)
             writer.member("tlsVersion", timeline.tlsVersion)
+            writer.member("alpn", timeline.alpn)
             writer.member("verified", timeline.tlsFacts?.verified.rawValue)
         case .head(let status, let version, let fields, let attempt):
             Self.number(attempt, to: &writer)

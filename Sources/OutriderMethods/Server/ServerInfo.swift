@@ -41,6 +41,7 @@ struct ServerInfo: Method {
                 writer.member("limits", limits)
                 encodeSuffixes(to: &writer)
                 writer.member("tlsKeyLog", keyLog)
+                writer.member("environment", StartVariables.current)
             }
         }
 

@@ -27,38 +27,6 @@ package struct StreamMachine: ~Copyable {
         case pull
     }
 
-    /// Consecutive items, with their position.
-    package struct Piece: Sendable {
-        package var items: [StreamItem]
-        package var offset: Int
-        /// The bytes of the body that the items cover.
-        package var bytes: Int
-        package var sequence: Int
-    }
-
-    /// The next action of the runner.
-    package enum Step {
-        /// Get the next chunk of the source, and `feed` the machine.
-        case fetch
-        case send(Piece)
-        /// Build the next item from its bytes, off the event loop, and call `made`.
-        case make(@Sendable () -> StreamItem.Content)
-        /// Send the last event: its number, and the total of bytes.
-        case end(sequence: Int, size: Int)
-        case wait
-        case stop
-    }
-
-    /// The outcome of a read.
-    package enum Read {
-        case piece(Piece, end: Bool)
-        /// As in a step; then read again.
-        case make(@Sendable () -> StreamItem.Content)
-        case wait
-        case wrongMode
-        case stop
-    }
-
     private enum Phase { case open, ended, done }
 
     package let isPush: Bool
@@ -80,6 +48,8 @@ package struct StreamMachine: ~Copyable {
     private var unmade: StreamItem?
     private var credit = 0
     private var isCreditFinal = false
+    /// Whether the client said how much it takes.
+    private var hasLimit = false
     private var offset = 0
     private var sequence = 0
     /// Bytes received from the source.
@@ -104,7 +74,10 @@ package struct StreamMachine: ~Copyable {
         self.longest = max(64, (longest ?? .max) &- 512)
         budget = ItemBudget(bytes: Self.chunkBytes, written: min(Self.writtenBytes, self.longest))
         isPush = mode != .pull
-        if case .push(let credit) = mode { self.credit = credit }
+        if case .push(let credit) = mode {
+            self.credit = credit
+            hasLimit = credit > 0
+        }
     }
 
     // MARK: the source
@@ -212,12 +185,16 @@ package struct StreamMachine: ~Copyable {
     /// Adds credit; returns the credit now, or nil for a pull stream.
     package mutating func grant(_ bytes: Int) -> Int? {
         guard isPush else { return nil }
+        hasLimit = true
         credit = min(credit.addingReportingOverflow(bytes).partialValue, Self.creditLimit)
         return max(0, credit)
     }
 
-    /// No more credit comes: the stream ends after the remaining credit.
-    package mutating func endCredit() { isCreditFinal = true }
+    /// No more credit comes: the stream ends after the remaining credit. A client that never gave any gets the whole body.
+    package mutating func endCredit() {
+        isCreditFinal = true
+        if !hasLimit { credit = Self.creditLimit }
+    }
 
     /// Whether this is a push stream that is not over.
     package var isSending: Bool { isPush && phase != .done }
@@ -380,18 +357,9 @@ package struct StreamMachine: ~Copyable {
     }
 }
 
-extension StreamMachine.Piece {
-    /// Whether the only item is a failure.
-    package var isFailure: Bool { items.first?.isFailure ?? false }
-}
-
 extension StreamItem {
     fileprivate var isState: Bool {
         if case .state = content { true } else { false }
-    }
-
-    fileprivate var isFailure: Bool {
-        if case .failed = content { true } else { false }
     }
 
     fileprivate var work: (@Sendable () -> Content)? {

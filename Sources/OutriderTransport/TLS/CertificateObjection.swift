@@ -52,7 +52,8 @@ struct CertificateObjection {
     private static func origin(of served: ServedChain, _ reasons: [String]) -> String {
         let chain = served.certificates
         let remedy =
-            "if you trust it, name a file that holds its issuer's certificate (tls.roots, or ca-file in the configuration)"
+            "if you trust it, name a file that holds its issuer's certificate (tls.roots, --cacert in a shell, or "
+            + "ca-file in the configuration)"
         let leaf = chain[0]
         if let oid = leaf.extensions.first(where: { $0.critical && !SignaturesPolicy.known.contains($0.oid) })?.oid {
             return "it has the critical extension \(oid), which is not understood"

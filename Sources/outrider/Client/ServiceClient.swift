@@ -45,7 +45,9 @@ struct ServiceClient: ~Copyable {
 
     private var wire: Wire
     private var lastID = 0
-    private var hasHeard = false
+    /// The first call, until the service has said something, for a service that dies before it reads the call.
+    private var first: [UInt8]?
+    private var connections = 1
     /// Connects anew, for a first call that the service has not read.
     private let reconnect: (() throws(CommandFailure) -> Wire)?
     /// A service that is killed accepts connections for some milliseconds more.
@@ -63,24 +65,55 @@ struct ServiceClient: ~Copyable {
 
     private mutating func send(_ method: String, _ params: JSONText) throws(CommandFailure) -> Int {
         lastID += 1
-        try wire.send(JSONWriter.bytes(of: Outgoing(id: lastID, method: method, params: params)))
+        let call = JSONWriter.bytes(of: Outgoing(id: lastID, method: method, params: params))
+        if lastID == 1, reconnect != nil { first = call }
+        do {
+            try wire.send(call)
+        } catch {
+            try resend(after: error)
+        }
         return lastID
+    }
+
+    /// Sends the first call over a new connection. Throws the error if the service may have read the call, or another one
+    /// was sent after it: handles of earlier calls would be gone with their connection.
+    private mutating func resend(after error: CommandFailure) throws(CommandFailure) {
+        var error = error
+        while error.isUnread, lastID == 1, connections < Self.mostConnections, let first, let reconnect {
+            connections += 1
+            wire = try reconnect()
+            do {
+                return try wire.send(first)
+            } catch let next {
+                error = next
+            }
+        }
+        throw error
     }
 
     /// The next reply to any call; nil at the deadline. Events on the way go to the closure.
     mutating func reply(
         by deadline: Deadline, onEvent: ([UInt8]) throws(CommandFailure) -> Void
     ) throws(CommandFailure) -> (id: Int, reply: Reply)? {
-        do {
-            while true {
-                let line = try wire.receive(by: deadline)
-                hasHeard = true
-                if line.allSatisfy({ $0 == UInt8(ascii: " ") }) { continue }
-                if let found = try take(line, onEvent) { return found }
+        while true {
+            let line: [UInt8]
+            do {
+                line = try wire.receive(by: deadline)
+            } catch {
+                if error.code == CommandFailure.Status.timedOut.rawValue { return nil }
+                try resend(after: error)
+                continue
             }
-        } catch  where error.code == CommandFailure.Status.timedOut.rawValue {
-            return nil
+            first = nil
+            if line.allSatisfy({ $0 == UInt8(ascii: " ") }) { continue }
+            if let found = try take(line, onEvent) { return found }
         }
+    }
+
+    /// Waits until the service has answered something, so that calls sent side by side meet a service that lives.
+    mutating func greet(by deadline: Deadline) throws(CommandFailure) {
+        guard reconnect != nil, lastID == 0 || first != nil else { return }
+        _ = try call("server.info", JSONText(written: Array("{}".utf8)), by: deadline)
     }
 
     /// Takes back a call whose reply nothing waits for.
@@ -93,25 +126,6 @@ struct ServiceClient: ~Copyable {
     mutating func call(
         _ method: String, _ params: JSONText, by deadline: Deadline,
         onEvent: ([UInt8]) throws(CommandFailure) -> Void = { (_) throws(CommandFailure) in }
-    ) throws(CommandFailure) -> Reply {
-        var connections = 1
-        while true {
-            do {
-                return try callOnce(method, params, by: deadline, onEvent: onEvent)
-            } catch {
-                // handles of earlier calls would be gone with their connection
-                let isFirst = lastID == 1 && !hasHeard
-                guard error.isUnread, isFirst, connections < Self.mostConnections, let reconnect else { throw error }
-                connections += 1
-                wire = try reconnect()
-                lastID = 0
-            }
-        }
-    }
-
-    private mutating func callOnce(
-        _ method: String, _ params: JSONText, by deadline: Deadline,
-        onEvent: ([UInt8]) throws(CommandFailure) -> Void
     ) throws(CommandFailure) -> Reply {
         let id = try send(method, params)
         while let (found, reply) = try reply(by: deadline, onEvent: onEvent) {

@@ -102,10 +102,12 @@ struct RequestCall: ParsableArguments {
 
     /// Makes the requests on one connection to the service.
     ///
-    /// - Parameter verb: the method of the command; nil leaves it to the options.
-    func run(_ verb: String?) throws {
+    /// - Parameters:
+    ///   - verb: the method of the command; nil leaves it to the options.
+    ///   - kept: takes a copy of the response.
+    func run(_ verb: String?, keeping kept: KeptResponse? = nil) throws {
         do throws(CommandFailure) {
-            try fetchAll(verb)
+            try fetchAll(verb, kept)
         } catch {
             throw output.tells ? error : CommandFailure(code: error.code, nil)
         }
@@ -143,7 +145,7 @@ struct RequestCall: ParsableArguments {
         return params
     }
 
-    private func fetchAll(_ verb: String?) throws(CommandFailure) {
+    private func fetchAll(_ verb: String?, _ kept: KeptResponse?) throws(CommandFailure) {
         let (urls, items) = try split()
         let writeOut = try output.writeOut.map { (format) throws(CommandFailure) in try WriteOut(format) }
         try checkFiles()
@@ -156,7 +158,8 @@ struct RequestCall: ParsableArguments {
         let base = shared
         var failed: CommandFailure?
         var queue = TransferQueue(
-            count: urls.count, limit: isParallel ? parallelMax : 1, log: output.verbose ? VerboseLog() : nil,
+            count: urls.count, limit: isParallel ? parallelMax : 1,
+            log: output.verbose ? VerboseLog(plainVersion: version.priorKnowledge ? "2" : "1.1") : nil,
             door: service.door
         ) { (outcome) throws(CommandFailure) in
             if let writeOut, !curl { try writeOut.write(outcome) }
@@ -166,7 +169,7 @@ struct RequestCall: ParsableArguments {
         }
         try queue.run(over: &service.client) { (number) throws(CommandFailure) in
             let params = try params(base, urls[number], sent, items)
-            return (try RequestTransfer(self, url: urls[number], number: number), params)
+            return (try RequestTransfer(self, url: urls[number], number: number, kept: kept), params)
         }
         if !curl { try cookies.write(shared, over: &service.client) }
         if let failed { throw failed }

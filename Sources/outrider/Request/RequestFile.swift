@@ -17,8 +17,8 @@ import OutriderJSON
 ///
 ///     {"name": "{{name}}"}
 ///
-/// `< file` as body sends a file, `<@ file` its text with variables filled in. Scripts and references to earlier responses are
-/// faults, not ignored.
+/// `< file` as body sends a file, `<@ file` its text with variables filled in, and `{{NAME.response.body.$.member}}` is a part of
+/// an earlier response. Scripts are faults, not ignored.
 struct RequestFile {
     struct Request {
         /// From `# @name`, else the title behind `###`; empty for none.

@@ -31,6 +31,8 @@ final class RequestTransfer {
     private(set) var outcome: WriteOut.Outcome
     /// Draws how far it is; nil where nothing is to be seen.
     let meter: ProgressMeter?
+    /// Takes a copy of the response.
+    private let kept: KeptResponse?
     private let call: RequestCall
     private let url: ShellURL.Expanded
     private var sink: BodyOutput
@@ -43,8 +45,11 @@ final class RequestTransfer {
     /// Opens the file, so that a wrong path is told before anything is sent; with `-J` the response names the file.
     ///
     /// - Parameter number: its place among the URLs of the command.
-    init(_ call: RequestCall, url: ShellURL.Expanded, number: Int) throws(CommandFailure) {
+    init(
+        _ call: RequestCall, url: ShellURL.Expanded, number: Int, kept: KeptResponse? = nil
+    ) throws(CommandFailure) {
         self.call = call
+        self.kept = kept
         self.url = url
         self.number = number
         let path = call.output.remoteHeaderName ? nil : try call.output.path(number, url: url, response: nil)
@@ -83,6 +88,7 @@ final class RequestTransfer {
             let body = try StreamedBody(opened: result)
             self.body = body
             outcome.response = body.response
+            kept?.begin(body.response)
             if needsTurn, !hasTurn {
                 expectation = .turn
                 return .waitForTurn
@@ -137,10 +143,12 @@ final class RequestTransfer {
     private func takeBytes(_ result: JSONObject) throws(CommandFailure) -> Step {
         guard let piece = try body?.bytes(result), let body else { return .end }
         outcome.written += Int64(piece.count)
+        kept?.add(piece)
         try sink.write(painter?.paint(piece) ?? piece, contentType: body.contentType)
         guard body.isOver else {
             // many at once share one connection, and what is shown is looked at
-            return call.parallel || painter != nil || sink.isShown ? readOn(body) : .carry(body)
+            let isLookedAt = painter != nil || sink.isShown || kept != nil
+            return call.parallel || isLookedAt ? readOn(body) : .carry(body)
         }
         if let rest = painter?.finish() { try sink.write(rest) }
         if let failure = body.failure { throw failure }

@@ -8,6 +8,10 @@ import Glibc
 struct RequestVariables {
     /// Those of the command line win over those of the file.
     let values: [String: String]
+    /// Those of the named requests that were sent.
+    var responses: [String: KeptResponse] = [:]
+    /// Leaves references to responses as they stand, where nothing is sent.
+    var leavesResponses = false
 
     /// Variables inside variables, at most.
     private static let mostDepth = 16
@@ -43,6 +47,7 @@ struct RequestVariables {
 
     private func value(_ name: String, depth: Int) throws(CommandFailure) -> String {
         if let value = values[name] { return try filled(value, depth: depth + 1) }
+        if let response = try response(name) { return response }
         let words = name.split(separator: " ").map(String.init)
         switch words.first {
         case "$timestamp": return String(time(nil))
@@ -59,6 +64,16 @@ struct RequestVariables {
         }
         throw CommandFailure(
             .usage, "nothing sets {{\(name)}}: write @\(name) = … in the file, or --variable \(name)=…")
+    }
+
+    /// A part of an earlier response; nil if the name means something else.
+    private func response(_ name: String) throws(CommandFailure) -> String? {
+        guard let place = name.firstRange(of: ".response.") else { return nil }
+        if leavesResponses { return "{{\(name)}}" }
+        let request = String(name[..<place.lowerBound])
+        if let kept = responses[request] { return try kept.value(name[place.upperBound...]) }
+        throw CommandFailure(
+            .usage, "{{\(name)}}: no request \(request) was sent before (name it with `# @name`, and send it first)")
     }
 
     /// A random UUID (RFC 9562 section 5.4).

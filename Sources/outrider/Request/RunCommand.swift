@@ -15,7 +15,8 @@ struct RunCommand: ParsableCommand {
 
             The format is that of the REST Client of VS Code and of kulala: ### between requests, @name = value for variables,
             {{name}}, {{$timestamp}}, {{$guid}}, {{$randomInt 1 9}} and {{$processEnv NAME}} in texts, `< file` for a body.
-            The options of `outrider get` hold for each request. Scripts are refused.
+            A request named by `# @name login` gives later ones {{login.response.body.$.token}} and
+            {{login.response.headers.Location}}. The options of `outrider get` hold for each request. Scripts are refused.
 
             The first failure ends the run; its exit status is that of `outrider get`.
             """)
@@ -54,8 +55,13 @@ struct RunCommand: ParsableCommand {
             }
             return
         }
-        let variables = try RequestVariables(file: parsed.variables, given: variables)
-        for request in try chosen(parsed.requests) { try send(request, variables) }
+        var variables = try RequestVariables(file: parsed.variables, given: variables)
+        variables.leavesResponses = curl
+        for request in try chosen(parsed.requests) {
+            let kept = request.name.isEmpty || curl ? nil : KeptResponse()
+            try send(request, variables, kept)
+            if let kept { variables.responses[request.name] = kept }
+        }
     }
 
     private func chosen(_ requests: [RequestFile.Request]) throws(CommandFailure) -> [RequestFile.Request] {
@@ -74,7 +80,9 @@ struct RunCommand: ParsableCommand {
         return chosen
     }
 
-    private func send(_ request: RequestFile.Request, _ variables: RequestVariables) throws {
+    private func send(
+        _ request: RequestFile.Request, _ variables: RequestVariables, _ kept: KeptResponse?
+    ) throws {
         var call = try RequestCall.plain(try variables.filled(request.url))
         call.curl = curl
         call.request.method = request.method
@@ -82,7 +90,7 @@ struct RunCommand: ParsableCommand {
         for field in request.fields { call.request.headers.append(try variables.filled(field)) }
         if let body = try body(of: request, variables) { call.request.body.rawBody = body }
         (call.output, call.auth, call.proxy, call.service) = (output, auth, proxy, service)
-        try call.run(nil)
+        try call.run(nil, keeping: kept)
     }
 
     /// A path counts from the directory of the file.

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderHTTP
 import OutriderJSON
 
 /// The text of `--write-out`: curl's variables, as far as the service knows what they stand for.
@@ -76,6 +77,15 @@ struct WriteOut {
 }
 
 extension WriteOut.Outcome {
+    /// Where a redirect leads that was not followed, as a whole URL.
+    private var redirectTarget: String {
+        let location = header("location")
+        let status = response?["status"]?.integer ?? 0
+        guard (300..<400).contains(status), !location.isEmpty else { return "" }
+        let url = try? HTTPURL(parsing: response?["url"]?.string ?? "")
+        return (try? url?.resolve(reference: location))?.description ?? location
+    }
+
     fileprivate func value(_ name: String) -> String {
         if name.hasPrefix("header:") { return header(String(name.dropFirst("header:".count))) }
         switch name {
@@ -87,7 +97,7 @@ extension WriteOut.Outcome {
         case "scheme": return String((response?["url"]?.string ?? "").prefix { $0 != ":" }).uppercased()
         case "http_version": return httpVersion
         case "content_type": return header("content-type")
-        case "redirect_url": return header("location")
+        case "redirect_url": return redirectTarget
         case "num_redirects": return String(response?["redirects"]?.array?.count ?? 0)
         case "num_retries": return String(max(0, (response?["attempts"]?.integer ?? 1) - 1))
         case "num_headers": return String(response?["headers"]?.array?.count ?? 0)

@@ -133,12 +133,27 @@ struct ConfigFile {
             case .integer(let number): words += ["--\(key)", String(number)]
             case .real(let number): words += ["--\(key)", String(number)]
             case .written(let text): words += ["--\(key)", text]
-            default: throw EntryFault(message: "\(key) must be a text, a number, true or false, or a list of these")
+            default:
+                guard isFlag(key) else { throw EntryFault(message: unknown(key)) }
+                throw EntryFault(message: "\(key) must be a text, a number, true or false, or a list of these")
             }
         }
         try check(words, of: key)
         return Entry(
             key: key, line: line, text: words.filter { $0 != "--\(key)" }.joined(separator: ", "), words: words)
+    }
+
+    private static func unknown(_ key: String) -> String {
+        "there is no setting \(key) (outrider serve --help lists them)"
+    }
+
+    private static func isFlag(_ key: String) -> Bool {
+        do {
+            _ = try ServeOptions.parse(["--\(key)"])
+            return true
+        } catch {
+            return !ServeOptions.message(for: error).contains("Unknown option")
+        }
     }
 
     /// Tries the flags alone, so that a fault has its line.
@@ -148,7 +163,7 @@ struct ConfigFile {
         } catch {
             let message = ServeOptions.message(for: error)
             if message.contains("Unknown option") {
-                throw EntryFault(message: "there is no setting \(key) (outrider serve --help lists them)")
+                throw EntryFault(message: unknown(key))
             }
             let sentence = message.hasPrefix("Error: ") ? String(message.dropFirst(7)) : message
             throw EntryFault(message: sentence.replacing("--\(key)", with: key))

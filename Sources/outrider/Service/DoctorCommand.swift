@@ -23,6 +23,8 @@ struct DoctorCommand: ParsableCommand {
         var report = DoctorReport()
         configuration(&report)
         service(&report)
+        lock(&report)
+        key(&report)
         roots(&report)
         proxies(&report)
         limits(&report)
@@ -40,6 +42,7 @@ struct DoctorCommand: ParsableCommand {
     }
 
     private func service(_ report: inout DoctorReport) {
+        var running: RunningService?
         report.attempt("service") { () throws(CommandFailure) in
             let path = try place.path()
             guard let wire = try path.connect() else {
@@ -49,9 +52,12 @@ struct DoctorCommand: ParsableCommand {
             }
             var client = ServiceClient(wire)
             let service = try RunningService(over: &client)
+            running = service
             if let age = service.age { return .note("\(age) (outrider restart)") }
             return .fine("version \(service.version), process \(service.pid), \(service.duration), at \(path.path)")
         }
+        guard let running else { return }
+        report.attempt("environment") { () throws(CommandFailure) in running.environment }
     }
 
     private func roots(_ report: inout DoctorReport) {

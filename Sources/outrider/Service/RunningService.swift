@@ -9,6 +9,8 @@ struct RunningService {
     let version: String
     let pid: Int32
     let uptime: Double
+    /// The variables that it was started with.
+    let variables: JSONObject
 
     /// Asks the service; the answer of another program is no service.
     init(over client: inout ServiceClient) throws(CommandFailure) {
@@ -19,6 +21,7 @@ struct RunningService {
         }
         (self.version, self.pid) = (version, pid)
         uptime = info["uptime"]?.number ?? 0
+        variables = info["environment"]?.object ?? JSONObject()
     }
 
     /// Why the service is older than this program; nil where both are the same file.

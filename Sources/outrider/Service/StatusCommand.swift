@@ -70,6 +70,8 @@ struct RestartCommand: ParsableCommand {
 
     func run() throws {
         let path = try place.path()
+        // a file with a fault would end the service without a successor
+        _ = try ConfigFile.load(named: nil)
         _ = try ServiceEnding.stop(path, force: force)
         var client = ServiceClient(try Daemon(socket: path).connect())
         let service = try RunningService(over: &client)

@@ -119,6 +119,8 @@ def test_redirects_are_followed_unless_told_otherwise(run, origin):
     assert b"302" in run("get", "-i", "--no-location", origin + "/redirect/1").stdout.split(b"\r\n")[0]
     assert b"200" in run("get", "-i", "-L", origin + "/redirect/1").stdout.split(b"\r\n")[0]
     refused(run("get", "--max-redirs", "1", origin + "/redirect/2"), 12, "redirect")
+    told = run("get", "--no-location", "-o", "/dev/null", "-w", "%{redirect_url}", origin + "/redirect/1")
+    assert told.stdout.decode() == origin + "/json"
 
 
 def test_write_out_tells_what_is_known(run, origin, tmp_path):
@@ -173,7 +175,8 @@ def test_many_urls_are_asked_in_order(run, origin, tmp_path):
 def test_verbose_tells_both_heads_and_no_secret(run, origin):
     done = run("get", "-v", "-u", "wolf:canary-secret", "-H", "X-Api-Key: canary-key", origin + "/json")
     said = done.stderr.decode()
-    assert "> GET /json" in said and "< HTTP/1.1 200" in said and "* Connected" in said
+    assert "> GET /json HTTP/1.1\n> Host: 127.0.0.1" in said and said.index("* Connected") < said.index("> GET")
+    assert "< HTTP/1.1 200" in said and "* Connected" in said
     assert "canary" not in said and "X-Api-Key: " in said
     assert done.stdout == b'{"id":1,"x":0.1}'
 

@@ -146,6 +146,45 @@ def test_a_file_of_requests_is_listed_and_sent_in_order(run, file):
     assert done.stdout == b"GET POST PUT PUT GET "
 
 
+CHAIN = """
+# @name login
+POST %s/echo
+
+{"token": "wolf", "list": [{"a b": 1.50}]}
+
+### use it
+GET %s{{login.response.body.$.target}}?t={{login.response.body.headers[0][1]}}
+X-Type: {{login.response.headers.content-type}}
+"""
+
+
+def test_a_request_uses_the_response_to_an_earlier_one(run, tmp_path, origin):
+    path = tmp_path / "chain.http"
+    path.write_text(CHAIN % (origin, origin))
+    done = run("run", str(path))
+    assert done.returncode == 0, done.stderr
+    text = done.stdout.decode()
+    first, end = json.JSONDecoder().raw_decode(text)
+    second = json.loads(text[end:])
+    assert first["method"] == "POST"
+    assert second["target"] == "/echo?t=" + origin.removeprefix("http://")
+    assert ["X-Type", "application/json"] in second["headers"]
+    refused(run("run", str(path), "--name", "use it"), 2, "no request login was sent before")
+    path.write_text(path.read_text().replace("{{login.response.body.$.target}}", "/echo"))
+    assert b"{{login.response.headers" in run("run", str(path), "--name", "use it", "--curl").stdout
+
+
+@pytest.mark.parametrize(
+    "reference, said",
+    [("body.$.none", "no none"), ("body.$.a[", "$.member"), ("headers.None", "no field"), ("status", "body.$.member")],
+)
+def test_a_reference_that_leads_nowhere_is_told(run, tmp_path, origin, reference, said):
+    path = tmp_path / "x.http"
+    path.write_text(f"# @name a\nGET {origin}/json\n\n### b\nGET {origin}/{{{{a.response.{reference}}}}}\n")
+    done = run("run", str(path))
+    assert done.returncode == 2 and said in done.stderr.decode()
+
+
 @pytest.mark.parametrize(
     "text, said",
     [

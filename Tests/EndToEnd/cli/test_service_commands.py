@@ -137,7 +137,11 @@ def test_the_doctor_finds_faults_and_names_remedies(home):
     assert well.returncode == 0, well.stdout
     assert b"note   service: none runs" in well.stdout
     outrider("restart", env=env)
-    assert b"ok     service: version" in outrider("doctor", env=env).stdout
+    said = outrider("doctor", env=env).stdout
+    assert b"ok     service: version" in said and b"ok     lock: held by process" in said
+    assert b"ok     environment: " in said and b" key: " in said
+    other = outrider("doctor", env={**env, "https_proxy": "http://wolf:canary@127.0.0.1:1"}).stdout
+    assert b"note   environment: " in other and b"https_proxy (not set)" in other and b"canary" not in other
     sick = outrider("doctor", env={**env, "SSL_CERT_FILE": "/none.pem", "https_proxy": "wolf://x"})
     said = sick.stdout.decode()
     assert sick.returncode == 1 and "FAULT  trust roots: /none.pem" in said and "FAULT  proxies: https_proxy" in said

@@ -137,6 +137,13 @@ def test_a_long_body_is_sent_whole(editors, origin):
     assert not list(editors.place.glob("outrider-body*"))
 
 
+def test_a_value_that_json_cannot_hold_is_named(editors, origin):
+    said = editors.emacs("""
+      (finish (condition-case problem (outrider 'get url :tag '(("a" . "b"))) (error (cadr problem))))
+    """, url=origin)
+    assert ":tag" in said and "plist" in said
+
+
 def test_failures_are_conditions_that_can_be_told_apart(editors, origin):
     with Hostile() as server:
         seen = editors.emacs("""

@@ -42,6 +42,14 @@ def test_a_pushed_stream_comes_to_its_end(listening, origin):
     assert data["base64"] and end["size"] == 16 and "error" not in end, messages
 
 
+def test_a_pushed_stream_without_credit_comes_whole(listening):
+    """There is no other sense in it: its client can never give any."""
+    with Feeder() as feeder:
+        messages = said(listening, ("stream.open", {"url": feeder.url("/length/300000"), "mode": "push"}))
+    [end] = events(messages, "event.end")
+    assert end["size"] == 300000 and "error" not in end, end
+
+
 def test_a_pushed_stream_ends_with_its_credit(listening):
     """Nothing hangs: there will be no more of it."""
     with Feeder() as feeder:

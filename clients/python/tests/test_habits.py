@@ -310,3 +310,17 @@ def test_versions_of_http(client: Client, origin: str) -> None:
         client.get(f"{origin}/json", http2="prior", timeout=5)
     with client.session(http2=False) as session:
         assert session.get(f"{origin}/json").http_version == "1.1"
+
+
+def test_names_that_users_of_requests_type_first(origin, service, monkeypatch):
+    monkeypatch.setenv("OUTRIDER_SOCKET", service)
+    with outrider.session(base_url=origin) as session:
+        assert session.get("/json").status == 200
+    with outrider.stream(origin + "/json") as stream:
+        assert b"".join(stream.bytes()) == b'{"id":1,"x":0.1}'
+    with pytest.raises(TypeError, match=r"by outrider\.session"):
+        outrider.Session()
+    with pytest.raises(TypeError, match=r"by outrider\.session"):
+        outrider.Session(base_url=origin)
+    with pytest.raises(TypeError, match=r"use stream\(url\)"):
+        outrider.get(origin + "/json", stream=True)

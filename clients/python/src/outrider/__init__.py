@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from ._api import put as put
     from ._api import request as request
     from ._api import router as router
+    from ._api import session as session
     from ._api import sse as sse
+    from ._api import stream as stream
     from ._api import upload as upload
     from ._api import websocket as websocket
     from ._async.client import AsyncClient as AsyncClient
@@ -116,7 +118,8 @@ if TYPE_CHECKING:
     from ._sync.websockets import WebSocket as WebSocket
 
 _WHERE = {
-    "_api": "delete download get head many options patch post put request router sse upload websocket",
+    "_api": "delete download get head many options patch post put request router session sse stream upload"
+    " websocket",
     "_async.client": "AsyncClient",
     "_async.cookies": "AsyncCookies",
     "_async.event_source": "AsyncEventSource",

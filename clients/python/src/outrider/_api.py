@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ._sync.event_source import EventSource
     from ._sync.responses import Response
     from ._sync.router import Router
+    from ._sync.sessions import Session
+    from ._sync.streams import Stream
     from ._sync.websockets import WebSocket
 
 _lock = allocate_lock()
@@ -117,6 +119,16 @@ def router(name: str, *, client: Client | None = None, **options: Any) -> Router
     Without a client it is the one behind ``outrider.get``.
     """
     return (shared() if client is None else client).router(name, **options)
+
+
+def session(**settings: Any) -> Session:
+    """Requests that share settings; see :class:`outrider.Session`."""
+    return shared().session(**settings)
+
+
+def stream(url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
+    """Sends a request, and gives the body as it comes; see :meth:`outrider.Client.stream`."""
+    return shared().stream(url, method=method, **options)
 
 
 def websocket(url: str, **options: Any) -> WebSocket:

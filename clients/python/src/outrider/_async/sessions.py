@@ -58,7 +58,12 @@ class AsyncSession(AsyncVerbs):
     for the function.
     """
 
-    def __init__(self, client: AsyncCaller, codes: Codes, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, client: AsyncCaller | None = None, codes: Codes | None = None, settings: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> None:
+        if client is None or codes is None or settings is None or named:
+            raise TypeError("a session is made by session(…) of a client, or by outrider.session(…)")
         self._client = client
         self._plan = Plan(codes, settings)
         self._made: tuple[Any, str, int] | None = None

@@ -220,6 +220,8 @@ OPTIONS: tuple[str, ...] = ("base_url", *_WRITERS)
 def _unknown(name: str) -> TypeError:
     from difflib import get_close_matches
 
+    if name == "stream":
+        return TypeError('a request has no option stream; use stream(url), or body_to="stream"')
     near = get_close_matches(name, OPTIONS, 1)
     hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(OPTIONS)}"
     return TypeError(f"a request has no option {name}{hint}")

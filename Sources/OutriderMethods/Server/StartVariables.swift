@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+package import OutriderJSON
+
+/// The variables of this process that decide about trust, proxies and settings, without passwords. They are those of the
+/// program that started the service, so that other programs can tell where theirs differ.
+package enum StartVariables {
+    private static let names: Set = [
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY", "NO_PROXY",
+    ]
+    /// Variables of clients alone.
+    private static let others: Set = ["OUTRIDER_SOCKET", "OUTRIDER_PEER_UID", "OUTRIDER_REPLAY", "OUTRIDER_STARTED"]
+
+    package static var current: JSONObject {
+        var members: [JSONObject.Member] = []
+        var next = environ
+        while let line = next.pointee {
+            let text = String(cString: line)
+            let name = String(text.prefix { $0 != "=" })
+            if names.contains(name) || name.hasPrefix("OUTRIDER_") && !others.contains(name) {
+                members.append(JSONObject.Member(name, .string(masked(text.dropFirst(name.count + 1)))))
+            }
+            next += 1
+        }
+        return JSONObject(members: members.sorted { $0.name < $1.name })
+    }
+
+    /// `http://name:password@host` without what stands before the host.
+    private static func masked(_ value: Substring) -> String {
+        guard let at = value.lastIndex(of: "@") else { return String(value) }
+        let scheme = value[..<at].firstRange(of: "://").map { value[..<$0.upperBound] } ?? ""
+        return "\(scheme)***\(value[at...])"
+    }
+}
